@@ -18,6 +18,7 @@ it("the page about the cloud block leads to an applied workspace", {
   for (const [command, word] of [
     ["terraform", "version"],
     ["openssl", "version"],
+    ["curl", "--version"],
   ] as const) {
     context.skip(spawnSync(command, [word]).status !== 0, `${command} cannot be run here`);
   }
@@ -25,12 +26,19 @@ it("the page about the cloud block leads to an applied workspace", {
   onTestFinished(() => scratch.remove());
   const page = await readFile(PAGE, "utf8");
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
-  const [certificate = "", serve = "", walk = ""] = blocks;
+  const [certificate = "", serve = "", walk = "", remote = ""] = blocks;
   const env = { HOME: scratch.path, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` };
   await run("sh", ["-ec", certificate], { cwd: scratch.path, env });
   const words = serve.trim().split(" ").slice(2);
   const { url } = await startServerProcess(MAIN, words, { cwd: scratch.path });
-  const script = walk.replaceAll("localhost:7400", `localhost:${new URL(url).port}`);
+  // The page has this request for a workspace of another name, which does not exist in the walk.
+  const cd =
+    "cd ..\nmkdir site && cd site\nsed s/shop/site/ ../shop/main.tf > main.tf\nterraform init\ncd ..\n";
+  const applied = "cd site\nterraform apply -auto-approve > apply.txt\n";
+  const script = `${walk}${cd}${remote}${applied}`.replaceAll(
+    "localhost:7400",
+    `localhost:${new URL(url).port}`,
+  );
   await run("sh", ["-ec", script], {
     cwd: scratch.path,
     timeout: 120_000,
@@ -39,4 +47,6 @@ it("the page about the cloud block leads to an applied workspace", {
   expect(await readFile(join(scratch.path, "shop/greeting.txt"), "utf8")).toBe("hello");
   const state = await readFile(join(scratch.path, "shop/shop.tfstate"), "utf8");
   expect(JSON.parse(state)).toMatchObject({ version: 4, serial: 1 });
+  const site = await readFile(join(scratch.path, "site/apply.txt"), "utf8");
+  expect(site).toContain("Apply complete!");
 });

@@ -1,6 +1,16 @@
 export type { TfeErrorCode } from "./errors.ts";
 export { TFE_ERRORS, TfeError } from "./errors.ts";
 export type { TfeCaller } from "./port/caller.ts";
+export type {
+  NewTfeRun,
+  RunPort,
+  TfeLogName,
+  TfePlanCounts,
+  TfeRun,
+  TfeRunPhase,
+  TfeUpload,
+  TfeVariable,
+} from "./port/run-port.ts";
 export type { AnnouncedState, StateKey, StatePort, TfeStateVersion } from "./port/state-port.ts";
 export type { TfeFailure, TfePort } from "./port/tfe-port.ts";
 export type {

@@ -5,6 +5,7 @@ import type { TfeCaller } from "./port/caller.ts";
 import type { TfeFailure, TfePort } from "./port/tfe-port.ts";
 import { organizationRoutes } from "./routes/organization-routes.ts";
 import type { RouteContext } from "./routes/route-context.ts";
+import { runRoutes } from "./routes/run-routes.ts";
 import { stateRoutes } from "./routes/state-routes.ts";
 import { workspaceRoutes } from "./routes/workspace-routes.ts";
 
@@ -53,6 +54,7 @@ export async function tfePlugin(
   organizationRoutes(fastify, context);
   workspaceRoutes(fastify, context);
   stateRoutes(fastify, context);
+  if (port.runs !== undefined) runRoutes(fastify, context, port.runs);
 }
 
 /** Commands decide by these what the server can do; another name of the program is not shown by them. */

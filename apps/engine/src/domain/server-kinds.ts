@@ -1,4 +1,5 @@
 import {
+  ConfigurationUpload,
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,
@@ -64,6 +65,12 @@ export const SERVER_KINDS = Object.freeze({
     maxBytes: 4 * KIB,
     blobs: ({ archiveSha256 }) => [archiveSha256],
     retention: "50 per stack",
+  }),
+  configurationUpload: kindOf("ConfigurationUpload", ConfigurationUpload, {
+    scope: "project",
+    nameParts: ["stack", "upload"],
+    maxBytes: KIB,
+    retention: "24 h",
   }),
   queue: kindOf("StackQueue", StackQueue, {
     scope: "project",

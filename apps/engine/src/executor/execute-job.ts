@@ -152,7 +152,12 @@ async function makePlan(
   const { plan, diagnostics } = await engine.plan({
     ...given,
     workspace,
-    options: { mode, targets, replace },
+    options: {
+      mode,
+      targets,
+      replace,
+      ...(job.skipRefresh === true && { read: { kind: "never" } }),
+    },
   });
   report(diagnostics);
   if (plan === undefined) {

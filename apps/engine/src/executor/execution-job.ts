@@ -30,6 +30,10 @@ export interface ExecutionJob {
   readonly planDigest?: string;
   /** Values of root variables, as texts. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Values of root variables that the run was requested with, as expressions of the language. @default none */
+  readonly runVariables?: Readonly<Record<string, string>>;
+  /** Plans without reading any object. @default false */
+  readonly skipRefresh?: boolean;
   /** Environment of provider processes. */
   readonly environment: Readonly<Record<string, string>>;
   /** Names of the sensitive ones among both, which nothing shows. */

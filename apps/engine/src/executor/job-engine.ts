@@ -145,9 +145,12 @@ export async function openJobEngine(
   });
 }
 
+/** What of a job gives values to root variables. */
+type GivenValues = Pick<ExecutionJob, "variables" | "environment" | "sensitive" | "runVariables">;
+
 /** What is known before the modules of a bundle are loaded: values of its root variables, and the workspace. */
 export async function jobEarlyValues(
-  job: Pick<ExecutionJob, "variables" | "environment" | "sensitive" | "workspace">,
+  job: GivenValues & Pick<ExecutionJob, "workspace">,
   directory: string,
 ): Promise<EarlyValues> {
   const sources = await variableOrigins(job, directory);
@@ -158,11 +161,11 @@ export async function jobEarlyValues(
 }
 
 /**
- * Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables. What is sensitive on
- * the server is so in the configuration, whether it declares that or not.
+ * Values of the root variables: files of the bundle, then `TF_VAR_*` of the stack, then its variables, then what the run was requested
+ * with. What is sensitive on the server is so in the configuration, whether it declares that or not.
  */
 export async function jobVariables(
-  job: Pick<ExecutionJob, "variables" | "environment" | "sensitive">,
+  job: GivenValues,
   configuration: Configuration,
   directory: string,
 ) {
@@ -188,7 +191,7 @@ function withSecrets(
 }
 
 async function variableOrigins(
-  { variables, environment }: Pick<ExecutionJob, "variables" | "environment">,
+  { variables, environment, runVariables = {} }: GivenValues,
   directory: string,
 ): Promise<readonly VariableValueOrigin[]> {
   const sources: VariableValueOrigin[] = [];
@@ -201,5 +204,8 @@ async function variableOrigins(
   sources.push({ kind: "environment", values: Object.fromEntries(fromEnvironment) });
   // Variables of a stack that the configuration does not declare are not an error.
   sources.push({ kind: "environment", values: variables });
+  for (const [name, expression] of Object.entries(runVariables)) {
+    sources.push({ kind: "file", name: `run.${name}.tfvars`, text: `${name} = ${expression}\n` });
+  }
   return sources;
 }

@@ -1,10 +1,10 @@
-import { type Run, Run_Mode, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { type Run, type RunTicket, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { passFreezes } from "./freeze.ts";
-import { isAt, move, readRun } from "./run-row.ts";
+import { isAt, isSpeculative, move, readRun } from "./run-row.ts";
 import { passLock } from "./stack-lock.ts";
 import { readQueue } from "./stack-queue.ts";
 import {
@@ -67,8 +67,7 @@ export async function claimTicket(
     await requireTenure(tx, worker);
     const reference = runOfTicket(ticketId.tenancy, ticket.message);
     const run = await readRun(tx, reference);
-    const { mode } = run.row.message;
-    const isHeldUp = step !== "recover" && mode !== Run_Mode.MODE_PLAN_ONLY;
+    const isHeldUp = step !== "recover" && !isSpeculative(run.row.message);
     if (isHeldUp && !(await passLock(tx, reference.stack))) return undefined;
     const isFreezable = step === "apply" && run.row.message.freezeOverride === undefined;
     if (isFreezable && !(await passFreezes(tx, reference.stack))) return undefined;

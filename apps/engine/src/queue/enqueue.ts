@@ -3,7 +3,7 @@ import {
   type IdempotencyRecord,
   Project_AutoApply,
   Run,
-  Run_Mode,
+  type Run_Mode,
   Run_Phase,
   RunTicket_Class,
   RunTicket_Step,
@@ -27,9 +27,10 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { isSpeculative } from "./run-row.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
 import { requireEngineState } from "./state-owner.ts";
-import { supersedeOlder } from "./supersede.ts";
+import { supersedeOlder, supersedeSavedPlan } from "./supersede.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** A run that is requested. */
@@ -58,6 +59,14 @@ interface NewServerRun {
   readonly retryOf?: string;
   readonly targets?: readonly string[];
   readonly replace?: readonly string[];
+  /** Ends with its plan, whatever its mode. @default false */
+  readonly planOnly?: boolean;
+  /** The plan is to be applied later, unless a newer run comes first. @default false */
+  readonly savedPlan?: boolean;
+  /** Reads no object before it plans. @default false */
+  readonly skipRefresh?: boolean;
+  /** Values of root variables, encrypted. @default none */
+  readonly variables?: Uint8Array | undefined;
   /** The answer to the request is stored with the run. */
   readonly idempotency?: {
     readonly place: Place;
@@ -113,10 +122,11 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   }
   const queue = await readQueue(tx, stack);
   const number = queue.message.lastNumber + 1n;
-  const speculative = mode === Run_Mode.MODE_PLAN_ONLY;
-  const { automatic = false } = given;
+  const { automatic = false, planOnly = false, savedPlan = false } = given;
+  const speculative = isSpeculative({ mode, planOnly });
   if (!speculative && !automatic)
     await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
+  if (!speculative && !automatic) await supersedeSavedPlan(tx, queue, { reference, actor });
   const starts = !speculative && queue.message.current === "";
   const { pending } = queue.message;
   if (!speculative && !starts && pending.length >= MAX_PENDING) {
@@ -151,6 +161,10 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     replace: [...(given.replace ?? [])],
     pool: poolOf(rules, given.stackName),
     background: given.background ?? false,
+    planOnly,
+    savedPlan,
+    skipRefresh: given.skipRefresh ?? false,
+    variables: given.variables ?? new Uint8Array(),
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
     ],

@@ -3,7 +3,6 @@ import {
   type Project,
   Project_AutoApply,
   type Run,
-  Run_Mode,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
@@ -11,7 +10,7 @@ import { memberPlace, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts"
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
-import { move, readRun, requireAt } from "./run-row.ts";
+import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
@@ -44,7 +43,6 @@ export async function recordPlan(
   await transact(parts, async (tx) => {
     const ticket = await requireClaim(tx, claim);
     const run = requireAt(await readRun(tx, reference), "planning");
-    const { mode } = run.row.message;
     const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, digest));
     if (plan === undefined) {
       throw new ServerError("conflict", `the plan ${digest} is not stored`);
@@ -70,7 +68,7 @@ export async function recordPlan(
       approvers: project?.message.approvers ?? [],
     });
     const { cancel } = run.row.message;
-    if (mode === Run_Mode.MODE_PLAN_ONLY) {
+    if (isSpeculative(run.row.message)) {
       await move(tx, planned, "plan_finished", worker.id);
       tx.remove(ticket);
     } else if (cancel !== undefined) {

@@ -66,6 +66,11 @@ export async function readServerRun(
   );
 }
 
+/** Whether a run ends with its plan: it needs no place in the queue, and blocks no other run. */
+export function isSpeculative({ mode, planOnly }: Pick<Run, "mode" | "planOnly">): boolean {
+  return planOnly || mode === Run_Mode.MODE_PLAN_ONLY;
+}
+
 /** The phase of a run as it is stored. */
 export function phaseOf({ id, phase }: Pick<Run, "id" | "phase">): RunPhase {
   const found = storedRunPhase(phase);

@@ -37,3 +37,18 @@ export async function supersedeOlder(
   }
   if (ended.size > 0 || left !== current) tx.update(queue, { current: left, pending: rest });
 }
+
+/** Ends the current run if its plan was saved for later and waits for approval: a saved plan keeps no other run out. */
+export async function supersedeSavedPlan(
+  tx: Transaction,
+  queue: Row<StackQueue>,
+  { reference: { stack, run: by }, actor }: { reference: RunReference; actor: string },
+): Promise<void> {
+  const { current, pending } = queue.message;
+  if (current === "" || pending.length > 0) return;
+  const run = await readRun(tx, { stack, run: current });
+  if (!run.row.message.savedPlan || !isAt(run, "awaiting_approval")) return;
+  const change = { reason: `superseded by the run ${by}`, supersededBy: by };
+  await move(tx, run, "superseded", actor, change);
+  tx.update(queue, { current: "" });
+}

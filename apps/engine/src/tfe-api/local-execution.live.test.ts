@@ -27,29 +27,30 @@ resource "terraform_data" "slow" {
 }
 `;
 
+async function startWith(command: string) {
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const api = await startApi("none", { tls: { certificateFile, keyFile }, host: "localhost" });
+  const { port } = new URL(api.server.url);
+  const host = `localhost:${port}`;
+  const rootAs = async (token: string) => {
+    const root = await terraformRoot(command, { SSL_CERT_FILE: certificateFile });
+    await writeFile(
+      root.env["TF_CLI_CONFIG_FILE"] ?? "",
+      token === "" ? "" : `credentials "${host}" {\n  token = "${token}"\n}\n`,
+    );
+    const cloud = (workspaces: string): string =>
+      `terraform {\n  cloud {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { ${workspaces} }\n  }\n}\n`;
+    return { ...root, cloud };
+  };
+  return { ...api, host, rootAs, root: await rootAs(api.first.token) };
+}
+
 describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, command) => {
+  const start = async () => startWith(command);
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
     context.skip(status !== 0, `${command} cannot be run on this machine`);
   });
-
-  const start = async () => {
-    const { certificateFile, keyFile } = await localhostCertificate();
-    const api = await startApi("none", { tls: { certificateFile, keyFile }, host: "localhost" });
-    const { port } = new URL(api.server.url);
-    const host = `localhost:${port}`;
-    const rootAs = async (token: string) => {
-      const root = await terraformRoot(command, { SSL_CERT_FILE: certificateFile });
-      await writeFile(
-        root.env["TF_CLI_CONFIG_FILE"] ?? "",
-        token === "" ? "" : `credentials "${host}" {\n  token = "${token}"\n}\n`,
-      );
-      const cloud = (workspaces: string): string =>
-        `terraform {\n  cloud {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { ${workspaces} }\n  }\n}\n`;
-      return { ...root, cloud };
-    };
-    return { ...api, host, rootAs, root: await rootAs(api.first.token) };
-  };
 
   it("creates the workspace, applies, edits the state and destroys", {
     timeout: 180_000,
@@ -101,65 +102,77 @@ describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, c
     expect(await fails("force-unlock", "-force", "default/demo")).toContain("already unlocked");
     expect(await ok("plan")).toContain("to add");
   });
+});
 
-  it("takes a local state to the server, and reads it as remote state", {
-    timeout: 180_000,
-  }, async () => {
-    const { root, rootAs, first, host } = await start();
-    const { write, ok, cloud } = root;
-    await write(RESOURCES);
-    await ok("init");
-    await ok("apply", "-auto-approve");
-    await write(cloud('name = "moved"') + RESOURCES);
-    const migration = root.start(["init"]);
-    migration.child.stdin.end("yes\n");
-    expect(await migration.ended).toMatchObject({ code: 0 });
-    expect(await ok("plan")).toContain("No changes");
-    const other = await rootAs(first.token);
-    await other.write(
-      `data "terraform_remote_state" "moved" {
+// The requests of both commands are the same.
+describe.each(COMMANDS.slice(0, 1))(
+  "%s with the cloud block, in local execution",
+  (_name, command) => {
+    const start = async () => startWith(command);
+    beforeEach((context) => {
+      const { status } = spawnSync(command, ["version"]);
+      context.skip(status !== 0, `${command} cannot be run on this machine`);
+    });
+
+    it("takes a local state to the server, and reads it as remote state", {
+      timeout: 180_000,
+    }, async () => {
+      const { root, rootAs, first, host } = await start();
+      const { write, ok, cloud } = root;
+      await write(RESOURCES);
+      await ok("init");
+      await ok("apply", "-auto-approve");
+      await write(cloud('name = "moved"') + RESOURCES);
+      const migration = root.start(["init"]);
+      migration.child.stdin.end("yes\n");
+      expect(await migration.ended).toMatchObject({ code: 0 });
+      expect(await ok("plan")).toContain("No changes");
+      const other = await rootAs(first.token);
+      await other.write(
+        `data "terraform_remote_state" "moved" {
         backend = "remote"
         config = { hostname = "${host}", organization = "default", workspaces = { name = "moved" } }
       }
       output "read" { value = data.terraform_remote_state.moved.outputs.plain }`,
-    );
-    await other.ok("init");
-    expect(await other.ok("apply", "-auto-approve")).toContain('read = "ann"');
-  });
+      );
+      await other.ok("init");
+      expect(await other.ok("apply", "-auto-approve")).toContain('read = "ann"');
+    });
 
-  it("lists, selects, tags and deletes workspaces", { timeout: 240_000 }, async () => {
-    const { root } = await start();
-    const { write, ok, fails, cloud } = root;
-    await write(cloud('tags = ["app"]') + RESOURCES);
-    // No workspace has the tag yet: the command asks for a name.
-    const first = root.start(["init"]);
-    first.child.stdin.end("one\n");
-    expect(await first.ended).toMatchObject({ code: 0 });
-    await ok("workspace", "new", "two");
-    expect(await ok("workspace", "list")).toContain("* two");
-    await ok("apply", "-auto-approve");
-    await ok("workspace", "select", "one");
-    expect(await fails("workspace", "delete", "two")).toContain("not empty");
-    await ok("workspace", "delete", "-force", "two");
-    expect(await ok("workspace", "list")).not.toContain("two");
-    expect((await root.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended).text).toContain(
-      "one",
-    );
-  });
+    it("lists, selects, tags and deletes workspaces", { timeout: 240_000 }, async () => {
+      const { root } = await start();
+      const { write, ok, fails, cloud } = root;
+      await write(cloud('tags = ["app"]') + RESOURCES);
+      // No workspace has the tag yet: the command asks for a name.
+      const first = root.start(["init"]);
+      first.child.stdin.end("one\n");
+      expect(await first.ended).toMatchObject({ code: 0 });
+      await ok("workspace", "new", "two");
+      expect(await ok("workspace", "list")).toContain("* two");
+      await ok("apply", "-auto-approve");
+      await ok("workspace", "select", "one");
+      expect(await fails("workspace", "delete", "two")).toContain("not empty");
+      await ok("workspace", "delete", "-force", "two");
+      expect(await ok("workspace", "list")).not.toContain("two");
+      expect(
+        (await root.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended).text,
+      ).toContain("one");
+    });
 
-  it("refuses other organizations and tokens", { timeout: 120_000 }, async () => {
-    const { rootAs, root } = await start();
-    const { write, fails, cloud } = root;
-    await write(cloud('name = "demo"').replace('"default"', '"other"') + RESOURCES);
-    expect(await fails("init")).toContain("not found");
-    const none = await rootAs("");
-    await none.write(none.cloud('name = "demo"') + RESOURCES);
-    expect(await none.fails("init")).toContain("Required token could not be found");
-    const wrong = await rootAs("sw1.wrong.token");
-    await wrong.write(wrong.cloud('name = "demo"') + RESOURCES);
-    expect(await wrong.fails("init")).toContain("unauthorized");
-  });
-});
+    it("refuses other organizations and tokens", { timeout: 120_000 }, async () => {
+      const { rootAs, root } = await start();
+      const { write, fails, cloud } = root;
+      await write(cloud('name = "demo"').replace('"default"', '"other"') + RESOURCES);
+      expect(await fails("init")).toContain("not found");
+      const none = await rootAs("");
+      await none.write(none.cloud('name = "demo"') + RESOURCES);
+      expect(await none.fails("init")).toContain("Required token could not be found");
+      const wrong = await rootAs("sw1.wrong.token");
+      await wrong.write(wrong.cloud('name = "demo"') + RESOURCES);
+      expect(await wrong.fails("init")).toContain("unauthorized");
+    });
+  },
+);
 
 async function until(holds: () => boolean): Promise<void> {
   const endMs = Date.now() + 60_000;

@@ -1,3 +1,4 @@
+import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
 import { type Authenticator, hasRole, type Principal } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
@@ -17,6 +18,7 @@ import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { mergeTags, type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
+import { workspaceRuns } from "./workspace-runs.ts";
 import { workspaceStates } from "./workspace-states.ts";
 
 interface TfePortParts extends TransactionParts, ServedParts {
@@ -37,6 +39,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
     if (found === undefined) throw new ServerError("not_found");
     return found;
   };
+  const stackOf = async (caller: TfeCaller, id: string): Promise<NamedStack> =>
+    (await require(caller, id)).stack;
   const lockOf = async ({ stack }: StoredWorkspace): Promise<StackLock | undefined> => {
     const id = idOf(SERVER_KINDS.lock, stackPlace(stack.reference));
     const found = await readStored(storage, "strong", id);
@@ -158,10 +162,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
         });
       },
     },
-    states: workspaceStates({
-      ...parts,
-      stackOf: async (caller, id) => (await require(caller, id)).stack,
-    }),
+    states: workspaceStates({ ...parts, stackOf }),
+    runs: workspaceRuns({ ...parts, stackOf }),
   };
 }
 

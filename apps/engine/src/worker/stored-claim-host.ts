@@ -24,6 +24,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
+import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
 
 export interface StoredClaimParts extends TransactionParts {
@@ -109,6 +110,10 @@ async function jobOf(
     replace: run.replace,
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...(await readRunVariables(parts, stack, named?.name)),
+    ...(run.variables.byteLength > 0 && {
+      runVariables: await openRunValues(keys, reference, run),
+    }),
+    ...(run.skipRefresh && { skipRefresh: true }),
     keys: delegated.map(({ number, bytes }) => ({
       number,
       bytes: Buffer.from(bytes).toString("base64"),

@@ -50,6 +50,24 @@ export class RequestDocument {
     throw invalid(name, "a whole number that is not negative");
   }
 
+  /** A list of at most `maxItems` texts; empty without one. */
+  texts(name: string, maxItems: number): readonly string[] {
+    const value = this.#value(name) ?? [];
+    const isList =
+      Array.isArray(value) &&
+      value.every((item) => typeof item === "string" && item.length <= 1024);
+    if (isList && value.length <= maxItems) return value as string[];
+    throw invalid(name, `a list of at most ${maxItems} texts`);
+  }
+
+  /** A list of at most `maxItems` objects; empty without one. */
+  objects(name: string, maxItems: number): readonly Readonly<Record<string, unknown>>[] {
+    const value = this.#value(name) ?? [];
+    const isList = Array.isArray(value) && value.every(isJsonObject);
+    if (isList && value.length <= maxItems) return value;
+    throw invalid(name, `a list of at most ${maxItems} objects`);
+  }
+
   /** The id of a relation to one resource. */
   relation(name: string): string | undefined {
     const relation = this.#relationships[name];

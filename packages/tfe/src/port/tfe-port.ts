@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { TfeCaller } from "./caller.ts";
+import type { RunPort } from "./run-port.ts";
 import type { StatePort } from "./state-port.ts";
 import type { WorkspacePort } from "./workspace-port.ts";
 
@@ -22,4 +23,6 @@ export interface TfePort {
   wallMs(): number;
   readonly workspaces: WorkspacePort;
   readonly states: StatePort;
+  /** Undefined where runs are executed by commands alone. */
+  readonly runs?: RunPort | undefined;
 }

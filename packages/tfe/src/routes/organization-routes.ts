@@ -42,7 +42,7 @@ export function organizationRoutes(fastify: FastifyInstance, context: RouteConte
   fastify.get<InOrganization>(`${organization}/entitlement-set`, async (request, reply) => {
     const { account } = memberOf(context, request);
     const attributes = {
-      operations: true,
+      operations: port.runs !== undefined,
       "state-storage": true,
       "private-module-registry": false,
       teams: false,

@@ -116,3 +116,23 @@ export async function targetOf(
 ): Promise<unknown> {
   return readAddress(await port.addressKey(), request.params.signed, port.wallMs());
 }
+
+/** On whose behalf an address was made: an operator, as other callers get none. */
+export function signerOf({
+  account,
+  actor,
+}: {
+  readonly account: string;
+  readonly actor: string;
+}): TfeCaller {
+  return { account, actor, isOperator: true, isAdmin: false, projects: [] };
+}
+
+/** Aborts when the connection of an upload ends before its last byte. */
+export function uploadSignal({ raw }: FastifyRequest): AbortSignal {
+  const ended = new AbortController();
+  raw.once("close", () => {
+    if (!raw.complete) ended.abort(new TfeError("TFE_INVALID_REQUEST", "the upload broke off"));
+  });
+  return ended.signal;
+}

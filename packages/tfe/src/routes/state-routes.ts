@@ -12,7 +12,9 @@ import {
   type RouteContext,
   requireOperator,
   send,
+  signerOf,
   targetOf,
+  uploadSignal,
   workspaceOf,
 } from "./route-context.ts";
 
@@ -161,7 +163,7 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
       const { workspace, md5, force, lock } = target;
       const state = { workspace, serial: BigInt(target.serial), md5, force, lock };
       const content = request.raw as AsyncIterable<Uint8Array>;
-      await states.store(signerOf(target), state, content, endedSignal(request));
+      await states.store(signerOf(target), state, content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
@@ -331,20 +333,6 @@ async function uploadTarget(
   };
   if (target.kind !== kind) throw new TfeError("TFE_FORBIDDEN");
   return { ...target, kind: "state" };
-}
-
-/** On whose behalf an address was made: an operator, as other callers get none. */
-function signerOf({ account, actor }: UploadTarget | DownloadTarget): TfeCaller {
-  return { account, actor, isOperator: true, isAdmin: false, projects: [] };
-}
-
-/** Aborts when the connection of an upload ends before its last byte. */
-function endedSignal({ raw }: FastifyRequest): AbortSignal {
-  const ended = new AbortController();
-  raw.once("close", () => {
-    if (!raw.complete) ended.abort(new TfeError("TFE_INVALID_REQUEST", "the upload broke off"));
-  });
-  return ended.signal;
 }
 
 /** Never with "state" as the last word: commands would fall back to an older form of the upload. */

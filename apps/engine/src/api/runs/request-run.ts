@@ -51,10 +51,16 @@ export async function requestRun(
   }
 }
 
-/** `illegal_transition` for a run that has not ended or has done all, `command_run` for one of a command. */
+/** `illegal_transition` for a run that has not ended or has done all, or whose options are a command's, `command_run` for one of a command. */
 export function requireRetry(run: Run): void {
   if (run.mode === Run_Mode.MODE_UNSPECIFIED) throw new ServerError("command_run");
   const phase = phaseOf(run);
+  if (run.planOnly || run.savedPlan || run.skipRefresh || run.variables.byteLength > 0) {
+    throw new ServerError(
+      "illegal_transition",
+      `a terraform or tofu command requested the run ${run.id} with options of its own; start that command again`,
+    );
+  }
   if (isEnded(phase) && phase !== "applied") return;
   throw new ServerError(
     "illegal_transition",

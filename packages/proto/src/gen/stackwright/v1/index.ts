@@ -115,6 +115,7 @@ export {
   VcsTask,
 } from "./vcs.ts";
 export {
+  ConfigurationUpload,
   Workspace,
   WorkspaceName,
   WorkspaceTag,

@@ -76,6 +76,14 @@ export interface Run {
   pool: string;
   /** Requested by a schedule: its plans have at most half of the workers. */
   background: boolean;
+  /** Ends with its plan, whatever its mode, and needs no place in the queue. Implied by MODE_PLAN_ONLY. */
+  planOnly: boolean;
+  /** Made to be applied later: a newer run of the stack ends it while its plan waits for approval. */
+  savedPlan: boolean;
+  /** Plans from the recorded state, without reading any object. */
+  skipRefresh: boolean;
+  /** Encrypted JSON object of values of root variables, each as an expression of the language; empty: none. */
+  variables: Uint8Array;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -249,6 +257,10 @@ function createBaseRun(): Run {
     automatic: false,
     pool: "",
     background: false,
+    planOnly: false,
+    savedPlan: false,
+    skipRefresh: false,
+    variables: emptyBytes,
   };
 }
 
@@ -370,6 +382,18 @@ export const Run: MessageFns<Run> = {
     }
     if (message.background !== false) {
       writer.uint32(264).bool(message.background);
+    }
+    if (message.planOnly !== false) {
+      writer.uint32(320).bool(message.planOnly);
+    }
+    if (message.savedPlan !== false) {
+      writer.uint32(328).bool(message.savedPlan);
+    }
+    if (message.skipRefresh !== false) {
+      writer.uint32(336).bool(message.skipRefresh);
+    }
+    if (message.variables.length !== 0) {
+      writer.uint32(346).bytes(message.variables);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -659,6 +683,38 @@ export const Run: MessageFns<Run> = {
             message.background = reader.bool();
             continue;
           }
+          case 40: {
+            if (tag !== 320) {
+              break;
+            }
+
+            message.planOnly = reader.bool();
+            continue;
+          }
+          case 41: {
+            if (tag !== 328) {
+              break;
+            }
+
+            message.savedPlan = reader.bool();
+            continue;
+          }
+          case 42: {
+            if (tag !== 336) {
+              break;
+            }
+
+            message.skipRefresh = reader.bool();
+            continue;
+          }
+          case 43: {
+            if (tag !== 346) {
+              break;
+            }
+
+            message.variables = reader.bytes();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -734,6 +790,10 @@ export const Run: MessageFns<Run> = {
     message.automatic = object.automatic ?? false;
     message.pool = object.pool ?? "";
     message.background = object.background ?? false;
+    message.planOnly = object.planOnly ?? false;
+    message.savedPlan = object.savedPlan ?? false;
+    message.skipRefresh = object.skipRefresh ?? false;
+    message.variables = object.variables ?? emptyBytes;
     return message;
   },
 };
@@ -1198,3 +1258,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

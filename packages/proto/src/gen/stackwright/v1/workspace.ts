@@ -63,6 +63,19 @@ export interface WorkspaceName {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** An upload of a configuration that was announced before. Name: stack "." upload. */
+export interface ConfigurationUpload {
+  /** Digest of the configuration version that it made. */
+  digest: string;
+  /** For runs that only plan. */
+  speculative: boolean;
+  /** Id of the credential. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseWorkspace(): Workspace {
   return {
     name: "",
@@ -429,6 +442,125 @@ export const WorkspaceName: MessageFns<WorkspaceName> = {
   fromPartial(object: DeepPartial<WorkspaceName>): WorkspaceName {
     const message = createBaseWorkspaceName();
     message.stack = object.stack ?? "";
+    return message;
+  },
+};
+
+function createBaseConfigurationUpload(): ConfigurationUpload {
+  return { digest: "", speculative: false, actor: "", createdAtMs: 0n };
+}
+
+export const ConfigurationUpload: MessageFns<ConfigurationUpload> = {
+  encode(message: ConfigurationUpload, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.speculative !== false) {
+      writer.uint32(16).bool(message.speculative);
+    }
+    if (message.actor !== "") {
+      writer.uint32(26).string(message.actor);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.createdAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ConfigurationUpload {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseConfigurationUpload();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.speculative = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ConfigurationUpload>): ConfigurationUpload {
+    return ConfigurationUpload.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ConfigurationUpload>): ConfigurationUpload {
+    const message = createBaseConfigurationUpload();
+    message.digest = object.digest ?? "";
+    message.speculative = object.speculative ?? false;
+    message.actor = object.actor ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
     return message;
   },
 };

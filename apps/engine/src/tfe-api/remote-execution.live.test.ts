@@ -1,0 +1,172 @@
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { request } from "node:https";
+import { setTimeout as pause } from "node:timers/promises";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startApi } from "../testing/start-api.ts";
+import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
+
+const COMMANDS = [
+  ["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"],
+  ["tofu", process.env["TEST_TOOL_OPENTOFU"] ?? "tofu"],
+] as const;
+
+const RESOURCES = `
+variable "who" { default = "ann" }
+variable "list" {
+  type    = list(object({ n = number }))
+  default = []
+}
+resource "terraform_data" "a" { input = var.who }
+resource "terraform_data" "b" { input = length(var.list) }
+output "plain" { value = terraform_data.a.output }
+output "s" {
+  value     = "hidden-\${var.who}"
+  sensitive = true
+}
+`;
+
+async function startWith(command: string) {
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const api = await startApi("in-process", {
+    tls: { certificateFile, keyFile },
+    host: "localhost",
+  });
+  const { port } = new URL(api.server.url);
+  const host = `localhost:${port}`;
+  const root = await terraformRoot(command, { SSL_CERT_FILE: certificateFile });
+  await writeFile(
+    root.env["TF_CLI_CONFIG_FILE"] ?? "",
+    `credentials "${host}" {\n  token = "${api.first.token}"\n}\n`,
+  );
+  const ca = await readFile(certificateFile);
+  const send = async (method: string, path: string, body?: object): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${api.first.token}` };
+      const sent = request(`https://${host}${path}`, { method, ca, headers }, (answer) => {
+        let text = "";
+        answer.on("data", (chunk) => {
+          text += String(chunk);
+        });
+        answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
+      });
+      sent.on("error", reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  const write = async (text: string): Promise<void> =>
+    root.write(
+      `terraform {\n  cloud {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { name = "demo" }\n  }\n}\n${text}`,
+    );
+  await write(RESOURCES);
+  await root.ok("init");
+  const remote = { data: { attributes: { "execution-mode": "remote" } } };
+  const path = "/api/v2/organizations/default/workspaces/demo";
+  expect((await send("PATCH", path, remote)).status).toBe(200);
+  /** Phases of the runs, the newest first. */
+  const runs = async () => {
+    const { text } = await send("GET", "/api/v1/projects/default/stacks/demo/runs");
+    return (JSON.parse(text) as { runs: Run[] }).runs.toReversed();
+  };
+  return { ...root, write, send, runs };
+}
+
+describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+  const start = async () => startWith(command);
+  beforeEach((context) => {
+    const { status } = spawnSync(command, ["version"]);
+    context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
+
+  it("plans, applies by the prompt, and destroys", { timeout: 240_000 }, async () => {
+    const { ok, exec, start: begin, runs, write, fails } = await start();
+    const planned = await exec("plan", "-detailed-exitcode");
+    expect([planned.code, planned.text]).toEqual([2, expect.stringContaining("2 to add")]);
+    expect((await runs())[0]?.phase).toBe("plan_finished");
+    const asked = begin(["apply"]);
+    await until(() => asked.output.text.includes("Enter a value"));
+    asked.child.stdin.end("yes\n");
+    const applied = await asked.ended;
+    expect([applied.code, applied.text]).toEqual([0, expect.stringContaining("Apply complete")]);
+    expect(applied.text).toContain('plain = "ann"');
+    expect(applied.text).not.toContain("hidden-ann");
+    expect((await runs())[0]?.phase).toBe("applied");
+    expect((await exec("plan", "-detailed-exitcode")).code).toBe(0);
+    expect(await ok("output", "-raw", "plain")).toBe("ann");
+    expect(await ok("output", "-raw", "s")).toBe("hidden-ann");
+    expect(await ok("state", "list")).toContain("terraform_data.a");
+    const said = begin(["apply", "-var", "who=bob"]);
+    await until(() => said.output.text.includes("Enter a value"));
+    said.child.stdin.end("no\n");
+    expect(await said.ended).toMatchObject({ code: 1 });
+    expect((await runs())[0]?.phase).toBe("discarded");
+    await ok("apply", "-auto-approve", "-var", "who=bob", "-var", "list=[{ n = 1 }]");
+    expect(await ok("output", "-raw", "plain")).toBe("bob");
+    expect(await ok("state", "show", "terraform_data.b")).toContain("= 1");
+    await write('resource "terraform_data" "a" { input = var.none }');
+    expect(await fails("plan")).toContain("main.tf line");
+    await write(RESOURCES);
+    await ok("destroy", "-auto-approve");
+    expect(await ok("state", "list")).toBe("");
+  });
+});
+
+// The requests of both commands are the same.
+describe.each(COMMANDS.slice(0, 1))(
+  "%s with the cloud block, in remote execution",
+  (_name, command) => {
+    const start = async () => startWith(command);
+    beforeEach((context) => {
+      const { status } = spawnSync(command, ["version"]);
+      context.skip(status !== 0, `${command} cannot be run on this machine`);
+    });
+
+    it("saves a plan, which a newer run discards", { timeout: 240_000 }, async () => {
+      const { ok, fails, runs } = await start();
+      await ok("plan", "-out=first");
+      await ok("apply", "first");
+      expect((await runs())[0]?.phase).toBe("applied");
+      expect(await fails("apply", "first")).toContain("already applied");
+      await ok("plan", "-out=second", "-var", "who=bob");
+      await ok("apply", "-auto-approve", "-var", "who=eve");
+      expect(await fails("apply", "second")).toContain("discarded");
+      expect(await ok("output", "-raw", "plain")).toBe("eve");
+    });
+
+    it("replaces, targets and refreshes what is asked for", { timeout: 240_000 }, async () => {
+      const { ok, runs, start: begin, send } = await start();
+      expect(await ok("apply", "-auto-approve", "-target=terraform_data.a")).toContain("1 to add");
+      expect(await ok("apply", "-auto-approve", "-refresh=false")).toContain("1 to add");
+      expect(await ok("plan", "-replace=terraform_data.b")).toContain("1 to destroy");
+      await ok("apply", "-refresh-only", "-auto-approve");
+      expect(await ok("plan", "-destroy")).toContain("2 to destroy");
+      expect((await runs())[0]?.phase).toBe("plan_finished");
+      // Decided elsewhere while the command asks.
+      const asked = begin(["apply", "-var", "who=bob"]);
+      await until(() => asked.output.text.includes("Enter a value"));
+      const [run] = await runs();
+      const path = `/api/v1/projects/default/stacks/demo/runs/${run?.id}/approvals`;
+      await send("POST", path, { plan_digest: run?.plan_digest });
+      const { code, text } = await asked.ended;
+      expect([code, text]).toEqual([0, expect.stringContaining("approved using the UI or API")]);
+    });
+  },
+);
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Run {
+  readonly id: string;
+  readonly phase: string;
+  readonly plan_digest?: string;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const endMs = Date.now() + 60_000;
+  while (!holds()) {
+    if (Date.now() > endMs) throw new Error("it did not happen in time");
+    await pause(20);
+  }
+}

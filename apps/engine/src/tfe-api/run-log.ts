@@ -1,0 +1,135 @@
+import type { NamedStack } from "@stackwright/core";
+import { isEnded, type RunPhase } from "@stackwright/core";
+import { readStored, type StorageBackend } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import type { TfeLogName } from "@stackwright/tfe";
+import { compactJson, parseStateFile } from "@stackwright/tfstate";
+import { decodeRecord } from "../domain/record-kind.ts";
+import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
+import { RUN_KIND, type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
+import { idOf } from "../queue/transaction.ts";
+import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
+import { eventText } from "./run-text.ts";
+
+interface RunLogParts extends ServedParts {
+  readonly storage: StorageBackend;
+  readonly blobs: BlobStore;
+  readonly renderer: PlanRenderer;
+}
+
+/** Commands leave the first three lines of the log of an apply out. */
+const HEAD = "Stackwright\nThe server executes the run.\n\n";
+/** Phases in which the plan is still being made. */
+const PLANNING: ReadonlySet<string> = new Set(["queued", "preparing", "planning", "planned"]);
+
+/**
+ * The log of the plan or of the apply of a run as text, made from its events: the same events give the same text, so that a reader may
+ * continue at any place. Returns whether the log is complete: the phase that says so is stored with the event.
+ */
+export async function* runLogText(
+  parts: RunLogParts,
+  stack: NamedStack,
+  reference: RunReference,
+  name: TfeLogName,
+): AsyncGenerator<string, boolean> {
+  yield HEAD;
+  let isApply = false;
+  for await (const event of eventsOf(parts, reference)) {
+    const to = event.type === "phase-change" ? String(event["to"]) : undefined;
+    if (to === undefined) {
+      if (isApply === (name === "apply")) yield eventText(event);
+      continue;
+    }
+    const hasEnded = isEnded(to as RunPhase);
+    if (name === "plan") {
+      if (PLANNING.has(to)) continue;
+      yield await planEndText(parts, reference, to);
+      return true;
+    }
+    if (to === "approved") isApply = true;
+    if (!hasEnded) continue;
+    if (isApply) yield await applyEndText(parts, stack, reference, to);
+    return true;
+  }
+  return false;
+}
+
+async function* eventsOf(
+  { storage }: RunLogParts,
+  reference: RunReference,
+): AsyncGenerator<StoredRunLogEvent> {
+  for (let next = 1; ; ) {
+    const id = idOf(SERVER_KINDS.segment, segmentPlace(reference, next));
+    const found = await readStored(storage, "strong", id);
+    if (found === undefined) return;
+    const { events } = decodeRecord(SERVER_KINDS.segment, found);
+    for (const line of events) yield JSON.parse(line) as StoredRunLogEvent;
+    next += events.length;
+  }
+}
+
+async function planEndText(
+  { storage, blobs, renderer }: RunLogParts,
+  reference: RunReference,
+  phase: string,
+): Promise<string> {
+  if (phase === "no_changes") {
+    return "\nNo changes. Your infrastructure matches the configuration.\n";
+  }
+  const place = runPlace(reference);
+  const [storedRun, storedSummary] = await Promise.all([
+    readStored(storage, "strong", idOf(RUN_KIND, place)),
+    readStored(storage, "strong", idOf(SERVER_KINDS.summary, place)),
+  ]);
+  const summary = storedSummary && decodeRecord(SERVER_KINDS.summary, storedSummary);
+  if (summary === undefined) {
+    const reason = storedRun && decodeRecord(RUN_KIND, storedRun).reason;
+    return phase === "failed" ? `\nThe plan failed: ${reason ?? ""}\n` : `\nThe run is ${phase}.\n`;
+  }
+  const add = summary.create + summary.replace;
+  const destroy = summary.delete + summary.replace;
+  const imports = summary.import > 0 ? `${summary.import} to import, ` : "";
+  const counts = `Plan: ${imports}${add} to add, ${summary.update} to change, ${destroy} to destroy.\n`;
+  return `\n${await planText({ blobs, renderer }, summary.viewSha256)}\n${counts}`;
+}
+
+async function planText(
+  { blobs, renderer }: Pick<RunLogParts, "blobs" | "renderer">,
+  sha256: string,
+): Promise<string> {
+  if (sha256 === "") return "The plan cannot be shown as text.\n";
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of blobs.read(sha256)) chunks.push(chunk);
+  const view = Buffer.concat(chunks).toString("utf8");
+  const form = { form: "text", title: "", limitBytes: undefined } as const;
+  return renderer.render(view, form, new AbortController().signal);
+}
+
+async function applyEndText(
+  parts: RunLogParts,
+  stack: NamedStack,
+  reference: RunReference,
+  phase: string,
+): Promise<string> {
+  const stored = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+  const reason = stored === undefined ? "" : decodeRecord(RUN_KIND, stored).reason;
+  if (phase !== "applied")
+    return `\nThe apply ended as ${phase}${reason === "" ? "" : `: ${reason}`}\n`;
+  return `\nApply complete!\n${await outputsText(parts, stack)}`;
+}
+
+/** The outputs of the present state, sensitive ones without their values. */
+async function outputsText(parts: RunLogParts, stack: NamedStack): Promise<string> {
+  const state = await serveState(parts, stack).catch(() => undefined);
+  if (state === undefined) return "";
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of state.content) chunks.push(chunk);
+  const { outputs } = parseStateFile(Buffer.concat(chunks).toString("utf8"));
+  if (outputs.length === 0) return "";
+  const lines = outputs.map(
+    ({ name, sensitive, value }) => `${name} = ${sensitive ? "<sensitive>" : compactJson(value)}\n`,
+  );
+  return `\nOutputs:\n\n${lines.join("")}`;
+}

@@ -1,0 +1,59 @@
+import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
+
+/** What the steps of an apply are called, in the words that readers of terraform's output search for. */
+const WORDS: Readonly<Record<string, { readonly start: string; readonly noun: string }>> = {
+  create: { start: "Creating", noun: "Creation" },
+  update: { start: "Modifying", noun: "Modifications" },
+  delete: { start: "Destroying", noun: "Destruction" },
+  read: { start: "Reading", noun: "Read" },
+};
+
+/** An event of a run as lines of a log; empty for what has none. */
+export function eventText(event: StoredRunLogEvent): string {
+  const of = (name: string): string => {
+    const value = event[name];
+    return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  };
+  const address = of("address");
+  switch (event.type) {
+    case "diagnostic":
+      return diagnosticText(event, of);
+    case "read-start":
+      return `${address}: Refreshing state...\n`;
+    case "step-start":
+      return `${address}: ${WORDS[of("action")]?.start ?? of("action")}...\n`;
+    case "step-progress":
+      return `${address}: Still ${(WORDS[of("action")]?.start ?? of("action")).toLowerCase()}... [${seconds(event)}s elapsed]\n`;
+    case "step-end":
+      return stepEndText(event, of);
+    case "provision-output":
+      return `${address} (${of("provisioner")}): ${of("line")}\n`;
+    case "log":
+      return `${of("line")}\n`;
+    case "cancel":
+      return "A cancel was requested: no further operation is started.\n";
+    default:
+      return "";
+  }
+}
+
+function stepEndText(event: StoredRunLogEvent, of: (name: string) => string): string {
+  const { status } = event;
+  const noun = WORDS[of("action")]?.noun ?? of("action");
+  if (status === "skipped" || status === "not-started") return `${of("address")}: not started\n`;
+  const id = of("id") === "" ? "" : ` [id=${of("id")}]`;
+  const end = status === "done" ? "complete" : `errored (${of("status")})`;
+  return `${of("address")}: ${noun} ${end} after ${seconds(event)}s${status === "done" ? id : ""}\n`;
+}
+
+function diagnosticText(event: StoredRunLogEvent, of: (name: string) => string): string {
+  const label = event["severity"] === "error" ? "Error" : "Warning";
+  const place = of("file") === "" ? "" : `\n  on ${of("file")} line ${of("line")}\n`;
+  const object = of("address") === "" ? "" : `\n  with ${of("address")}\n`;
+  const detail = of("detail") === "" ? "" : `\n${of("detail")}\n`;
+  return `\n${label}: ${of("summary")}\n${place}${object}${detail}\n`;
+}
+
+function seconds({ elapsedMs }: StoredRunLogEvent): number {
+  return typeof elapsedMs === "number" ? Math.floor(elapsedMs / 1_000) : 0;
+}

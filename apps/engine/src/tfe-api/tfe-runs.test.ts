@@ -1,0 +1,205 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, vi } from "vitest";
+import { startApi } from "../testing/start-api.ts";
+import { tarOf } from "../testing/tar-of.ts";
+
+interface Resource {
+  readonly id: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly relationships?: Readonly<Record<string, { readonly data: { readonly id: string } }>>;
+}
+
+const MAIN = `
+variable "word" {
+  sensitive = true
+  default   = "none"
+}
+resource "terraform_data" "a" { input = var.word }
+`;
+
+async function start(executor: "in-process" | "none" = "in-process") {
+  const api = await startApi(executor);
+  const { call } = api;
+  const dataOf = ({ json }: { readonly json: Record<string, unknown> }): Resource =>
+    json["data"] as Resource;
+  const made = await call("POST", "/api/v2/organizations/default/workspaces", {
+    body: { data: { attributes: { name: "demo", "execution-mode": "remote" } } },
+  });
+  const workspace = dataOf(made).id;
+  const announce = async (speculative = false): Promise<Resource> =>
+    dataOf(
+      await call("POST", `/api/v2/workspaces/${workspace}/configuration-versions`, {
+        body: { data: { attributes: { speculative } } },
+      }),
+    );
+  const put = async (address: unknown, files: Record<string, string>): Promise<number> =>
+    (
+      await fetch(String(address), {
+        method: "PUT",
+        body: Uint8Array.from(gzipSync(tarOf(files))),
+      })
+    ).status;
+  const uploaded = async (files = { "main.tf": MAIN }, speculative = false): Promise<string> => {
+    const { id, attributes } = await announce(speculative);
+    expect(await put(attributes["upload-url"], files)).toBe(200);
+    return id;
+  };
+  const request = async (version: string, attributes: object = {}, token = api.first.token) =>
+    call("POST", "/api/v2/runs", {
+      token,
+      body: {
+        data: {
+          type: "runs",
+          attributes,
+          relationships: {
+            workspace: { data: { id: workspace } },
+            "configuration-version": { data: { id: version } },
+          },
+        },
+      },
+    });
+  const show = async (id: string): Promise<Resource> =>
+    dataOf(await call("GET", `/api/v2/runs/${id}`));
+  const reaches = async (id: string, status: string): Promise<void> =>
+    vi.waitFor(
+      async () => {
+        expect((await show(id)).attributes["status"]).toBe(status);
+      },
+      { timeout: 20_000, interval: 20 },
+    );
+  const act = async (id: string, action: string) =>
+    call("POST", `/api/v2/runs/${id}/actions/${action}`, { body: {} });
+  const logOf = async (kind: "plans" | "applies", run: string): Promise<string> => {
+    const id = run.replace("run-", kind === "plans" ? "plan-" : "apply-");
+    const { attributes } = dataOf(await call("GET", `/api/v2/${kind}/${id}`));
+    const text = await (
+      await fetch(`${String(attributes["log-read-url"])}?limit=65536&offset=0`)
+    ).text();
+    return text.replace("\u0002", "<").replace("\u0003", ">");
+  };
+  return { ...api, dataOf, workspace, announce, put, uploaded, request, show, reaches, act, logOf };
+}
+
+describe("an upload", () => {
+  it("is checked before anything of it is stored", async () => {
+    const { announce, put, call, dataOf, request } = await start("none");
+    const { id, attributes } = await announce();
+    expect(await put(attributes["upload-url"], { "../x": "" })).toBe(422);
+    expect(
+      (await fetch(String(attributes["upload-url"]), { method: "PUT", body: "no" })).status,
+    ).toBe(422);
+    const status = async (): Promise<unknown> =>
+      dataOf(await call("GET", `/api/v2/configuration-versions/${id}`)).attributes["status"];
+    expect(await status()).toBe("pending");
+    expect((await request(id)).status).toBe(422);
+    expect(await put(attributes["upload-url"], { "main.tf": MAIN })).toBe(200);
+    expect(await put(attributes["upload-url"], { "main.tf": MAIN })).toBe(200);
+    expect(await put(attributes["upload-url"], { "main.tf": "" })).toBe(409);
+    expect(await status()).toBe("uploaded");
+  });
+});
+
+describe("a run", () => {
+  it("is requested once by two requests, waits, and is applied", async () => {
+    const { uploaded, request, dataOf, reaches, act, show, logOf } = await start();
+    const version = await uploaded();
+    const variables = [{ key: "word", value: '"s3cret"' }];
+    const answers = await Promise.all([
+      request(version, { variables }),
+      request(version, { variables }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    const [first, second] = answers.map(dataOf);
+    const id = first?.id ?? "";
+    expect(second?.id).toBe(id);
+    await reaches(id, "planned");
+    expect((await show(id)).attributes).toMatchObject({
+      "has-changes": true,
+      actions: { "is-confirmable": true, "is-discardable": true, "is-cancelable": false },
+    });
+    const plan = await logOf("plans", id);
+    expect(plan).toMatch(/^<Stackwright\n(.|\n)*Plan: 1 to add, 0 to change, 0 to destroy\.\n>$/);
+    expect(await logOf("applies", id)).not.toContain(">");
+    expect((await act(id, "apply")).status).toBe(202);
+    await reaches(id, "applied");
+    const apply = await logOf("applies", id);
+    expect(apply).toMatch(/terraform_data\.a: Creation complete(.|\n)*Apply complete!\n>$/);
+    expect(await logOf("plans", id)).toBe(plan);
+    expect(plan + apply).not.toContain("s3cret");
+    expect((await act(id, "apply")).status).toBe(409);
+    expect((await act(id, "cancel")).status).toBe(409);
+    expect((await act(id, "force-cancel")).status).toBe(409);
+  });
+
+  it("that fails has its diagnostic in its log, and ends as errored", async () => {
+    const { uploaded, request, dataOf, reaches, logOf } = await start();
+    const version = await uploaded({ "main.tf": "resource terraform_data a { input = var.none }" });
+    const { id } = dataOf(await request(version, { "auto-apply": true }));
+    await reaches(id, "errored");
+    expect(await logOf("plans", id)).toMatch(/\nError: (.|\n)*main\.tf line 1(.|\n)*>$/);
+    expect(await logOf("applies", id)).toMatch(/>$/);
+  });
+
+  it("that only plans a destroy destroys nothing, and is not repeated as one that does", async () => {
+    const { uploaded, request, dataOf, reaches, call } = await start();
+    const apply = dataOf(await request(await uploaded(), { "auto-apply": true })).id;
+    await reaches(apply, "applied");
+    const version = await uploaded({ "main.tf": MAIN }, true);
+    const { id } = dataOf(await request(version, { "is-destroy": true }));
+    await reaches(id, "planned_and_finished");
+    const runs = "/api/v1/projects/default/stacks/demo/runs";
+    expect((await call("POST", `${runs}/${id.split("-").at(-1)}/retry`, { body: {} })).status).toBe(
+      409,
+    );
+    expect((await call("GET", "/state/v1/default/default/demo")).text).toContain("terraform_data");
+  });
+
+  it("waits for a lock, and can be canceled meanwhile", async () => {
+    const { uploaded, request, dataOf, call, workspace, act, show } = await start();
+    await call("POST", `/api/v2/workspaces/${workspace}/actions/lock`);
+    const { id } = dataOf(await request(await uploaded()));
+    expect((await show(id)).attributes).toMatchObject({
+      status: "pending",
+      actions: { "is-cancelable": true },
+    });
+    expect((await act(id, "cancel")).status).toBe(202);
+    expect((await show(id)).attributes["status"]).toBe("canceled");
+  });
+
+  it("is refused where it cannot be what was asked for", async () => {
+    const { uploaded, request, tokenOf, call, workspace } = await start("none");
+    const version = await uploaded();
+    const refused = async (attributes: object): Promise<number> =>
+      (await request(version, attributes)).status;
+    expect(await refused({ "is-destroy": true, "refresh-only": true })).toBe(422);
+    expect(await refused({ "allow-config-generation": true })).toBe(422);
+    expect(await refused({ variables: [{ key: "a = 1\nb", value: "1" }] })).toBe(422);
+    expect(await refused({ "target-addrs": "a" })).toBe(422);
+    expect((await request(version, {}, await tokenOf("reader"))).status).toBe(403);
+    expect((await request(version.replace(/[0-9A-Z]{26}/, "0".repeat(26)))).status).toBe(422);
+    expect(
+      (await request(await uploaded({ "main.tf": MAIN }, true), { "save-plan": true })).status,
+    ).toBe(422);
+    await call("PATCH", `/api/v2/workspaces/${workspace}`, {
+      body: { data: { attributes: { "working-directory": "sub" } } },
+    });
+    expect(await refused({})).toBe(422);
+    expect((await call("GET", `/api/v2/workspaces/${workspace}/runs`)).json["data"]).toEqual([]);
+  });
+
+  it("is refused for a workspace whose state a command keeps", async () => {
+    const { uploaded, request, server, first } = await start("none");
+    const body = JSON.stringify({
+      version: 4,
+      serial: 1,
+      lineage: "l",
+      outputs: {},
+      resources: [],
+    });
+    const headers = { authorization: `Bearer ${first.token}` };
+    const address = `${server.url}/state/v1/default/default/demo`;
+    expect((await fetch(address, { method: "POST", headers, body })).status).toBe(200);
+    const { status, text } = await request(await uploaded());
+    expect([status, text]).toEqual([409, expect.stringContaining("stackwright adopt")]);
+  });
+});

@@ -1,0 +1,246 @@
+import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
+import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
+import { readStored, ulidTime } from "@stackwright/storage";
+import type { NewTfeRun, RunPort, TfeCaller, TfePlanCounts, TfeRun } from "@stackwright/tfe";
+import { UploadPlaces } from "../api/upload-places.ts";
+import { storeConfiguration } from "../configuration/store-configuration.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { memberPlace, type Place, RUN_KIND, runPlace } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { approveRun, discardRun } from "../queue/decide.ts";
+import { addRun } from "../queue/enqueue.ts";
+import { isSpeculative, phaseOf } from "../queue/run-row.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import type { ServedParts } from "../terraform-state/served-state.ts";
+import { sealRunValues } from "../worker/run-values.ts";
+import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
+import { runLogText } from "./run-log.ts";
+
+interface RunParts extends TransactionParts, ServedParts {
+  /** `not_found` for the id of a workspace that the caller does not see. */
+  readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
+}
+
+const UPLOADS = 16;
+const UPLOADS_OF_ACCOUNT = 4;
+/** How long the record of an upload stays. */
+const UPLOAD_KEPT_MS = 24 * 3_600_000;
+/** Records that one upload removes. */
+const REMOVED = 10;
+/** How long a request with the same upload is a repetition. */
+const REPEAT_MS = 10 * 60_000;
+const NONE: TfePlanCounts = { additions: 0, changes: 0, destructions: 0, imports: 0 };
+
+const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
+  normal: Run_Mode.MODE_APPLY,
+  destroy: Run_Mode.MODE_DESTROY,
+  "refresh-only": Run_Mode.MODE_REFRESH_ONLY,
+};
+
+/** The runs of this server as those of workspaces. A run has the id of its upload, so that a request that is repeated finds it. */
+export function workspaceRuns(parts: RunParts): RunPort {
+  const { storage, clock, stackOf } = parts;
+  const renderer = new PlanRenderer({ clock });
+  const places = new UploadPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
+  const stacks = new StackDirectory({ storage });
+
+  const readRun = async (stack: StackReference, run: string): Promise<Run | undefined> => {
+    const found = await readStored(storage, "strong", idOf(RUN_KIND, runPlace({ stack, run })));
+    return found && decodeRecord(RUN_KIND, found);
+  };
+  const countsOf = async (stack: StackReference, run: string): Promise<TfePlanCounts> => {
+    const id = idOf(SERVER_KINDS.summary, runPlace({ stack, run }));
+    const found = await readStored(storage, "strong", id);
+    if (found === undefined) return NONE;
+    const summary = decodeRecord(SERVER_KINDS.summary, found);
+    return {
+      additions: summary.create + summary.replace,
+      changes: summary.update,
+      destructions: summary.delete + summary.replace,
+      imports: summary.import,
+    };
+  };
+  const uploadAt = async (stack: StackReference, id: string) => {
+    const found = await readStored(
+      storage,
+      "strong",
+      idOf(SERVER_KINDS.configurationUpload, uploadPlace(stack, id)),
+    );
+    return found && decodeRecord(SERVER_KINDS.configurationUpload, found);
+  };
+  const request = async (caller: TfeCaller, given: NewTfeRun): Promise<TfeRun> => {
+    const stack = await stackOf(caller, given.workspace);
+    const { reference } = stack;
+    const upload = await uploadAt(reference, given.upload);
+    if (upload === undefined) {
+      throw new ServerError("unprocessable", "the configuration version was not uploaded");
+    }
+    const former = await readRun(reference, given.upload);
+    if (former !== undefined && clock.wallMs() - Number(former.createdAtMs) < REPEAT_MS) {
+      return viewOf(former, given.workspace, NONE);
+    }
+    if (stack.adoption === undefined) await recordFreshStart(stack, caller);
+    const run = former === undefined ? given.upload : parts.token();
+    const values = given.variables;
+    const isEmpty = Object.keys(values).length === 0;
+    const wanted = {
+      reference: { stack: reference, run },
+      stackName: stack.name,
+      configuration: upload.digest,
+      mode: MODES[given.mode],
+      actor: caller.actor,
+      message: given.message,
+      planOnly: given.planOnly,
+      savedPlan: given.savedPlan,
+      skipRefresh: !given.refresh,
+      targets: given.targets,
+      replace: given.replace,
+      autoApply: given.autoApply ?? false,
+      ...(!isEmpty && {
+        variables: await sealRunValues(parts.keys, { stack: reference, run }, values),
+      }),
+    };
+    const made = await transact(parts, async (tx) => {
+      // A repetition may have been faster.
+      const known = await tx.find(RUN_KIND, runPlace(wanted.reference));
+      return known?.message ?? addRun(tx, wanted);
+    });
+    return viewOf(made, given.workspace, NONE);
+  };
+  /** The block that names this server is no state elsewhere; where commands keep a state here, no run is taken. */
+  const recordFreshStart = async (
+    { name, reference }: NamedStack,
+    { actor }: TfeCaller,
+  ): Promise<void> => {
+    await stacks.recordOrigin(reference, name, {
+      kind: "fresh",
+      timeMs: clock.wallMs(),
+      actor,
+      evidence: ["a run was requested through the cloud block"],
+      forced: false,
+    });
+  };
+
+  return {
+    announceUpload: () => parts.token(),
+    upload: async (caller, workspace, id) => {
+      const { reference } = await stackOf(caller, workspace);
+      const found = await uploadAt(reference, id);
+      return found && { speculative: found.speculative };
+    },
+    storeUpload: async (caller, { workspace, id, speculative }, content, signal) => {
+      const { reference, name } = await stackOf(caller, workspace);
+      const { account, actor } = caller;
+      using _place = places.take(account);
+      const stored = { stack: reference, stackName: name, actor, content, signal };
+      const { version } = await storeConfiguration(parts, stored);
+      const { tenancy, name: prefix } = memberPlace(reference, "");
+      const { type } = SERVER_KINDS.configurationUpload;
+      const all = await storage.list("strong", type, tenancy, prefix);
+      const old = all.filter((one) => isOld(one.id.name, clock.wallMs(), prefix)).slice(0, REMOVED);
+      await transact(parts, async (tx) => {
+        const place = uploadPlace(reference, id);
+        const found = await tx.find(SERVER_KINDS.configurationUpload, place);
+        if (found !== undefined) {
+          if (found.message.digest === version.digest) return;
+          throw new ServerError("conflict", "another configuration was uploaded to this address");
+        }
+        for (const resource of old) {
+          const row = await tx.find(SERVER_KINDS.configurationUpload, {
+            tenancy,
+            name: resource.id.name,
+          });
+          if (row !== undefined) tx.remove(row);
+        }
+        const { digest } = version;
+        const createdAtMs = BigInt(tx.nowMs);
+        tx.create(SERVER_KINDS.configurationUpload, place, {
+          digest,
+          speculative,
+          actor,
+          createdAtMs,
+        });
+      });
+    },
+    create: request,
+    get: async (caller, workspace, id) => {
+      const { reference } = await stackOf(caller, workspace);
+      const run = await readRun(reference, id);
+      return run && viewOf(run, workspace, await countsOf(reference, id));
+    },
+    list: async (caller, workspace) => {
+      const { reference } = await stackOf(caller, workspace);
+      const { tenancy, name: prefix } = memberPlace(reference, "");
+      const found = await storage.list("strong", RUN_KIND.type, tenancy, prefix);
+      return found
+        .map((resource) => viewOf(decodeRecord(RUN_KIND, resource), workspace, NONE))
+        .toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+    },
+    approve: async (caller, { workspace, id }, comment) => {
+      const { reference: stack } = await stackOf(caller, workspace);
+      const { actor } = caller;
+      const planDigest = (await readRun(stack, id))?.planDigest ?? "";
+      await approveRun(parts, { stack, run: id }, { actor, planDigest, comment });
+    },
+    discard: async (caller, { workspace, id }, reason) => {
+      const { reference: stack } = await stackOf(caller, workspace);
+      await discardRun(parts, { stack, run: id }, { actor: caller.actor, reason });
+    },
+    cancel: async (caller, { workspace, id }, { force }) => {
+      const { reference: stack } = await stackOf(caller, workspace);
+      await cancelRun(parts, { stack, run: id }, { actor: caller.actor, force });
+    },
+    async *log(caller, workspace, id, name) {
+      const stack = await stackOf(caller, workspace);
+      const reference = { stack: stack.reference, run: id };
+      return yield* runLogText({ ...parts, renderer }, stack, reference, name);
+    },
+    variables: async (caller, workspace) => {
+      const { reference, name } = await stackOf(caller, workspace);
+      const found = await readEffectiveVariables(storage, reference, name);
+      return found.map(({ variable }) => ({
+        key: variable.key,
+        category: categoryOf(variable),
+        sensitive: variable.sensitive,
+        value: variable.sensitive ? undefined : Buffer.from(variable.value).toString("utf8"),
+      }));
+    },
+  };
+}
+
+function viewOf(run: Run, workspace: string, counts: TfePlanCounts): TfeRun {
+  const { mode } = run;
+  return {
+    id: run.id,
+    workspace,
+    phase: phaseOf(run),
+    mode:
+      mode === Run_Mode.MODE_DESTROY
+        ? "destroy"
+        : mode === Run_Mode.MODE_REFRESH_ONLY
+          ? "refresh-only"
+          : "normal",
+    planOnly: isSpeculative(run),
+    savedPlan: run.savedPlan,
+    autoApply: run.autoApply,
+    message: run.message,
+    createdAtMs: Number(run.createdAtMs),
+    hasPlan: run.planDigest !== "",
+    wasApproved: run.history.some(({ to }) => to === Run_Phase.PHASE_APPROVED),
+    isCanceling: run.cancel !== undefined,
+    upload: run.configuration === "" ? undefined : run.id,
+    counts,
+  };
+}
+
+/** The id of an upload is a ULID, whose first ten characters are its time. */
+function isOld(name: string, nowMs: number, prefix: string): boolean {
+  return ulidTime(name.slice(prefix.length)) < nowMs - UPLOAD_KEPT_MS;
+}
+
+function uploadPlace(stack: StackReference, id: string): Place {
+  return memberPlace(stack, id);
+}

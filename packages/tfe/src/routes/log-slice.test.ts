@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { logSlice } from "./log-slice.ts";
+
+async function* textOf(parts: readonly string[], isComplete: boolean) {
+  yield* parts;
+  return isComplete;
+}
+
+const PARTS = ["one\n", "", "zwei ü\n", "x".repeat(100), "\n"];
+const WHOLE = `\u0002${PARTS.join("")}\u0003`;
+
+it.each([1, 2, 3, 7, 64, 65_536])("gives a log in slices of %d bytes as it is", async (limit) => {
+  const slices: Buffer[] = [];
+  for (let offset = 0; ; ) {
+    const slice = await logSlice(textOf(PARTS, true), { offset, limit });
+    if (slice.byteLength === 0) break;
+    expect(slice.byteLength).toBeLessThanOrEqual(limit);
+    slices.push(slice);
+    offset += slice.byteLength;
+  }
+  expect(Buffer.concat(slices).toString("utf8")).toBe(WHOLE);
+});
+
+it("begins the frame at once, and ends it with the log alone", async () => {
+  const slice = async (parts: readonly string[], isComplete: boolean): Promise<string> =>
+    (await logSlice(textOf(parts, isComplete), { offset: 0, limit: 100 })).toString("utf8");
+  expect(await slice([], false)).toBe("\u0002");
+  expect(await slice(["a"], false)).toBe("\u0002a");
+  expect(await slice(["a"], true)).toBe("\u0002a\u0003");
+  expect((await logSlice(textOf(["a"], true), { offset: 50, limit: 10 })).byteLength).toBe(0);
+});
