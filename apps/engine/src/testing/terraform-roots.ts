@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { expect, onTestFinished } from "vitest";
 
-export interface CommandResult {
+interface CommandResult {
   readonly code: number | null;
   readonly text: string;
 }

@@ -6,11 +6,11 @@ export interface ResourceObject {
   readonly relationships?: Readonly<Record<string, Relationship>>;
 }
 
-export interface Relationship {
+interface Relationship {
   readonly data: Identifier | readonly Identifier[] | null;
 }
 
-export interface Identifier {
+interface Identifier {
   readonly id: string;
   readonly type: string;
 }
