@@ -53,7 +53,8 @@ type Shared =
   | "signal"
   | "onEvent"
   | "onEvaluated"
-  | "collector";
+  | "collector"
+  | "memory";
 
 export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;

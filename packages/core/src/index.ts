@@ -87,6 +87,8 @@ export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { outputValue } from "./planner/output-value.ts";
+export type { PlanEffort, PlanMemoryOptions } from "./planner/plan-memory.ts";
+export { PlanMemory } from "./planner/plan-memory.ts";
 export { attachedOrigin } from "./providers/attached-origin.ts";
 export { builtinOrigin, inProcessOrigin } from "./providers/builtin-origin.ts";
 export type {

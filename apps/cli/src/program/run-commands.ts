@@ -27,9 +27,19 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
     )
     .option("--compare <command>", "plan with terraform or tofu too, and show differences")
     .option("--detailed-exitcode", "exit code 2 where there are changes", false)
-    .action(async (parsed: Parsed, command: Command) => {
-      const { plan: planCommand } = await import("../commands/plan.ts");
+    .addOption(
+      new Option("--watch", "plan again whenever a file changes")
+        .default(false)
+        .conflicts(["destroy", "out", "generateConfigOut", "compare", "detailedExitcode"]),
+    )
+    .action(async (parsed: Parsed & { readonly watch: boolean }, command: Command) => {
       const options = { ...parsed, inputs: planInputs() };
+      if (parsed.watch) {
+        const { planWatch } = await import("../commands/plan-watch.ts");
+        await run(command, async (context) => planWatch(options, context));
+        return;
+      }
+      const { plan: planCommand } = await import("../commands/plan.ts");
       await run(command, async (context) => planCommand(options, context));
     });
 

@@ -1,4 +1,4 @@
-import type { Engine, EnginePlanRequest, Plan, StackState } from "@stackwright/core";
+import type { Engine, EnginePlanRequest, Plan, PlanMemory, StackState } from "@stackwright/core";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
@@ -25,6 +25,7 @@ export async function makePlan(
     workspace,
     run,
     importing,
+    memory,
   }: {
     readonly engine: Engine;
     readonly project: Project;
@@ -34,6 +35,8 @@ export async function makePlan(
     readonly run?: EnginePlanRequest["run"];
     /** What the command `import` was asked for. */
     readonly importing?: CommandImport;
+    /** Remembers the last plan. */
+    readonly memory?: PlanMemory;
   },
   options: PlanningOptions,
   view: RunRenderer,
@@ -67,6 +70,7 @@ export async function makePlan(
     variables,
     workspace,
     ...(run && { run }),
+    ...(memory && { memory }),
     options: planOptions(await withAddressFiles(options, context), age),
     parallelism: parallelismOf(options),
     signal: context.signal,

@@ -20,15 +20,20 @@ export async function tryCommand(
     readonly calledAs?: CalledAs;
     /** Called with each piece that the command writes to standard error, as it writes it. */
     readonly onError?: (text: string) => void;
+    /** The same for standard output. */
+    readonly onOutput?: (text: string) => void;
   } = {},
 ): Promise<CommandResult> {
   const output = new PassThrough();
   const error = new PassThrough();
-  const { onError } = options;
-  if (onError !== undefined) {
-    const write = error.write.bind(error);
-    error.write = (chunk: unknown) => {
-      onError(String(chunk));
+  for (const [stream, tell] of [
+    [error, options.onError],
+    [output, options.onOutput],
+  ] as const) {
+    if (tell === undefined) continue;
+    const write = stream.write.bind(stream);
+    stream.write = (chunk: unknown) => {
+      tell(String(chunk));
       return write(chunk);
     };
   }

@@ -4,6 +4,7 @@ import type { GraphNode, ResolvedImport } from "@stackwright/lang";
 import { hasProviderErrors, type ResourceSchema } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { findType } from "../providers/find-type.ts";
+import { versionText } from "../providers/provider-instances.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
@@ -14,6 +15,7 @@ import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
+import type { ResourceReuse } from "./plan-reuse.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { type RefreshedObject, upgradeObject } from "./read-object.ts";
 
@@ -27,35 +29,77 @@ export async function planResource(
   around: ReadonlySet<Target>,
 ): Promise<void> {
   const { resource: config } = node;
-  const ready = await run.providerOfResource(node.module, config);
-  if (ready === undefined) {
-    unknownAll(resource);
-    return;
-  }
-  const { schema, problem } = findType(ready.use, config);
-  if (problem !== undefined) {
-    run.report([problem]);
-    unknownAll(resource);
-    return;
-  }
-  if (run.given.collector?.addresses.has(resource.address) === true) {
-    await collectImports(run, resource, { ready, schema, imports: run.importsFor(node.id) });
-    return;
-  }
-  const errors = run.diagnostics.length;
-  const body = run.bodyOf(config, ready.use);
-  if (body === undefined || hasProviderErrors(run.diagnostics.slice(errors))) {
-    unknownAll(resource);
-    return;
-  }
   const { module } = resource;
   const explicit = new Set<Target>(module.explicit);
   for (const traversal of config.dependsOn) {
     for (const target of module.named(traversal)) explicit.add(target);
   }
+  const reuse = run.reuse?.resource(node, resource, { around, explicit });
+  const slots: (readonly [at: number, slot: InstanceSlot])[] = [];
+  let at = -1;
+  for (const slot of resource.slots.values()) {
+    at += 1;
+    const same = reuse?.find(slot, at);
+    if (same === undefined) {
+      slots.push([at, slot]);
+      continue;
+    }
+    slot.value = same.value;
+    if (same.drift !== undefined) run.drift.push(same.drift);
+    run.plan(same.change, slot);
+  }
+  if (slots.length > 0 || reuse?.isUsable !== true) {
+    if (!(await planSlots(run, node, { resource, slots, around, explicit, reuse }))) return;
+  } else if (node.provider !== undefined) {
+    run.reuse?.usedProviders.add(versionText(run.referenceOf(node.provider)));
+  }
+  const removed = reuse?.hasSameObjects === true ? [] : await planRemovedInstances(run, resource);
+  reuse?.end(removed);
+}
+
+/** Plans instances of a resource; false where that is not possible, which is reported, or not wanted. */
+async function planSlots(
+  run: PlanRun,
+  node: ResourceNode,
+  {
+    resource,
+    slots,
+    around,
+    explicit,
+    reuse,
+  }: {
+    readonly resource: ResourceValues;
+    readonly slots: readonly (readonly [at: number, slot: InstanceSlot])[];
+    readonly around: ReadonlySet<Target>;
+    readonly explicit: ReadonlySet<Target>;
+    readonly reuse: ResourceReuse | undefined;
+  },
+): Promise<boolean> {
+  const { resource: config } = node;
+  const ready = await run.providerOfResource(node.module, config);
+  if (ready === undefined) {
+    unknownAll(resource);
+    return false;
+  }
+  const { schema, problem } = findType(ready.use, config);
+  if (problem !== undefined) {
+    run.report([problem]);
+    unknownAll(resource);
+    return false;
+  }
+  if (run.given.collector?.addresses.has(resource.address) === true) {
+    await collectImports(run, resource, { ready, schema, imports: run.importsFor(node.id) });
+    return false;
+  }
+  const errors = run.diagnostics.length;
+  const body = run.bodyOf(config, ready.use);
+  if (body === undefined || hasProviderErrors(run.diagnostics.slice(errors))) {
+    unknownAll(resource);
+    return false;
+  }
   const shared = { run, config, body, schema, around, explicit };
   const imports = run.importsFor(node.id);
-  await forEachLimited(resource.slots.values(), run.given.parallelism, async (slot) => {
+  await forEachLimited(slots, run.given.parallelism, async ([at, slot]) => {
     if (!run.given.isIncluded(slot.address)) {
       slot.value = await recordedValue(run, slot, ready);
       run.known.set(slot.address, slot.value);
@@ -76,9 +120,12 @@ export async function planResource(
             imports.get(slot.address),
           );
     if (change === undefined) slot.value ??= Value.dynamic;
-    else run.plan(change, slot);
+    else {
+      run.plan(change, slot);
+      reuse?.keep(slot, at, change);
+    }
   });
-  await planRemovedInstances(run, resource);
+  return true;
 }
 
 /** Imports the instances and hands over what they are. There is no configuration yet that something could be planned by. */
@@ -185,7 +232,11 @@ async function recordedValue(
 }
 
 /** Objects under the resource's address that are no longer instances of it. */
-async function planRemovedInstances(run: PlanRun, resource: ResourceValues): Promise<void> {
+async function planRemovedInstances(
+  run: PlanRun,
+  resource: ResourceValues,
+): Promise<readonly ResourceChange[]> {
+  const changes: ResourceChange[] = [];
   const instances = new Set([...resource.slots.values()].map(({ address }) => address));
   const objects = run
     .objectsOf(resource.address)
@@ -199,8 +250,10 @@ async function planRemovedInstances(run: PlanRun, resource: ResourceValues): Pro
     });
     if (change === undefined) return;
     run.plan(change);
+    changes.push(change);
     if (change.action !== "no-op") run.changed.add(resource);
   });
+  return changes;
 }
 
 function orphanReason(resource: ResourceValues, address: string): ActionReason {

@@ -40,6 +40,7 @@ import type { EvaluationState } from "../walk/evaluation-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { type ImportCollector, type ImportsByNode, importRequests } from "./imports.ts";
+import type { PlanReuse } from "./plan-reuse.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
 
 interface PlanRunOptions {
@@ -68,6 +69,8 @@ interface PlanRunOptions {
   readonly isIncluded: (address: string) => boolean;
   /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
   readonly kept: ReadonlySet<StateObject>;
+  /** What may be used again of the last plan. @default nothing, and nothing is kept for the next one */
+  readonly reuse?: PlanReuse | undefined;
 }
 
 /** What all parts of planning share: the world, the recorded objects, what was planned so far. */
@@ -93,7 +96,8 @@ export class PlanRun {
   readonly nowMs: number;
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
-  readonly #objects = new Map<string, StateObject[]>();
+  /** By address of the resource. */
+  #objects: ReadonlyMap<string, readonly StateObject[]> | undefined;
 
   constructor(given: PlanRunOptions) {
     this.given = given;
@@ -111,12 +115,6 @@ export class PlanRun {
       keep: (result) => this.checks.push(result),
       isPending: (targets) => [...targets].some((target) => this.isChanged(target)),
     });
-    for (const object of given.objects.values()) {
-      const resource = resourceOf(object.address);
-      const list = this.#objects.get(resource);
-      if (list === undefined) this.#objects.set(resource, [object]);
-      else list.push(object);
-    }
   }
 
   /** Asks a provider about an object, within the limit of calls. What it rejects with names both. */
@@ -135,6 +133,9 @@ export class PlanRun {
 
   /** Recorded objects of a resource, in all its instances. */
   objectsOf(resourceAddress: string): readonly StateObject[] {
+    this.#objects ??= Map.groupBy(this.given.objects.values(), ({ address }) =>
+      resourceOf(address),
+    );
     return this.#objects.get(resourceAddress) ?? [];
   }
 
@@ -145,6 +146,10 @@ export class PlanRun {
 
   get world(): EvaluationState {
     return this.given.world;
+  }
+
+  get reuse(): PlanReuse | undefined {
+    return this.given.reuse;
   }
 
   report(diagnostics: readonly Diagnostic[]): void {

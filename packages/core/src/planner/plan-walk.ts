@@ -1,5 +1,5 @@
 import { forEachLimited } from "@stackwright/base/limiter";
-import { unmarkDeep } from "@stackwright/cty";
+import { unmarkDeep, type Value } from "@stackwright/cty";
 import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
@@ -15,7 +15,7 @@ type NodeOf<K extends GraphNode["kind"]> = Extract<GraphNode, { kind: K }>;
 export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
   switch (node.kind) {
     case "variable":
-      return evaluateEach(run, node, (module) => module.variable(node.variable.name));
+      return evaluateEach(run, node, (module) => module.variable(node.variable.name).value);
     case "validation":
       return each(
         run,
@@ -24,18 +24,15 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
         async (module) => run.world.settled(() => module.validation(node.variable.name)),
       );
     case "local":
-      return evaluateEach(run, node, (module) => module.scope.local(node.local.name));
+      return evaluateEach(run, node, (module) => module.scope.local(node.local.name).value);
     case "output":
-      return each(
-        run,
-        node,
-        (module) => visitOutput(run, module, node),
-        async (module) => run.world.settled(() => module.output(node.output.name)),
-      );
+      return visitOutputs(run, node);
     case "module":
       return each(run, node, (module) => {
         const call = module.calls.get(node.call.name);
-        if (call !== undefined) expandCall(run, module, call);
+        if (call === undefined) return;
+        expandCall(run, module, call);
+        run.reuse?.keepCall(node, call);
       });
     case "check":
       return each(
@@ -50,9 +47,10 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
     case "resource":
       return visitResource(run, node);
     case "provider":
+      return run.reuse?.keepProvider(node);
     case "module-outputs":
     case "module-end":
-      return undefined;
+      return run.reuse?.keepGroup(node);
     default:
       return node satisfies never;
   }
@@ -61,12 +59,35 @@ export async function visitNode(run: PlanRun, node: GraphNode): Promise<void> {
 /** Evaluates something once per module instance, with all calls of provider functions answered. */
 async function evaluateEach(
   run: PlanRun,
-  { module }: GraphNode,
-  evaluateIt: (module: ModuleInstance) => unknown,
+  node: GraphNode,
+  evaluateIt: (module: ModuleInstance) => Value,
 ): Promise<void> {
-  for (const instance of run.world.modules(module.path)) {
-    await run.world.settled(() => evaluateIt(instance));
+  if (run.reuse?.isSameValue(node) === true) return;
+  const modules = run.world.modules(node.module.path);
+  for (const instance of modules) await run.world.settled(() => evaluateIt(instance));
+  run.reuse?.keepValues(node, modules, evaluateIt);
+}
+
+/** An output that is what it was is evaluated where something asks for it. */
+async function visitOutputs(run: PlanRun, node: NodeOf<"output">): Promise<void> {
+  const { name } = node.output;
+  if (run.reuse?.isSameValue(node) === true) {
+    run.emptyOutputs.push(...run.reuse.sameEmptyOutputs(node));
+    return;
   }
+  const empty: string[] = [];
+  await each(
+    run,
+    node,
+    (module) => {
+      if (visitOutput(run, module, node)) empty.push(module.addressOf(`output.${name}`));
+    },
+    async (module) => run.world.settled(() => module.output(name)),
+  );
+  run.emptyOutputs.push(...empty);
+  run.reuse?.keepEmptyOutputs(node, empty);
+  const modules = run.world.modules(node.module.path);
+  run.reuse?.keepValues(node, modules, (module) => module.output(name).value);
 }
 
 async function each(
@@ -99,11 +120,10 @@ function assertions(
   });
 }
 
-/** An output is evaluated with its conditions; what came of those is kept. */
-function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): void {
+/** An output is evaluated with its conditions; what came of those is kept. Whether it is one of a module, and null. */
+function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"output">): boolean {
   const { value, conditions: results = [] } = module.output(output.name);
   const address = module.addressOf(`output.${output.name}`);
-  if (module.address !== "" && unmarkDeep(value)[0].isNull) run.emptyOutputs.push(address);
   for (const [index, { status, message }] of results.entries()) {
     run.checks.push({
       address,
@@ -113,6 +133,7 @@ function visitOutput(run: PlanRun, module: ModuleInstance, { output }: NodeOf<"o
       ...(message !== undefined && { message }),
     });
   }
+  return module.address !== "" && unmarkDeep(value)[0].isNull;
 }
 
 /** Works out which instances there are; undefined after an error, which is reported. */

@@ -7,19 +7,21 @@ import {
   FileReads,
   hasErrors,
   parseAddress,
+  type ResourceConfig,
 } from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { type Configuration, hasNoErrors } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "../events.ts";
-import type { ResourceChange } from "../plan/change.ts";
-import type { Plan, PlanOptions, PlanResult } from "../plan/plan.ts";
+import type { Drift, ResourceChange } from "../plan/change.ts";
+import type { Plan, PlannedExpansion, PlanOptions, PlanResult } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
+import type { CheckResult } from "../state/check-result.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
 import { objectKey } from "../state/state-object.ts";
@@ -29,8 +31,10 @@ import { blockedRemovals } from "./blocked-removals.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
 import { resolveMoves } from "./moves.ts";
+import type { PlanMemory } from "./plan-memory.ts";
 import { planOrphans } from "./plan-orphans.ts";
 import { planOutputs } from "./plan-outputs.ts";
+import { PlanReuse } from "./plan-reuse.ts";
 import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
@@ -64,6 +68,8 @@ export interface CreatePlanRequest {
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs;
   readonly clock: Clock;
+  /** Remembers the last plan of the stack, so that this one costs what has changed. @default the plan is made in full */
+  readonly memory?: PlanMemory | undefined;
   /** Whether a change may run provisioners. @default false: a plan that would run one is refused */
   readonly provisioners?: boolean;
   readonly sessionId: string;
@@ -130,7 +136,25 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     expandsCalls: options.mode !== "normal",
     guards: () => options.mode === "normal",
   });
+  const importBlocks = importsByNode(configuration.root);
+  const createBeforeDestroy = createBeforeDestroyResources(configuration.graph);
+  const frame = frameOf(request, { options, versions, moves, importBlocks });
+  const { memory } = request;
+  memory?.feed(providers.secrets);
+  const last = memory?.last;
+  const reuse =
+    memory === undefined || frame === undefined
+      ? undefined
+      : new PlanReuse({
+          memory,
+          last: last?.frame === frame && last.catalog === catalog ? last : undefined,
+          policy: options.read,
+          nowMs: createdAtMs,
+          objects: moves.objects,
+          createBeforeDestroy,
+        });
   const run = new PlanRun({
+    reuse,
     world,
     resolution: configuration.resolution,
     providers,
@@ -143,11 +167,11 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     onEvent,
     objects: moves.objects,
     previous: moves.previous,
-    createBeforeDestroy: createBeforeDestroyResources(configuration.graph),
+    createBeforeDestroy,
     root: configuration.root,
     removed: configuration.refactoring.removed,
     provisioners: request.provisioners ?? false,
-    importBlocks: importsByNode(configuration.root),
+    importBlocks,
     collector: request.collector,
     isIncluded: (address) => selection.includesAddress(address, true),
     // An object with a block is planned, if it is still an instance of it, and may drop its old dependencies.
@@ -167,6 +191,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     reportUnmatchedRequests(run);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
+  const reported = addressesOf(run);
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
   reportForgotten(run);
   run.report(world.diagnostics);
@@ -177,6 +202,12 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   diagnostics.push(...run.diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
+  const changes = inOrder(run, configuration);
+  const identities = new Map(providers.identities);
+  for (const version of reuse?.usedProviders ?? []) {
+    const identity = last?.identities.get(version);
+    if (identity !== undefined && !identities.has(version)) identities.set(version, identity);
+  }
   const plan: Plan = {
     stack: request.stack,
     revision: request.snapshot.head.revision,
@@ -189,19 +220,145 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     workspace,
     variables: storedVariables(request.variables),
     providers: [...versions].map(([source, version]) => {
-      const identity = providers.identities.get(versionText({ source, version }));
+      const identity = identities.get(versionText({ source, version }));
       return { source, version, alias: "", ...(identity !== undefined && { identity }) };
     }),
-    expansions: run.expansions,
+    expansions: expansionsInOrder(run, configuration),
     ...(emptyOutputs.length > 0 && { emptyOutputs }),
-    changes: inOrder(run, configuration),
+    changes,
     known: run.known,
     outputs,
-    drift: relevantDrift(run.drift, { root: configuration.root, changes: run.changes, outputs }),
-    checks: redactChecks(providers.secrets, run.checks),
+    drift: relevantDrift(driftInOrder(run.drift, changes), {
+      root: configuration.root,
+      changes: run.changes,
+      outputs,
+    }),
+    checks: redactChecks(providers.secrets, checksInOrder(run, configuration)),
     inputs: (await request.inputs?.recorded()) ?? [],
   };
+  if (memory !== undefined) {
+    const hasInputs = plan.inputs.length > 0;
+    memory.keep(
+      reuse?.effort ?? { instances: changes.length, planned: changes.length },
+      reported === undefined || frame === undefined
+        ? undefined
+        : reuse?.remember(
+            { catalog, frame, identities, hasInputs },
+            { drift: run.drift, reported },
+          ),
+      providers.secrets,
+    );
+  }
   return { plan, diagnostics };
+}
+
+/**
+ * What has to be as it was for any part of the last plan to be used again; undefined for plans of which nothing is used again, and
+ * nothing remembered.
+ */
+function frameOf(
+  { configuration, collector, stack, workspace, provisioners }: CreatePlanRequest,
+  {
+    options,
+    versions,
+    moves,
+    importBlocks,
+  }: {
+    readonly options: Required<PlanOptions>;
+    readonly versions: ReadonlyMap<string, string>;
+    readonly moves: ReturnType<typeof resolveMoves>;
+    readonly importBlocks: ReturnType<typeof importsByNode>;
+  },
+): string | undefined {
+  const { refactoring, functionProviders } = configuration;
+  const isWhole =
+    options.mode === "normal" &&
+    options.read.kind !== "older-than" &&
+    options.targets.length + options.excludes.length + options.replace.length === 0;
+  const isPlain =
+    collector === undefined &&
+    importBlocks.size + moves.previous.size + functionProviders.size === 0 &&
+    refactoring.moves.length + refactoring.removed.length === 0 &&
+    !hasEphemerals(configuration);
+  if (!isWhole || !isPlain) return undefined;
+  return JSON.stringify([stack, workspace, provisioners, options.read, [...versions]]);
+}
+
+/** The instances that something was reported about; undefined where something was that is not about a planned instance. */
+function addressesOf(run: PlanRun): ReadonlySet<string> | undefined {
+  if (run.world.diagnostics.length > 0) return undefined;
+  // What has conditions is evaluated for every plan.
+  const checked = new Set(run.checks.map(({ address }) => address));
+  const addresses = new Set<string>();
+  for (const { address } of run.diagnostics) {
+    if (address === undefined || !(run.changes.has(address) || checked.has(address))) {
+      return undefined;
+    }
+    addresses.add(address);
+  }
+  return addresses;
+}
+
+// Nodes are visited at the same time, so that their results come in the order in which providers answer. A plan has them in
+// that of the configuration.
+
+function expansionsInOrder(
+  { expansions, world }: PlanRun,
+  { graph }: Configuration,
+): readonly PlannedExpansion[] {
+  const left = new Map(expansions.map((one) => [one.address, one]));
+  const sorted: PlannedExpansion[] = [];
+  for (const node of graph.order) {
+    if (node.kind !== "resource" && node.kind !== "module") continue;
+    for (const module of world.modules(node.module.path)) {
+      const name = node.kind === "module" ? `module.${node.call.name}` : nameOf(node.resource);
+      const address = module.addressOf(name);
+      const found = left.get(address);
+      if (found === undefined) continue;
+      left.delete(address);
+      sorted.push(found);
+    }
+  }
+  return [...sorted, ...left.values()];
+}
+
+function driftInOrder(
+  drift: readonly Drift[],
+  changes: readonly ResourceChange[],
+): readonly Drift[] {
+  if (drift.length < 2) return drift;
+  const positions = new Map(changes.map((change, at) => [objectKey(change), at]));
+  const place = (one: Drift): number => positions.get(objectKey(one)) ?? changes.length;
+  return drift.toSorted((a, b) => place(a) - place(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
+}
+
+function checksInOrder(
+  { checks, world }: PlanRun,
+  { graph }: Configuration,
+): readonly CheckResult[] {
+  if (checks.length < 2) return checks;
+  const left = Map.groupBy(checks, ({ address }) => address);
+  const sorted: CheckResult[] = [];
+  const take = (address: string): void => {
+    sorted.push(...(left.get(address) ?? []));
+    left.delete(address);
+  };
+  for (const node of graph.order) {
+    for (const module of world.modules(node.module.path)) {
+      if (node.kind === "resource") {
+        const slots = module.resources.get(nameOf(node.resource))?.slots ?? new Map();
+        for (const { address } of slots.values()) take(address);
+      } else if (node.kind === "validation") take(module.addressOf(`var.${node.variable.name}`));
+      else if (node.kind === "output") take(module.addressOf(`output.${node.output.name}`));
+      else if (node.kind === "check") take(module.addressOf(`check.${node.check.name}`));
+    }
+  }
+  return [...sorted, ...[...left.values()].flat()];
+}
+
+/** The name of a resource in its module. */
+function nameOf({ mode, type, name }: ResourceConfig): string {
+  return `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`;
 }
 
 /** Outputs of modules that are null, and those that are not selected. */
@@ -305,6 +462,7 @@ function checkInstances(
   { refactoring, graph }: Configuration,
   selection: ReturnType<typeof selectPart>,
 ): void {
+  if (refactoring.moves.length + run.given.importBlocks.size === 0) return;
   const instances = new Set<string>();
   for (const module of run.world.allModules()) {
     if (module.address !== "") instances.add(module.address);
@@ -333,22 +491,18 @@ function checkInstances(
 
 /** Changes in the order of the graph and of the instances; the end of objects without a declaration last. */
 function inOrder(run: PlanRun, { graph }: Configuration): readonly ResourceChange[] {
-  const sorted: ResourceChange[] = [];
-  const taken = new Set<string>();
+  const sorted = new Set<ResourceChange>();
   for (const node of graph.order) {
     if (node.kind !== "resource") continue;
-    const { mode, type, name } = node.resource;
-    const local = `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`;
+    const local = nameOf(node.resource);
     for (const module of run.world.modules(node.module.path)) {
       for (const slot of module.resources.get(local)?.slots.values() ?? []) {
         const change = run.bySlot.get(slot);
-        if (change === undefined || taken.has(objectKey(change))) continue;
-        taken.add(objectKey(change));
-        sorted.push(change);
+        if (change !== undefined) sorted.add(change);
       }
     }
   }
-  const rest = [...run.changes].filter(([key]) => !taken.has(key));
+  const rest = [...run.changes].filter(([, change]) => !sorted.has(change));
   rest.sort(([a], [b]) => (a < b ? -1 : 1));
   return [...sorted, ...rest.map(([, change]) => change)];
 }
