@@ -83,9 +83,10 @@ function byName([left]: [string, unknown], [right]: [string, unknown]): number {
   return left < right ? -1 : Number(left > right);
 }
 
-// Records the help of the installed command: node reference-help.ts [program].
+// Records the help of an installed command: node reference-help.ts [program [file]].
 if (import.meta.main) {
-  const help = await readReferenceHelp(process.argv[2] ?? "terraform");
-  const path = new URL("reference-help.json", import.meta.url);
+  const [program = "terraform", file = "reference-help.json"] = process.argv.slice(2);
+  const help = await readReferenceHelp(program);
+  const path = new URL(file, import.meta.url);
   await writeFile(path, `${JSON.stringify(help, undefined, 2)}\n`);
 }

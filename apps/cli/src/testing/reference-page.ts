@@ -38,7 +38,7 @@ export function referencePage(): string {
 
 const HEAD = `# Options of Terraform
 
-The options of Terraform 1.11.4, and of OpenTofu where they are in the table. An option without effect writes a line to
+The options of Terraform 1.11.4 and OpenTofu 1.12. An option without effect writes a line to
 standard error. A refused option ends the command with exit code 1.
 `;
 
