@@ -109,6 +109,15 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 60,
   },
   {
+    name: "round-trip",
+    what: "states of terraform adopted, changed by 20 random applies with a kill, and given back: 10 by mirror, 10 by export",
+    files: ["apps/cli/src/commands/round-trip.live.test.ts"],
+    live: true,
+    slices: 10,
+    runs: 10,
+    limitMinutes: 20,
+  },
+  {
     name: "properties",
     what: "the property tests of all packages",
     files: [".property.test.ts"],
