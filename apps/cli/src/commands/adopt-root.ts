@@ -27,19 +27,22 @@ export async function adoptRoot(
   const old = oldTreatment(options.old);
   const selected = selectedWorkspace(context)?.name ?? "default";
   const named = options.workspace.length === 1 ? options.workspace[0] : undefined;
-  const single = file === undefined ? named : (named ?? selected);
+  // The variable names one stack: that of the selected workspace.
+  const oneStack = context.env["STACKWRIGHT_STACK"] ?? "";
+  const isOne = file !== undefined || (oneStack !== "" && options.workspace.length === 0);
+  const single = isOne ? (named ?? selected) : named;
   if (options.stack !== undefined && single === undefined) {
     throw new CommandError("--stack names one stack, and all workspaces would be adopted.", {
       advice: "Name one with --workspace NAME.",
     });
   }
   const root = await adoptWorkspaces(
-    { ...options, old, workspace: file === undefined ? options.workspace : [single ?? selected] },
+    { ...options, old, workspace: isOne ? [single ?? selected] : options.workspace },
     context,
     {
       directory: ".",
       stackOf: (workspace) =>
-        workspace === single && options.stack !== undefined
+        workspace === single && (options.stack !== undefined || oneStack !== "")
           ? stackName(context, options)
           : workspace,
       ...(file !== undefined && {
