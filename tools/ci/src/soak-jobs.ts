@@ -110,7 +110,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   },
   {
     name: "round-trip",
-    what: "states of terraform adopted, changed by 20 random applies with a kill, and given back: 10 by mirror, 10 by export",
+    what: "states of terraform adopted, changed by 20 random applies with a kill, and returned: 10 by mirror, 10 by export",
     files: ["apps/cli/src/commands/round-trip.live.test.ts"],
     live: true,
     slices: 10,
