@@ -14,7 +14,7 @@ import { transact } from "../queue/transaction.ts";
 import { advanceBranch } from "./advance-branch.ts";
 import { policyOf } from "./connection-kind.ts";
 import { TreeFiles } from "./git/tree-files.ts";
-import type { CommitStatus, PullRequestFacts } from "./provider/vcs-provider.ts";
+import { type CommitStatus, type PullRequestFacts, VcsError } from "./provider/vcs-provider.ts";
 import { reportOf } from "./pull-request-report.ts";
 import { requestStackRuns } from "./request-stack-run.ts";
 import { haveSameEffects } from "./same-effects.ts";
@@ -254,7 +254,7 @@ class PullRequestWork {
     const { connection, provider, signal } = this.#open;
     const { appliers, requiredReviews } = connection;
     const isListed = appliers.length === 0 || appliers.includes(user);
-    if (!isListed || !(await provider.mayWrite(user, signal))) return undefined;
+    if (!isListed || !(await this.#mayWrite(user))) return undefined;
     if (policyOf(connection.apply) !== "on_comment") {
       return policyOf(connection.apply) === "on_merge"
         ? "Nothing was applied: the merge applies the plans."
@@ -384,9 +384,23 @@ class PullRequestWork {
 
   async #someMayWrite(commands: readonly VcsCommand[]): Promise<boolean> {
     for (const user of new Set(commands.map((command) => command.user))) {
-      if (await this.#open.provider.mayWrite(user, this.#open.signal)) return true;
+      if (await this.#mayWrite(user)) return true;
     }
     return false;
+  }
+
+  /** Whether a user may write to the repository; no where the token may not ask. */
+  async #mayWrite(user: string): Promise<boolean> {
+    const { provider, signal, reference } = this.#open;
+    try {
+      return await provider.mayWrite(user, signal);
+    } catch (error) {
+      if (!(error instanceof VcsError) || error.status !== 403) throw error;
+      const note = "The token of the connection may not read what users may do: comments do nothing.";
+      await this.#save((stored) => ({ ...stored, note }));
+      this.#parts.logger.warn({ connection: reference.name, err: error }, "a comment was left out");
+      return false;
+    }
   }
 
   async #read(): Promise<VcsPullRequest | undefined> {
