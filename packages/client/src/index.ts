@@ -23,6 +23,7 @@ export type {
   UploadBody,
   Variable,
   VariableSet,
+  VcsConnection,
 } from "./gen/api.ts";
 export type { ServerClientOptions } from "./options.ts";
 export { serverAddress } from "./options.ts";

@@ -23,6 +23,7 @@ import { defineStateVersionCommands } from "./state-version-commands.ts";
 import { defineStoreCommands } from "./store-commands.ts";
 import { defineTestCommand } from "./test-command.ts";
 import { defineVariableCommands } from "./variable-commands.ts";
+import { defineVcsCommands } from "./vcs-commands.ts";
 import { defineWorkspaceCommands } from "./workspace-commands.ts";
 
 /** Makes a command with the options that all have. */
@@ -92,6 +93,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineLoginCommands(define, run);
   defineServerRunCommands(define, run);
   defineVariableCommands(define, run);
+  defineVcsCommands(define, run);
   defineStateVersionCommands(define, run);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);

@@ -13,6 +13,9 @@ export interface ServerStackOptions {
   readonly json: boolean;
 }
 
+/** Options of all commands about a project of a server. */
+export type ServerProjectOptions = Omit<ServerStackOptions, "stack">;
+
 /** A stack of a server. */
 interface StackPlace {
   readonly project: string;
@@ -33,6 +36,15 @@ export async function openServerStack(
 ): Promise<ServerStack> {
   const place = stackPlaceOf(options, context);
   return { client: await openServer(context, options.server), place, context };
+}
+
+/** Opens the server and names the project of a command. */
+export async function openServerProject(
+  options: ServerProjectOptions,
+  context: CommandContext,
+): Promise<{ readonly client: ServerClient; readonly project: string }> {
+  const project = options.project ?? (context.env["STACKWRIGHT_PROJECT"] || "default");
+  return { client: await openServer(context, options.server), project };
 }
 
 function stackPlaceOf(

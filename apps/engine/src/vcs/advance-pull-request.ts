@@ -396,7 +396,8 @@ class PullRequestWork {
       return await provider.mayWrite(user, signal);
     } catch (error) {
       if (!(error instanceof VcsError) || error.status !== 403) throw error;
-      const note = "The token of the connection may not read what users may do: comments do nothing.";
+      const note =
+        "The token of the connection may not read what users may do: comments do nothing.";
       await this.#save((stored) => ({ ...stored, note }));
       this.#parts.logger.warn({ connection: reference.name, err: error }, "a comment was left out");
       return false;

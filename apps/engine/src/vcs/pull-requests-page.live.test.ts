@@ -41,7 +41,8 @@ it("the page leads from an empty server to an applied pull request, and back to 
   onTestFinished(() => scratch.remove());
   const folder = scratch.path;
   const page = await readFile(PAGE, "utf8");
-  const [serve = "", ...blocks] = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(
+  const [walk = ""] = page.split("\n## What is affected\n");
+  const [serve = "", ...blocks] = [...walk.matchAll(/^```sh\n(.*?)^```$/gms)].map(
     ([, content = ""]) => content,
   );
   expect(blocks).toHaveLength(7);
