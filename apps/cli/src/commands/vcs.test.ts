@@ -27,24 +27,20 @@ it("a repository is connected, changed, listed and disconnected", { timeout: 60_
   expect([incomplete.code, incomplete.error]).toEqual([1, expect.stringContaining("--kind")]);
   const url = "https://git.example.com/acme/infra.git";
   const made = await vcs(
-    ...[
-      "connect",
-      "infra",
-      "--kind",
-      "gitea",
-      "--repository-url",
-      url,
-      "--repository",
-      "acme/infra",
-    ],
-    ...[
-      "--api-url",
-      "https://git.example.com/api/v1",
-      "--attach",
-      "one=live/one",
-      "--token-file",
-      "token",
-    ],
+    "connect",
+    "infra",
+    "--kind",
+    "gitea",
+    "--repository-url",
+    url,
+    "--repository",
+    "acme/infra",
+    "--api-url",
+    "https://git.example.com/api/v1",
+    "--attach",
+    "one=live/one",
+    "--token-file",
+    "token",
   );
   expect(made.code, made.error).toBe(0);
   expect(made.output).toMatch(/^Connected infra: gitea .*, main, manual, one=live\/one\n/);

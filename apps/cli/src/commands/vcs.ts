@@ -61,7 +61,7 @@ export async function vcsConnect(
     const address = new URL(data.webhook_path, client.server);
     const text = [
       `Connected ${lineOf(data)}`,
-      `Webhook: ${address}`,
+      `Webhook: ${address.href}`,
       `Secret:  ${data.webhook_secret}`,
       "The secret is not shown again.",
     ];

@@ -72,12 +72,28 @@ ENABLED = false
   const tokens: Record<string, string> = {};
   for (const user of ["ann", "bot"]) {
     await gitea(
-      ...["admin", "user", "create", "--username", user, "--password", `${user}-password`],
-      ...["--email", `${user}@example.com`, "--must-change-password=false"],
+      "admin",
+      "user",
+      "create",
+      "--username",
+      user,
+      "--password",
+      `${user}-password`,
+      "--email",
+      `${user}@example.com`,
+      "--must-change-password=false",
     );
     tokens[user] = await gitea(
-      ...["admin", "user", "generate-access-token", "--username", user, "--raw"],
-      ...["--token-name", "test", "--scopes", "all"],
+      "admin",
+      "user",
+      "generate-access-token",
+      "--username",
+      user,
+      "--raw",
+      "--token-name",
+      "test",
+      "--scopes",
+      "all",
     );
   }
   const child = spawn(program, ["web", "--config", config], { env, stdio: "ignore" });

@@ -397,7 +397,7 @@ class PullRequestWork {
     } catch (error) {
       if (!(error instanceof VcsError) || error.status !== 403) throw error;
       const note =
-        "The token of the connection may not read what users may do: comments do nothing.";
+        "The token of the connection is not allowed to read the permissions of users, so comments do nothing.";
       await this.#save((stored) => ({ ...stored, note }));
       this.#parts.logger.warn({ connection: reference.name, err: error }, "a comment was left out");
       return false;
