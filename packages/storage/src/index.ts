@@ -1,5 +1,6 @@
 export type { Durability, StorageCapabilities, StorageLimits } from "./capabilities.ts";
 export { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS, MAX_GUARDS } from "./capabilities.ts";
+export type { DamagedResource } from "./damaged-resource.ts";
 export type {
   StorageErrorCode,
   StorageErrorDetails,
@@ -38,6 +39,7 @@ export type {
   CallOptions,
   Guard,
   ReadConsistency,
+  ReadManyOptions,
   Restore,
   Snapshot,
   StorageBackend,

@@ -36,7 +36,7 @@ export interface ResourceFilter {
 }
 
 /** Whether a filter selects a resource. */
-export function filterMatches(filter: ResourceFilter, resource: Resource): boolean {
+export function filterMatches(filter: ResourceFilter, resource: Pick<Resource, "id">): boolean {
   const { type, tenancy, name } = resource.id;
   return (
     filter.type.group === type.group &&

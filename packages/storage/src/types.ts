@@ -1,4 +1,5 @@
 import type { StorageCapabilities } from "./capabilities.ts";
+import type { DamagedResource } from "./damaged-resource.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "./resource.ts";
 
@@ -18,6 +19,16 @@ export interface CallOptions {
    * nevertheless have happened: read again before retrying.
    */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of a call that reads many resources. */
+export interface ReadManyOptions extends CallOptions {
+  /**
+   * Receives each damaged resource that the call meets, and the call continues with the others. The caller then decides
+   * what it means that these are missing. Without it the first ends the call with `STORAGE_CORRUPT`, which names
+   * it, as what is left out would be taken for not stored. Over a connection it has no effect: the call ends.
+   */
+  readonly onDamaged?: ((damaged: DamagedResource) => void) | undefined;
 }
 
 /**
@@ -46,8 +57,8 @@ export type BatchOperation =
   | { readonly kind: "write"; readonly resource: Resource }
   | { readonly kind: "delete"; readonly id: ResourceId; readonly version: string };
 
-/** Options of `watchList`. */
-export interface WatchOptions extends CallOptions {
+/** Options of `watchList`; `onDamaged` is about its snapshot. */
+export interface WatchOptions extends ReadManyOptions {
   /**
    * Asks for one `endOfSnapshot` event between the snapshot and the first delta. Needs
    * `capabilities.endOfSnapshot`.
@@ -185,7 +196,7 @@ export interface StorageBackend extends AsyncDisposable {
     type: UnversionedType,
     tenancy: Tenancy,
     namePrefix: string,
-    options?: CallOptions,
+    options?: ReadManyOptions,
   ): Promise<readonly Resource[]>;
 
   /**
@@ -230,7 +241,7 @@ export interface StorageBackend extends AsyncDisposable {
    * exist. After the delete event of an owner was received, the result holds every reference that
    * existed when it was deleted.
    */
-  listByOwner(id: ResourceId, options?: CallOptions): Promise<readonly Resource[]>;
+  listByOwner(id: ResourceId, options?: ReadManyOptions): Promise<readonly Resource[]>;
 
   /**
    * Applies all operations in one atomic step, or none. At most `capabilities.batch` operations on
@@ -244,7 +255,7 @@ export interface StorageBackend extends AsyncDisposable {
   ): Promise<readonly (Resource | undefined)[]>;
 
   /** Opens a point-in-time view of everything stored. Needs `capabilities.snapshot`. */
-  snapshot(options?: CallOptions): Promise<Snapshot>;
+  snapshot(options?: ReadManyOptions): Promise<Snapshot>;
 
   /** Starts to replace everything stored. Needs `capabilities.restore`. */
   restore(options?: CallOptions): Promise<Restore>;

@@ -1,6 +1,7 @@
-import { cp, mkdtempDisposable, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtempDisposable, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@stackwright/core";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
@@ -86,6 +87,50 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
     const rest = await run("store", "restore", "monday", "--without-damaged", ...store);
     expect(rest.code).toBe(0);
     expect(rest.error).toMatch(/^Damaged: /);
+  });
+
+  it("name, export and drop damaged resources", async () => {
+    expect(await succeed("store", "damaged", "list")).toContain(": 0 resources are damaged.\n");
+    const path = join(cwd, ".stackwright/store/store.db");
+    using database = new DatabaseSync(path);
+    const { count } = database.prepare("SELECT count(*) AS count FROM resource").get() as {
+      count: number;
+    };
+    // The newest is a part of the history of the stack, which a plan does not need.
+    database.exec(
+      "UPDATE resource SET checksum = checksum + 1 WHERE rowid = (SELECT max(rowid) FROM resource)",
+    );
+    const listed = await run("store", "damaged", "list");
+    expect(listed.code).toBe(1);
+    expect(listed.output).toMatch(/^\S+ \S+ ".*at version \d+: the checksum .*\n.*1 resource is/);
+    const backedUp = await run("store", "backup", "monday");
+    expect(backedUp.code).toBe(1);
+    expect(backedUp.output).toContain(`\n${count - 1} resources and`);
+    expect(backedUp.error).toMatch(/^Lost in the store: \S+ \S+ ".*at version/);
+    expect((await run("store", "verify", "monday")).code).toBe(0);
+    const verified = await run("store", "verify");
+    expect(verified).toMatchObject({ code: 1, output: expect.stringContaining("1 record is") });
+
+    expect(await succeed("store", "damaged", "export", "found.jsonl")).toContain("found.jsonl");
+    const again = await run("store", "damaged", "export", "found.jsonl");
+    expect(again).toMatchObject({ code: 1, error: expect.stringContaining("exists") });
+    expect((await stat(join(cwd, "found.jsonl"))).mode & 0o777).toBe(0o600);
+    await writeFile(join(cwd, "other.jsonl"), "{}\n");
+    const refused = await run("store", "damaged", "drop", "other.jsonl");
+    expect(refused).toMatchObject({ code: 1, error: expect.stringContaining("not an export") });
+    const address = { kind: "sqlite", directory: join(cwd, ".stackwright/store") } as const;
+    {
+      await using _writer = await openStore(address, { blobDirectory: join(cwd, "none") });
+      const locked = await run("store", "damaged", "drop", "found.jsonl");
+      expect(locked).toMatchObject({ code: 1, error: expect.stringContaining("is in use") });
+    }
+    expect(await succeed("store", "damaged", "drop", "found.jsonl")).toContain(
+      "1 resource is drop",
+    );
+    expect(await succeed("store", "damaged", "list")).toContain(": 0 resources are damaged.\n");
+    expect(await succeed("store", "verify")).toContain("intact");
+    const late = await run("store", "damaged", "drop", "found.jsonl");
+    expect(late).toMatchObject({ code: 1, error: expect.stringContaining("has changed since") });
   });
 
   it("refuse what is not a backup, an existing folder, and stores that are elsewhere", async () => {

@@ -107,7 +107,7 @@ async function withAdvice<T>(work: () => Promise<T>): Promise<T> {
       throw new CommandError(error.message, {
         cause: error,
         advice:
-          "`stackwright store verify` names all damaged records. A damaged backup is restored without them by --without-damaged.",
+          "`stackwright store verify` names all damaged records, `stackwright store damaged` exports and drops them. A damaged backup is restored without them by --without-damaged.",
       });
     }
     if (isStorageError(error, "STORAGE_LOCKED")) {

@@ -28,9 +28,20 @@ With a folder: compares all of a backup with its digests. Without one: reads all
 it. Names each damaged record. Exit code 1 when there is one, and for a folder that is not a complete backup.
 `;
 
+const DAMAGED_HELP = `
+A damaged resource is one of which the stored content is not what was written. Everything else can be read, written, watched and
+backed up; what needs the damaged one fails and names it.
+
+  stackwright store damaged list              names them; exit code 1 when there is one
+  stackwright store damaged export FILE       copies what is stored of them, as it is, beside a running server
+  stackwright store damaged drop FILE         deletes those that FILE names, at exactly the versions that it names
+
+A resource that is written again is whole again. Blobs that only a dropped resource referred to are collected later.
+`;
+
 /** Commands for a whole store: all of its projects, stacks and records, with the blobs. */
 export function defineStoreCommands(define: Define, run: CommandAction): void {
-  const store = define("store", "back up, restore and verify a whole store");
+  const store = define("store", "back up, restore, verify and repair a whole store");
 
   withStore(define("backup <folder>", "copy a store with its blobs into a new folder", store))
     .addHelpText("after", BACKUP_HELP)
@@ -53,6 +64,33 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
       const { storeVerify } = await import("../commands/store.ts");
       await run(command, async (context) => storeVerify(folder, options, context));
     });
+
+  defineDamagedCommands(store, define, run);
+}
+
+function defineDamagedCommands(store: Command, define: Define, run: CommandAction): void {
+  const damaged = define("damaged", "name, export and drop damaged resources", store).addHelpText(
+    "after",
+    DAMAGED_HELP,
+  );
+  withStore(define("list", "name the damaged resources of a store", damaged)).action(
+    async (options: WholeStoreOptions, command: Command) => {
+      const { storeDamagedList } = await import("../commands/store-damaged.ts");
+      await run(command, async (context) => storeDamagedList(options, context));
+    },
+  );
+  withStore(define("export <file>", "copy damaged resources into a new file", damaged)).action(
+    async (file: string, options: WholeStoreOptions, command: Command) => {
+      const { storeDamagedExport } = await import("../commands/store-damaged.ts");
+      await run(command, async (context) => storeDamagedExport(file, options, context));
+    },
+  );
+  withStore(
+    define("drop <file>", "delete the damaged resources that a file names", damaged),
+  ).action(async (file: string, options: WholeStoreOptions, command: Command) => {
+    const { storeDamagedDrop } = await import("../commands/store-damaged.ts");
+    await run(command, async (context) => storeDamagedDrop(file, options, context));
+  });
 }
 
 function withStore(command: Command): Command {

@@ -35,12 +35,14 @@ interface EmptyStore extends OpenRestoreTarget {
 }
 
 /**
- * Opens a store as a whole for reading, beside a process that writes to it. A store behind a server is refused: its blobs and
+ * Opens a store as a whole for reading, beside a process that writes to it; with `write` as one that writes, which an
+ * embedded store allows to one process. A store behind a server is refused: its blobs and
  * its revisions are known there.
  */
 export async function openWholeStore(
   context: CommandContext,
   options: WholeStoreOptions,
+  access: "read" | "write" = "read",
 ): Promise<WholeStore> {
   const { address, name } = wholeAddress(context, options);
   if (address.kind === "sqlite") {
@@ -53,9 +55,10 @@ export async function openWholeStore(
   }
   const blobDirectory = blobFolder(context, options);
   try {
-    return { ...(await openStore(address, { readOnly: true, blobDirectory })), name };
+    return { ...(await openStore(address, { readOnly: access === "read", blobDirectory })), name };
   } catch (error) {
-    throw storeAccessError(address, error);
+    if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
+    throw storeLockedError(error, "An embedded store is changed by one process at a time.");
   }
 }
 

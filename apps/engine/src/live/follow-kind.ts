@@ -26,7 +26,7 @@ export interface FollowedKind<T> {
 /**
  * A collection of all resources of a kind, in all projects. It begins with the snapshot of a watch, continues from the cursor of
  * the last event, and takes a new snapshot where the store has forgotten what came after it. Of a snapshot only the projections are
- * kept. A resource that cannot be decoded is logged and left out.
+ * kept. A resource that is damaged, or cannot be decoded, is logged and left out.
  */
 export function followKind<T>(
   scope: Scope,
@@ -52,7 +52,12 @@ export function followKind<T>(
     scope,
     {
       async list({ signal }) {
-        using watch = await storage.watchList(type, ANYWHERE, "", { signal, endOfSnapshot: true });
+        using watch = await storage.watchList(type, ANYWHERE, "", {
+          signal,
+          endOfSnapshot: true,
+          onDamaged: ({ id, reason }) =>
+            logger.warn({ kind: type.kind, name: id.name, reason }, "a record is damaged"),
+        });
         const objects: T[] = [];
         for (;;) {
           const event = await watch.next({ signal });

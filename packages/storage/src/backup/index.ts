@@ -1,5 +1,14 @@
+export type { DamagedResource } from "../damaged-resource.ts";
 export type { RestoreTarget } from "../restore-target.ts";
 export type { BackupFile, BackupManifest } from "./backup-manifest.ts";
+export type { ExportedDamage } from "./damaged-resources.ts";
+export {
+  damagedResources,
+  dropDamaged,
+  exportDamaged,
+  exportedDamage,
+  shownDamage,
+} from "./damaged-resources.ts";
 export type { RestoreBackupOptions, RestoredBackup } from "./restore-backup.ts";
 export { restoreBackup, restoreTargetOf } from "./restore-backup.ts";
 export type { BackupVerification, VerifyBackupOptions } from "./verify-backup.ts";

@@ -1,8 +1,10 @@
 import type { BlobReferenceKind } from "../blob/collect-unreferenced.ts";
 import type { BlobStore } from "../blob/types.ts";
+import type { DamagedResource } from "../damaged-resource.ts";
 import { isStorageError } from "../errors.ts";
 import type { Resource } from "../resource.ts";
 import type { CallOptions, StorageBackend } from "../types.ts";
+import { shownDamage } from "./damaged-resources.ts";
 import { DeclaredReferences } from "./declared-references.ts";
 import { shownResource } from "./resource-line.ts";
 
@@ -27,7 +29,7 @@ export interface StoreVerification {
 
 /**
  * Reads all resources and blobs of a store, while others write to it, and compares them with what the engine
- * recorded of them. A damaged resource ends the reading of the others.
+ * recorded of them.
  */
 export async function verifyStore(options: VerifyStoreOptions): Promise<StoreVerification> {
   const { storage, blobs, kinds = [], onProblem, signal } = options;
@@ -49,7 +51,8 @@ export async function verifyStore(options: VerifyStoreOptions): Promise<StoreVer
   };
   let resources = 0;
   await check(async () => {
-    await using snapshot = await storage.snapshot(call);
+    const onDamaged = (damaged: DamagedResource): void => report(shownDamage(damaged));
+    await using snapshot = await storage.snapshot({ ...call, onDamaged });
     for await (const resource of snapshot) {
       signal?.throwIfAborted();
       resources += 1;

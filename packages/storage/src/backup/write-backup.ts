@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobReferenceKind } from "../blob/collect-unreferenced.ts";
 import type { BlobStore } from "../blob/types.ts";
+import type { DamagedResource } from "../damaged-resource.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { CallOptions, StorageBackend } from "../types.ts";
 import { unsupported } from "../validate.ts";
@@ -16,6 +17,7 @@ import {
 } from "./backup-manifest.ts";
 import { BlobFiles } from "./blob-files.ts";
 import { formatBlobLine } from "./blob-line.ts";
+import { shownDamage } from "./damaged-resources.ts";
 import { DeclaredReferences } from "./declared-references.ts";
 import { LineWriter } from "./line-file.ts";
 import { formatResourceLine, shownResource } from "./resource-line.ts";
@@ -49,8 +51,7 @@ export interface WriteBackupOptions extends CallOptions {
  * What the store has lost already is named in the manifest (`lost`), and the backup is made without it.
  *
  * Rejects with `STORAGE_UNSUPPORTED` for a store behind a connection: the backup is made where the store is;
- * `STORAGE_INVALID_ARGUMENT` where the folder exists, `STORAGE_LOCKED` while another process writes it,
- * `STORAGE_CORRUPT` when a resource of the store is damaged.
+ * `STORAGE_INVALID_ARGUMENT` where the folder exists, `STORAGE_LOCKED` while another process writes it.
  */
 export async function writeBackup(options: WriteBackupOptions): Promise<BackupManifest> {
   const { storage, kinds = [], signal } = options;
@@ -142,7 +143,7 @@ interface CopiedResources {
   readonly cursor: string;
   /** Blobs that were not copied yet, each with a resource that refers to it. */
   readonly absent: ReadonlyMap<string, string>;
-  /** Resources of which the references cannot be read. */
+  /** Resources that are damaged, or of which the references cannot be read. */
   readonly unreadable: readonly string[];
 }
 
@@ -153,12 +154,16 @@ async function copyResources(
   files: BlobFiles,
   signal: AbortSignal | undefined,
 ): Promise<CopiedResources> {
-  await using snapshot = await storage.snapshot({ ...(signal && { signal }) });
+  const unreadable: string[] = [];
+  const leaveOut = (name: string): void => {
+    if (unreadable.length < MAX_LOST) unreadable.push(name);
+  };
+  const onDamaged = (damaged: DamagedResource): void => leaveOut(shownDamage(damaged));
+  await using snapshot = await storage.snapshot({ onDamaged, ...(signal && { signal }) });
   const { cursor } = snapshot;
   if (cursor === undefined) throw unsupported(storage.capabilities, "backups over a connection");
   await using lines = await LineWriter.create(join(directory, RESOURCES_FILE));
   const absent = new Map<string, string>();
-  const unreadable: string[] = [];
   for await (const resource of snapshot) {
     signal?.throwIfAborted();
     await lines.write(formatResourceLine(resource));
@@ -168,7 +173,7 @@ async function copyResources(
       }
     } catch (error) {
       if (!isStorageError(error, "STORAGE_CORRUPT")) throw error;
-      if (unreadable.length < MAX_LOST) unreadable.push(error.message);
+      leaveOut(error.message);
     }
   }
   return { resources: await lines.finish(), cursor, absent, unreadable };

@@ -1,4 +1,4 @@
-import type { Resource } from "../resource.ts";
+import type { Resource, ResourceId } from "../resource.ts";
 import type { WatchEvent } from "../types.ts";
 
 /** One committed change, as engines put it into the {@link EventFeed}. */
@@ -10,6 +10,14 @@ export interface Commit {
   readonly resource: Resource;
   /** Position for `resumeAfter`; absent on engines without resume. */
   readonly cursor?: string;
+}
+
+/** A committed change of which the content is not what was written. */
+export interface DamagedCommit {
+  readonly revision: number;
+  /** What was changed, where that is stored beside the content. */
+  readonly id?: ResourceId;
+  readonly reason: string;
 }
 
 /** The event that watchers get for a commit; the resource still shares its bytes with the store. */

@@ -1,6 +1,6 @@
-import type { StorageError } from "../errors.ts";
+import { StorageError } from "../errors.ts";
 import type { ResourceFilter } from "../key.ts";
-import type { Commit } from "./commit.ts";
+import type { Commit, DamagedCommit } from "./commit.ts";
 import { SubscriptionIndex } from "./subscription-index.ts";
 import { type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
 
@@ -35,11 +35,24 @@ export class EventFeed {
   /** Hands a commit to the watches that select it; whether there was one. */
   publish(commit: Commit): boolean {
     let watched = false;
-    this.#streams.match(commit.resource, (stream) => {
+    this.#streams.match(commit.resource.id, (stream) => {
       watched = true;
       stream.push(commit);
     });
     return watched;
+  }
+
+  /** Ends the watches that a commit is for of which the content is damaged; all of them where its id is not known. */
+  publishDamaged({ revision, id, reason }: DamagedCommit): void {
+    const error = new StorageError(
+      "STORAGE_WATCH_CLOSED",
+      `what was committed is damaged: ${reason}`,
+    );
+    // Ending a stream takes it out of the index, so the list is made first.
+    const concerned: WatchStream[] = [];
+    if (id === undefined) concerned.push(...this.#streams.all());
+    else this.#streams.match(id, (stream) => concerned.push(stream));
+    for (const stream of concerned) stream.lose(revision, error);
   }
 
   /** Ends all watches. */

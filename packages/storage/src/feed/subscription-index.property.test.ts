@@ -44,7 +44,7 @@ describe("the subscription index", () => {
           );
           for (const one of resources) {
             const found: number[] = [];
-            index.match(one, (number) => found.push(number));
+            index.match(one.id, (number) => found.push(number));
             const expected = left.filter(([pattern]) => filterMatches(pattern, one));
             expect(found.toSorted((a, b) => a - b)).toEqual(expected.map(([, number]) => number));
           }
@@ -59,7 +59,7 @@ describe("the subscription index", () => {
       index.add({ type: A1, tenancy: HOME, namePrefix: `stack-${number}.` }, number);
     }
     let visited = 0;
-    index.match(sample(A1, HOME, "stack-7.object"), () => {
+    index.match(sample(A1, HOME, "stack-7.object").id, () => {
       visited += 1;
     });
     expect(visited).toBe(1);

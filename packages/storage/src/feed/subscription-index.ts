@@ -1,5 +1,5 @@
 import type { ResourceFilter } from "../key.ts";
-import { type Resource, type Tenancy, WILDCARD } from "../resource.ts";
+import { type ResourceId, type Tenancy, WILDCARD } from "../resource.ts";
 
 // Finds the subscribers of a resource without asking each of them. Three levels:
 //
@@ -75,9 +75,9 @@ export class SubscriptionIndex<T> {
     };
   }
 
-  /** Calls `visit` once per subscriber whose filter selects the resource. */
-  match(resource: Resource, visit: (subscriber: T) => void): void {
-    const { type, tenancy, name } = resource.id;
+  /** Calls `visit` once per subscriber whose filter selects a resource with this id. */
+  match(id: ResourceId, visit: (subscriber: T) => void): void {
+    const { type, tenancy, name } = id;
     const found = this.#types.get(`${type.group}\0${type.kind}`);
     if (found === undefined) return;
     for (let mask = 0; mask < 8; mask += 1) {

@@ -102,6 +102,11 @@ export class WatchStream implements Watch {
     }
   }
 
+  /** Ends the stream at a commit that cannot be delivered, unless the prologue covers it. */
+  lose(revision: number, error: StorageError): void {
+    if (this.#from === undefined || revision > this.#from) this.fail(error);
+  }
+
   /**
    * Resolves when at most half of the buffer is in use, or the stream has ended. For a source that
    * can wait: what it does not push yet is held, and bounded, where it comes from.

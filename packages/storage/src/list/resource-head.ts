@@ -1,10 +1,11 @@
+import { CHECKSUM_BYTES, CHECKSUM_TAG } from "../checked-body.ts";
 import { decodeResource } from "../codec.ts";
 import { StorageError } from "../errors.ts";
 import type { Resource } from "../resource.ts";
 import type { ResourceHead } from "./types.ts";
 
-// The data is the last field of an encoded resource, and the bytes are the last field of the data. So a
-// head is found by walking over the lengths of the fields in front of it, without reading the bytes, and mostly
+// The data is the last field of an encoded resource but for a checksum, and the bytes are the last field of the data.
+// So a head is found by walking over the lengths of the fields in front of it, without reading the bytes, and mostly
 // without having them.
 
 /** Tags of `hashicorp.consul.resource.Resource` and of `google.protobuf.Any`: field number and wire type. */
@@ -29,12 +30,14 @@ export function cutBody(start: Uint8Array, size: number): CutBody | undefined {
   while (end < size) {
     const tag = walk.varint();
     if (tag === undefined) return undefined;
+    if (tag === CHECKSUM_TAG && end + CHECKSUM_BYTES === size) break;
     const length = walk.varint();
     if (length === undefined) return undefined;
     if ((tag & 7) !== 2 || walk.at + length > size) throw corrupt();
     if (tag === DATA_TAG) {
-      if (walk.at + length !== size) throw corrupt();
-      const data = readData(walk, size);
+      const dataEnd = walk.at + length;
+      if (dataEnd !== size && dataEnd + CHECKSUM_BYTES !== size) throw corrupt();
+      const data = readData(walk, dataEnd);
       return data === undefined ? undefined : { envelope: start.subarray(0, end), data };
     }
     walk.at += length;

@@ -1,8 +1,8 @@
 import type { Resource } from "../resource.ts";
-import type { CallOptions } from "../types.ts";
+import type { ReadManyOptions } from "../types.ts";
 
 /** Options of `listPage` and `listHeads`. */
-export interface ListPageOptions extends CallOptions {
+export interface ListPageOptions extends ReadManyOptions {
   /** Most resources of the page, 1 to 10,000. @default 1,000 */
   readonly limit?: number | undefined;
   /**

@@ -2,14 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "@stackwright/base/logger";
 import { RangeRequest, TxnRequest } from "@stackwright/proto/etcd";
 import type { StorageCapabilities } from "../../capabilities.ts";
-import { decodeResource, ResourceEncoder } from "../../codec.ts";
+import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import { lifetimeKey, type ResourceFilter } from "../../key.ts";
-import { cutBody, decodeHead } from "../../list/resource-head.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
@@ -17,6 +16,7 @@ import type {
   BatchOperation,
   CallOptions,
   ReadConsistency,
+  ReadManyOptions,
   Restore,
   Snapshot,
   StorageBackend,
@@ -49,6 +49,7 @@ import {
   removeEntry,
   type WriteRequest,
 } from "./transaction.ts";
+import { fromValues, headsOfValues } from "./values.ts";
 import { EtcdWriteGroups } from "./write-groups.ts";
 
 /** Most operations in one transaction of etcd, by default. */
@@ -105,11 +106,8 @@ export class EtcdBackend implements StorageBackend {
     checkId(id, this.capabilities.limits);
     const request = RangeRequest.create({ ...this.#layout.lifetimes(id) });
     const { kvs } = await this.#run(this.#client.range(request), options);
-    const [kv] = kvs;
-    return checkReadResult(
-      kv === undefined ? undefined : decodeResource(kv.value, this.#layout.versionOf(kv)),
-      id,
-    );
+    const [stored] = fromValues(this.#layout, kvs.slice(0, 1));
+    return checkReadResult(stored, id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -140,7 +138,7 @@ export class EtcdBackend implements StorageBackend {
     type: UnversionedType,
     tenancy: Tenancy,
     namePrefix: string,
-    options: CallOptions = {},
+    options: ReadManyOptions = {},
   ): Promise<readonly Resource[]> {
     this.#begin(options);
     checkConsistency(consistency);
@@ -148,7 +146,8 @@ export class EtcdBackend implements StorageBackend {
     const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
     const collect = async (): Promise<readonly Resource[]> => {
       const resources: Resource[] = [];
-      for await (const page of scanResources(this.#client, this.#layout, filter)) {
+      const { onDamaged } = options;
+      for await (const page of scanResources(this.#client, this.#layout, filter, onDamaged)) {
         resources.push(...page.resources);
       }
       return resources;
@@ -166,8 +165,7 @@ export class EtcdBackend implements StorageBackend {
     const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = listValues(this.#source, "resources", filter, options);
     const { values, ...rest } = await this.#run(reading, options);
-    const resources = values.map((kv) => decodeResource(kv.value, this.#layout.versionOf(kv)));
-    return { ...rest, resources };
+    return { ...rest, resources: fromValues(this.#layout, values, options.onDamaged) };
   }
 
   async listHeads(
@@ -180,18 +178,13 @@ export class EtcdBackend implements StorageBackend {
     const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = listValues(this.#source, "heads", filter, options);
     const { values, ...rest } = await this.#run(reading, options);
-    const resources = values.map((kv) => {
-      const cut = cutBody(kv.value, kv.value.byteLength);
-      if (cut === undefined) throw new StorageError("STORAGE_CORRUPT");
-      return decodeHead(cut, this.#layout.versionOf(kv));
-    });
-    return { ...rest, resources };
+    return { ...rest, resources: headsOfValues(this.#layout, values, options.onDamaged) };
   }
 
-  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
+  async listByOwner(id: ResourceId, options: ReadManyOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
-    return this.#run(this.#readOwned(freezeId(id)), options);
+    return this.#run(this.#readOwned(freezeId(id), options), options);
   }
 
   async watchList(
@@ -207,14 +200,14 @@ export class EtcdBackend implements StorageBackend {
       tenancy: { ...tenancy },
       namePrefix,
     };
-    const { resumeAfter, endOfSnapshot = false } = options;
+    const { resumeAfter } = options;
     const stream = this.#feed.open(filter);
     try {
       const opening = this.#follower
         .start(this.#head)
         .then(() =>
           resumeAfter === undefined
-            ? openSnapshotWatch(this.#source, filter, endOfSnapshot)
+            ? openSnapshotWatch(this.#source, filter, options)
             : openResumed(this.#source, filter, resumeAfter, this.#head),
         );
       // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.
@@ -231,9 +224,9 @@ export class EtcdBackend implements StorageBackend {
     return stream;
   }
 
-  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
+  async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
     this.#begin(options);
-    const pages = scanResources(this.#client, this.#layout, undefined);
+    const pages = scanResources(this.#client, this.#layout, undefined, options.onDamaged);
     // The first page fixes the revision; it is fetched now, not at the first iteration.
     const first = await this.#run(pages.next(), options);
     const close = async (): Promise<void> => {
@@ -359,10 +352,12 @@ export class EtcdBackend implements StorageBackend {
     for (const { response } of responses) {
       if (response?.$case !== "responseDeleteRange") continue;
       for (const kv of response.value.prevKvs) {
-        const { id, owner } = decodeResource(kv.value, "");
-        if (owner === undefined) continue;
-        const entry = this.#layout.ownerEntry(owner, id);
-        this.#removeEntry(entry, this.#layout.resource(id), 0n);
+        // Of what was damaged the owner is not known; a reader removes the entry.
+        for (const { id, owner } of fromValues(this.#layout, [kv], () => undefined)) {
+          if (owner === undefined) continue;
+          const entry = this.#layout.ownerEntry(owner, id);
+          this.#removeEntry(entry, this.#layout.resource(id), 0n);
+        }
       }
     }
   }
@@ -373,7 +368,10 @@ export class EtcdBackend implements StorageBackend {
     this.#run(removing, {}).catch(() => undefined);
   }
 
-  async #readOwned(owner: ResourceId): Promise<readonly Resource[]> {
+  async #readOwned(
+    owner: ResourceId,
+    { onDamaged }: ReadManyOptions,
+  ): Promise<readonly Resource[]> {
     const range = this.#layout.owned(owner);
     const { kvs } = await this.#client.range(RangeRequest.create({ ...range, keysOnly: true }));
     const entries = kvs.map((kv) => Buffer.from(kv.key));
@@ -385,8 +383,9 @@ export class EtcdBackend implements StorageBackend {
       const answer = await this.#client.txn(TxnRequest.create({ success }), "read");
       for (const [index, { response }] of answer.responses.entries()) {
         const kv = response?.$case === "responseRange" ? response.value.kvs[0] : undefined;
-        const resource =
-          kv === undefined ? undefined : decodeResource(kv.value, this.#layout.versionOf(kv));
+        const [resource] = kv === undefined ? [] : fromValues(this.#layout, [kv], onDamaged);
+        // Whether a damaged one still has this owner is not known.
+        if (kv !== undefined && resource === undefined) continue;
         if (resource?.owner !== undefined && lifetimeKey(resource.owner) === lifetimeKey(owner)) {
           resources.push(resource);
         } else {

@@ -1,6 +1,6 @@
 import { DeleteRangeRequest, RangeRequest, RequestOp, TxnRequest } from "@stackwright/proto/etcd";
 import type { StorageLimits } from "../../capabilities.ts";
-import { decodeResource, ResourceEncoder } from "../../codec.ts";
+import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import type { Resource } from "../../resource.ts";
 import { storeNotEmpty } from "../../restore-target.ts";
@@ -17,6 +17,7 @@ import {
   textIs,
 } from "./store-line.ts";
 import { put } from "./transaction.ts";
+import { fromValue, toValue } from "./values.ts";
 
 // etcd cannot replace a whole content in one step, but an empty store can be filled: while its record says
 // that it is being restored no instance opens it, and every write compares that record. The last step is the
@@ -47,7 +48,7 @@ export async function fillStore(parts: FillParts, options: CallOptions = {}): Pr
   if (!isRestoring(before)) {
     const { kvs } = await client.range(RangeRequest.create({ ...layout.resources, limit: 1n }));
     const [kv] = kvs;
-    if (kv !== undefined) throw storeNotEmpty(decodeResource(kv.value, "-").id);
+    if (kv !== undefined) throw storeNotEmpty(fromValue(layout, kv).id);
   }
   const mark = restoringText();
   await replaceText(client, key, before, mark);
@@ -86,7 +87,7 @@ class Fill implements Restore {
     const { layout, limits } = this.#parts;
     checkResource(resource, limits);
     const { id, owner } = resource;
-    const value = this.#encoder.encode(resource);
+    const value = toValue(this.#encoder, resource);
     if (this.#resources === LOT_RESOURCES || this.#bytes + value.length > LOT_BYTES) {
       await this.#flush();
     }

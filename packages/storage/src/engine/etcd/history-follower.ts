@@ -64,7 +64,10 @@ export class HistoryFollower {
         const stream = historyStream({ ...this.#options, after, progressMs: PROGRESS_MS, signal });
         for await (const { commits, position } of stream) {
           failures = 0;
-          for (const commit of commits) this.#feed.publish(commit);
+          for (const commit of commits) {
+            if ("resource" in commit) this.#feed.publish(commit);
+            else this.#feed.publishDamaged(commit);
+          }
           this.#position = position;
         }
       } catch (error) {

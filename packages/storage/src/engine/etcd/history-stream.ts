@@ -7,18 +7,18 @@ import {
 } from "@stackwright/proto/etcd";
 import type { Event } from "@stackwright/proto/etcd/mvccpb";
 import { Event_EventType } from "@stackwright/proto/etcd/mvccpb";
-import { decodeResource } from "../../codec.ts";
-import { StorageError } from "../../errors.ts";
-import type { Commit } from "../../feed/commit.ts";
+import { isStorageError, StorageError } from "../../errors.ts";
+import type { Commit, DamagedCommit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import type { Layout } from "./layout.ts";
 import { endOfRevision, firstRevisionAfter, positionOf } from "./position.ts";
 import { readFailure } from "./rpc-failure.ts";
+import { describeDamagedValue, fromValue } from "./values.ts";
 
 /** What a {@link historyStream} gives: the next commits, and how far it is certain to have come. */
 interface HistoryPage {
-  readonly commits: readonly Commit[];
+  readonly commits: readonly (Commit | DamagedCommit)[];
   readonly position: number;
 }
 
@@ -66,7 +66,7 @@ async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<Histo
   let place = 0;
   for await (const response of responses) {
     checkAlive(client, response);
-    const commits: Commit[] = [];
+    const commits: (Commit | DamagedCommit)[] = [];
     for (const event of response.events) {
       const at = event.kv?.modRevision ?? 0n;
       place = at === revision ? place + 1 : 0;
@@ -119,16 +119,27 @@ function checkAlive(client: EtcdClient, response: WatchResponse): void {
   throw new StorageError("STORAGE_INCONSISTENT", `the watch was canceled: ${reason}`);
 }
 
-function toCommit(layout: Layout, event: Event, position: number, epoch: string): Commit {
+function toCommit(
+  layout: Layout,
+  event: Event,
+  position: number,
+  epoch: string,
+): Commit | DamagedCommit {
   const isDelete = event.type === Event_EventType.DELETE;
   const kv = isDelete ? event.prevKv : event.kv;
   if (kv === undefined) {
     throw new StorageError("STORAGE_WATCH_CLOSED", "a deleted resource was compacted");
   }
-  return {
-    revision: position,
-    operation: isDelete ? "delete" : "upsert",
-    resource: decodeResource(kv.value, layout.versionOf(kv)),
-    cursor: formatCursor(epoch, position),
-  };
+  try {
+    return {
+      revision: position,
+      operation: isDelete ? "delete" : "upsert",
+      resource: fromValue(layout, kv),
+      cursor: formatCursor(epoch, position),
+    };
+  } catch (error) {
+    if (!isStorageError(error, "STORAGE_CORRUPT")) throw error;
+    const { id, reason } = describeDamagedValue(layout, kv, error.message);
+    return { revision: position, id, reason };
+  }
 }

@@ -1,5 +1,5 @@
 import { RpcError } from "@stackwright/proto/grpc";
-import { StorageError } from "../../errors.ts";
+import { isStorageError, StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
 import {
   type Continuation,
@@ -13,7 +13,8 @@ import { PageMeter, resolvePageBounds } from "../../list/page-bounds.ts";
 import { cutBody } from "../../list/resource-head.ts";
 import type { ListPageOptions } from "../../list/types.ts";
 import type { EtcdWatchContext } from "./open-watch.ts";
-import { type ScanStart, type StoredValue, scanValues } from "./scan.ts";
+import { type ScanStart, scanValues } from "./scan.ts";
+import type { StoredValue } from "./values.ts";
 
 /** Keys that a page looks at, selected or not, before it ends and lets the next one continue. */
 const MOST_SCANNED = 20_000;
@@ -71,7 +72,13 @@ export async function listValues(
 
 function measure({ value }: StoredValue, content: ListContent): number {
   if (content === "resources") return value.byteLength;
-  return cutBody(value, value.byteLength)?.envelope.byteLength ?? value.byteLength;
+  try {
+    return cutBody(value, value.byteLength)?.envelope.byteLength ?? 0;
+  } catch (error) {
+    // It is not given out, or ends the list where it is decoded.
+    if (isStorageError(error, "STORAGE_CORRUPT")) return 0;
+    throw error;
+  }
 }
 
 function toStart({ list, after }: Continuation): ScanStart {

@@ -1,10 +1,10 @@
 import { StorageError } from "../../errors.ts";
-import { commitToEvent } from "../../feed/commit.ts";
+import { type Commit, commitToEvent, type DamagedCommit } from "../../feed/commit.ts";
 import { formatCursor, parseCursor } from "../../feed/cursor.ts";
 import { markerEvent } from "../../feed/prologue.ts";
 import type { WatchPrologue } from "../../feed/watch-stream.ts";
 import { filterMatches, type ResourceFilter } from "../../key.ts";
-import type { WatchEvent } from "../../types.ts";
+import type { WatchEvent, WatchOptions } from "../../types.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { historyStream } from "./history-stream.ts";
 import type { Layout } from "./layout.ts";
@@ -25,9 +25,9 @@ export interface EtcdWatchContext {
 export async function openSnapshotWatch(
   source: EtcdWatchContext,
   filter: ResourceFilter,
-  marker: boolean,
+  { endOfSnapshot: marker = false, onDamaged }: WatchOptions,
 ): Promise<WatchPrologue> {
-  const pages = scanResources(source.client, source.layout, filter);
+  const pages = scanResources(source.client, source.layout, filter, onDamaged);
   let next = await pages.next();
   if (next.done === true) throw new StorageError("STORAGE_INCONSISTENT", "a scan without a page");
   const revision = endOfRevision(next.value.revision);
@@ -73,9 +73,11 @@ export async function openResumed(
     const next = await pages.next();
     if (next.done === true) throw new StorageError("STORAGE_WATCH_CLOSED", "the replay ended");
     position = next.value.position;
-    return next.value.commits
-      .filter((commit) => commit.revision <= revision && filterMatches(filter, commit.resource))
-      .map(commitToEvent);
+    return next.value.commits.flatMap((commit) => {
+      if (commit.revision > revision || !concerns(filter, commit)) return [];
+      if ("resource" in commit) return [commitToEvent(commit)];
+      throw new StorageError("STORAGE_WATCH_CLOSED", `the history is damaged: ${commit.reason}`);
+    });
   };
   const close = (): void => {
     stopping.abort();
@@ -98,4 +100,9 @@ export async function openResumed(
     },
     close,
   };
+}
+
+function concerns(filter: ResourceFilter, commit: Commit | DamagedCommit): boolean {
+  const id = "resource" in commit ? commit.resource.id : commit.id;
+  return id === undefined || filterMatches(filter, { id });
 }

@@ -1,10 +1,11 @@
 import { RangeRequest } from "@stackwright/proto/etcd";
-import { decodeResource } from "../../codec.ts";
+import type { DamagedResource } from "../../damaged-resource.ts";
 import { type ResourceFilter, tenancyMatches } from "../../key.ts";
 import type { Resource } from "../../resource.ts";
 import { splitKey } from "../../scan.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { type KeyRange, keyAfter, type Layout } from "./layout.ts";
+import { fromValues, type StoredValue } from "./values.ts";
 
 // etcd bounds an answer by the number of keys only, and a value may have more than a MiB. So the number asked
 // for follows the size of the values in the answer before.
@@ -16,13 +17,6 @@ const MOST_KEYS = 1_024;
 
 /** Bytes that an answer is meant to have. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
-
-/** A resource as etcd has it. */
-export interface StoredValue {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  readonly modRevision: bigint;
-}
 
 /** One answer of the cluster. */
 interface ScanAnswer {
@@ -95,10 +89,10 @@ export async function* scanResources(
   client: EtcdClient,
   layout: Layout,
   filter: ResourceFilter | undefined,
+  onDamaged?: (damaged: DamagedResource) => void,
 ): AsyncGenerator<ScanPage, undefined> {
   for await (const { revision, selected } of scanValues(client, layout, filter)) {
-    const resources = selected.map((kv) => decodeResource(kv.value, layout.versionOf(kv)));
-    yield { revision, resources };
+    yield { revision, resources: fromValues(layout, selected, onDamaged) };
   }
 }
 

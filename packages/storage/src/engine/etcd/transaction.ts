@@ -18,6 +18,7 @@ import {
 } from "../../preconditions.ts";
 import type { BatchOperation, Guard } from "../../types.ts";
 import type { KeyRange, Layout } from "./layout.ts";
+import { toValue } from "./values.ts";
 import type { WriteAnswer } from "./write-groups.ts";
 
 /** Mod revision that no key has. */
@@ -61,7 +62,7 @@ export function buildTransaction(
           : modIs(key, layout.modRevision(id, version)),
       );
       failure.push(rangeOf(layout.lifetimes(id)));
-      const value = encoder.encode(operation.resource);
+      const value = toValue(encoder, operation.resource);
       success.push(put(key, value));
       if (owner !== undefined) success.push(put(layout.ownerEntry(owner, id), new Uint8Array()));
     } else {

@@ -165,7 +165,10 @@ export class ChangeFollower {
       );
       return false;
     }
-    for (const commit of commits) this.#feed.publish(commit);
+    for (const commit of commits) {
+      if ("resource" in commit) this.#feed.publish(commit);
+      else this.#feed.publishDamaged(commit);
+    }
     this.#position = { epoch, revision: from.revision + commits.length };
     return this.#position.revision < revision;
   }

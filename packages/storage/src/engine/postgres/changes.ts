@@ -1,7 +1,8 @@
 import type { Sql } from "postgres";
-import { decodeResource } from "../../codec.ts";
-import type { Commit } from "../../feed/commit.ts";
+import { isStorageError } from "../../errors.ts";
+import type { Commit, DamagedCommit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
+import { fromBodyRow } from "./rows.ts";
 
 /** Bytes of bodies fetched at a time, beside a first one of any size. */
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -12,7 +13,7 @@ interface Changes {
   /** The last commit of the store. */
   readonly revision: number;
   /** The commits, or `undefined` when some of them are gone or were never there. */
-  readonly commits: readonly Commit[] | undefined;
+  readonly commits: readonly (Commit | DamagedCommit)[] | undefined;
 }
 
 interface ChangeRow {
@@ -53,18 +54,21 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
   if (after > revision || after < Number(first?.compacted)) {
     return { epoch, revision, commits: undefined };
   }
-  const commits: Commit[] = [];
+  const commits: (Commit | DamagedCommit)[] = [];
   for (const row of rows) {
-    if (row.revision === null || row.body === null || row.version === null) continue;
+    const { body, version } = row;
+    if (row.revision === null || body === null || version === null) continue;
     const at = Number(row.revision);
     // Revisions are dense: a hole means that the history was tampered with.
     if (at !== after + commits.length + 1) return { epoch, revision, commits: undefined };
-    commits.push({
-      revision: at,
-      operation: row.operation === 2 ? "delete" : "upsert",
-      resource: decodeResource(row.body, row.version),
-      cursor: formatCursor(epoch, at),
-    });
+    const operation = row.operation === 2 ? "delete" : "upsert";
+    try {
+      const resource = fromBodyRow({ body, version });
+      commits.push({ revision: at, operation, resource, cursor: formatCursor(epoch, at) });
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CORRUPT")) throw error;
+      commits.push({ revision: at, reason: error.message });
+    }
   }
   const isGone = commits.length === 0 && after < revision;
   return { epoch, revision, commits: isGone ? undefined : commits };

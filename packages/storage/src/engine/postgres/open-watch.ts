@@ -4,11 +4,11 @@ import { formatCursor, parseCursor } from "../../feed/cursor.ts";
 import { markerEvent } from "../../feed/prologue.ts";
 import type { WatchPrologue } from "../../feed/watch-stream.ts";
 import { filterMatches, type ResourceFilter } from "../../key.ts";
-import type { WatchEvent } from "../../types.ts";
+import type { WatchEvent, WatchOptions } from "../../types.ts";
 import { readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 import { rowPages } from "./row-pages.ts";
-import { type BodyRow, fromBodyRow } from "./rows.ts";
+import { fromRows, type KeyedRow } from "./rows.ts";
 
 /** Rows decoded, or events fetched, at a time. */
 const PAGE = 256;
@@ -25,10 +25,9 @@ export interface OpenedPrologue extends WatchPrologue {
 export async function openSnapshotWatch(
   connections: Connections,
   filter: ResourceFilter,
-  marker: boolean,
-  signal: AbortSignal | undefined,
+  { endOfSnapshot: marker = false, signal, onDamaged }: WatchOptions,
 ): Promise<OpenedPrologue> {
-  const pages: (readonly BodyRow[])[] = [];
+  const pages: (readonly KeyedRow[])[] = [];
   let epoch = "";
   let revision = 0;
   for await (const page of rowPages(connections, { kind: "filter", filter }, signal)) {
@@ -36,15 +35,16 @@ export async function openSnapshotWatch(
     pages.push(page.rows);
   }
   pages.reverse();
-  let rest: readonly BodyRow[] | undefined = pages.pop();
+  let rest: readonly KeyedRow[] | undefined = pages.pop();
   return {
     epoch,
     revision,
     nextPage: () => {
       if (rest === undefined) return undefined;
-      const page: WatchEvent[] = rest
-        .slice(0, PAGE)
-        .map((row) => ({ operation: "upsert", resource: fromBodyRow(row) }));
+      const page: WatchEvent[] = fromRows(rest.slice(0, PAGE), onDamaged).map((resource) => ({
+        operation: "upsert",
+        resource,
+      }));
       rest = rest.length > PAGE ? rest.slice(PAGE) : pages.pop();
       if (rest === undefined && marker) page.push(markerEvent(formatCursor(epoch, revision)));
       return page;
@@ -72,7 +72,10 @@ export async function openResumed(
     // Of what was committed since the watch was opened its buffer has the rest.
     const commits = changes.commits.filter((commit) => commit.revision <= revision);
     position = commits.at(-1)?.revision ?? revision;
-    return commits.filter((commit) => filterMatches(filter, commit.resource)).map(commitToEvent);
+    return commits.flatMap((commit) => {
+      if (!("resource" in commit)) throw lostHistory();
+      return filterMatches(filter, commit.resource) ? [commitToEvent(commit)] : [];
+    });
   };
   let first: readonly WatchEvent[] | undefined = await fetch();
   return {

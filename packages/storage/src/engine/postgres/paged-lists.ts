@@ -1,4 +1,5 @@
-import { StorageError } from "../../errors.ts";
+import { checkBody } from "../../checked-body.ts";
+import { isStorageError, StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
 import {
   type Continuation,
@@ -10,8 +11,8 @@ import {
 } from "../../list/continuation.ts";
 import { OPEN_LIST_BOUNDS, OpenLists } from "../../list/open-lists.ts";
 import { PageMeter, resolvePageBounds } from "../../list/page-bounds.ts";
-import { type CutBody, cutBody } from "../../list/resource-head.ts";
-import type { ListPageOptions } from "../../list/types.ts";
+import { type CutBody, cutBody, decodeHead } from "../../list/resource-head.ts";
+import type { ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 import { ReadTransaction } from "./read-transaction.ts";
@@ -34,9 +35,10 @@ interface View {
   readonly revision: number;
 }
 
-/** A row of a page; with the content `heads` it has been cut. */
+/** A row of a page; with the content `heads` it has been cut, unless it is damaged. */
 interface ListedRow extends KeyedRow {
   readonly cut?: CutBody;
+  readonly damage?: StorageError;
 }
 
 /** A page of a list, in rows. */
@@ -130,6 +132,12 @@ export class PagedLists {
   }
 }
 
+/** The head of a row of a page. */
+export function toListedHead({ cut, damage, version }: ListedRow): ResourceHead {
+  if (cut !== undefined) return decodeHead(cut, version);
+  throw damage ?? new StorageError("STORAGE_CORRUPT", "a stored resource cannot be decoded");
+}
+
 function connectionBroke(): StorageError {
   return listExpired("the connection of the list broke");
 }
@@ -145,24 +153,34 @@ async function readWhole(
   const rows = page.rows.map(cutRow);
   if (rows.every((row) => row !== undefined)) return cutPage(page, rows, bounds);
   const wider = await read({ ...fetched, bodyBytes: LARGEST_HEAD_BYTES });
-  const whole = wider.rows.map(cutRow);
-  if (whole.every((row) => row !== undefined)) return cutPage(wider, whole, bounds);
-  throw new StorageError("STORAGE_CORRUPT", "a stored resource cannot be decoded");
+  // What is in front of the data is never longer.
+  return cutPage(
+    wider,
+    wider.rows.map((row) => cutRow(row) ?? row),
+    bounds,
+  );
 }
 
-function cutRow(row: KeyedRow): (ListedRow & { readonly cut: CutBody }) | undefined {
-  const cut = cutBody(row.body, row.size);
-  return cut === undefined ? undefined : { ...row, cut };
+/** The row with its head; `undefined` when that is longer than what was fetched. */
+function cutRow(row: KeyedRow): ListedRow | undefined {
+  try {
+    if (row.body.byteLength === row.size) checkBody(row.body);
+    const cut = cutBody(row.body, row.size);
+    return cut === undefined ? undefined : { ...row, cut };
+  } catch (error) {
+    if (isStorageError(error, "STORAGE_CORRUPT")) return { ...row, damage: error };
+    throw error;
+  }
 }
 
 /** The bytes of a head are known only here. */
 function cutPage(
   page: RowPage,
-  rows: readonly (ListedRow & { readonly cut: CutBody })[],
+  rows: readonly ListedRow[],
   { rows: limit, bytes: maxBytes }: RowPageBounds,
 ): RowPage & ListedRows {
   const meter = new PageMeter({ limit, maxBytes });
-  const end = rows.findIndex(({ cut }) => !meter.take(cut.envelope.byteLength));
+  const end = rows.findIndex(({ cut }) => !meter.take(cut?.envelope.byteLength ?? 0));
   if (end === -1) return { ...page, rows };
   const taken = rows.slice(0, end);
   const next = taken.at(-1)?.key;

@@ -1,11 +1,11 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
+import { decodeEach } from "../../damaged-resource.ts";
 import { StorageError } from "../../errors.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
-import type { ResourceFilter } from "../../key.ts";
-import { type CutBody, decodeHead } from "../../list/resource-head.ts";
+import { KEY_SEPARATOR, type ResourceFilter, resourceKey } from "../../key.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
@@ -14,6 +14,7 @@ import type {
   CallOptions,
   Guard,
   ReadConsistency,
+  ReadManyOptions,
   Restore,
   Snapshot,
   Watch,
@@ -34,12 +35,20 @@ import { ChangeFollower } from "./change-follower.ts";
 import type { Connections } from "./connections.ts";
 import { type HistoryBounds, HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
-import { PagedLists } from "./paged-lists.ts";
+import { PagedLists, toListedHead } from "./paged-lists.ts";
 import type { PostgresStorage } from "./postgres-storage.ts";
 import { type RowTarget, readRow } from "./reads.ts";
 import { createRestore } from "./restore-handle.ts";
 import { rowPages } from "./row-pages.ts";
-import { fromBodyRow, guardStep, operationStep, ownerKey } from "./rows.ts";
+import {
+  type BodyRow,
+  describeDamagedRow,
+  fromBodyRow,
+  fromRows,
+  guardStep,
+  operationStep,
+  ownerKey,
+} from "./rows.ts";
 import { openSnapshot } from "./snapshot.ts";
 import { WriteGroups, type WriteOutcome } from "./write-groups.ts";
 
@@ -95,7 +104,7 @@ export class PostgresBackend implements PostgresStorage {
     checkId(id, this.capabilities.limits);
     const reading = this.#connections.run("read", (sql) => readRow(sql, id));
     const row = await abortable(reading, options.signal);
-    return checkReadResult(row === undefined ? undefined : fromBodyRow(row), id);
+    return checkReadResult(row === undefined ? undefined : readResource(row, id), id);
   }
 
   async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
@@ -126,7 +135,7 @@ export class PostgresBackend implements PostgresStorage {
     type: UnversionedType,
     tenancy: Tenancy,
     namePrefix: string,
-    options: CallOptions = {},
+    options: ReadManyOptions = {},
   ): Promise<readonly Resource[]> {
     this.#begin(options);
     checkConsistency(consistency);
@@ -145,7 +154,7 @@ export class PostgresBackend implements PostgresStorage {
     const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = this.#lists.page("resources", filter, options);
     const { rows, continuation } = await abortable(reading, options.signal);
-    const resources = rows.map(fromBodyRow);
+    const resources = fromRows(rows, options.onDamaged);
     return { resources, ...(continuation === undefined ? {} : { continuation }) };
   }
 
@@ -159,11 +168,11 @@ export class PostgresBackend implements PostgresStorage {
     const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = this.#lists.page("heads", filter, options);
     const { rows, continuation } = await abortable(reading, options.signal);
-    const resources = rows.map(({ cut, version }) => decodeHead(cut as CutBody, version));
+    const resources = decodeEach(rows, toListedHead, describeDamagedRow, options.onDamaged);
     return { resources, ...(continuation === undefined ? {} : { continuation }) };
   }
 
-  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
+  async listByOwner(id: ResourceId, options: ReadManyOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
     const owner = ownerKey(id) as Buffer;
@@ -207,15 +216,17 @@ export class PostgresBackend implements PostgresStorage {
 
   async #openPrologue(filter: ResourceFilter, options: WatchOptions): Promise<OpenedPrologue> {
     await this.#follower.start();
-    const { resumeAfter, endOfSnapshot = false } = options;
+    const { resumeAfter } = options;
     return resumeAfter === undefined
-      ? openSnapshotWatch(this.#connections, filter, endOfSnapshot, options.signal)
+      ? openSnapshotWatch(this.#connections, filter, options)
       : openResumed(this.#connections, filter, resumeAfter);
   }
 
-  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
+  async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
     this.#begin(options);
-    const opening = openSnapshot(this.#connections, () => this.#snapshots.delete(snapshot));
+    const opening = openSnapshot(this.#connections, options, () =>
+      this.#snapshots.delete(snapshot),
+    );
     const snapshot = await opening;
     this.#snapshots.add(snapshot);
     return snapshot;
@@ -278,10 +289,10 @@ export class PostgresBackend implements PostgresStorage {
     return { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
   }
 
-  async #collect(target: RowTarget, options: CallOptions): Promise<readonly Resource[]> {
+  async #collect(target: RowTarget, options: ReadManyOptions): Promise<readonly Resource[]> {
     const resources: Resource[] = [];
     for await (const { rows } of rowPages(this.#connections, target, options.signal)) {
-      for (const row of rows) resources.push(fromBodyRow(row));
+      for (const resource of fromRows(rows, options.onDamaged)) resources.push(resource);
     }
     return resources;
   }
@@ -299,6 +310,13 @@ export class PostgresBackend implements PostgresStorage {
     const outcome = await abortable(this.#writes.add(steps), options.signal);
     return settle(prepared, guards, outcome, batch);
   }
+}
+
+/** The resource of a row that was looked up; the error of one that is damaged names it. */
+function readResource(row: BodyRow & { readonly uid: string }, id: ResourceId): Resource {
+  const key = JSON.stringify(resourceKey(id).split(KEY_SEPARATOR));
+  const [resource] = decodeEach([{ ...row, key }], fromBodyRow, describeDamagedRow, undefined);
+  return resource as Resource;
 }
 
 /** The operation, independent of what its caller does with the argument afterwards. */

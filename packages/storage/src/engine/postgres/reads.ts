@@ -9,10 +9,13 @@ import { resource } from "./schema.ts";
 const dialect = new PgDialect();
 
 /** The row of one resource. */
-export async function readRow(client: Sql, id: ResourceId): Promise<BodyRow | undefined> {
+export async function readRow(
+  client: Sql,
+  id: ResourceId,
+): Promise<(BodyRow & { readonly uid: string }) | undefined> {
   const { type, tenancy, name } = id;
-  const [row] = await client<BodyRow[]>`
-    SELECT version, body FROM resource
+  const [row] = await client<(BodyRow & { readonly uid: string })[]>`
+    SELECT uid, version, body FROM resource
     WHERE grp = ${type.group} AND kind = ${type.kind} AND partition = ${tenancy.partition}
       AND peer_name = ${tenancy.peerName} AND namespace = ${tenancy.namespace} AND name = ${name}`;
   return row;
@@ -49,6 +52,7 @@ interface PositionedRow {
   readonly revision: string;
   readonly more: boolean;
   readonly key: string | null;
+  readonly uid: string | null;
   readonly version: string | null;
   readonly body: Uint8Array | null;
   readonly size: number | null;
@@ -71,7 +75,7 @@ export async function readPage(
     client,
     sql`
       WITH found AS (
-        SELECT ${KEY}, ${resource.version}, ${resource.body} FROM ${resource}
+        SELECT ${KEY}, ${resource.uid}, ${resource.version}, ${resource.body} FROM ${resource}
         WHERE ${and(matches(target), after === undefined ? undefined : behind(after))}
         ORDER BY ${KEY} LIMIT ${fetched}
       ), page AS (
@@ -84,15 +88,15 @@ export async function readPage(
       )
       SELECT content_epoch() AS epoch, s.revision,
         (SELECT count(*) FROM found) > (SELECT count(*) FROM taken) AS more,
-        json_build_array(${KEY_NAMES})::text AS key, t.version,
+        json_build_array(${KEY_NAMES})::text AS key, t.uid, t.version,
         ${body} AS body, octet_length(t.body) AS size
       FROM store s LEFT JOIN taken t ON true ORDER BY t.place`,
   );
   const [first] = found;
-  const rows = found.flatMap(({ key, version, body, size }): readonly KeyedRow[] =>
-    key === null || version === null || body === null || size === null
+  const rows = found.flatMap(({ key, uid, version, body, size }): readonly KeyedRow[] =>
+    key === null || uid === null || version === null || body === null || size === null
       ? []
-      : [{ key, version, body, size }],
+      : [{ key, uid, version, body, size }],
   );
   const next = first?.more === true ? rows.at(-1)?.key : undefined;
   return {

@@ -1,4 +1,6 @@
+import { addChecksum, checkBody } from "../../checked-body.ts";
 import { decodeResource, encodeResource } from "../../codec.ts";
+import { type DamagedResource, decodeEach, idOfKey } from "../../damaged-resource.ts";
 import { lifetimeKey } from "../../key.ts";
 import type { Resource, ResourceId } from "../../resource.ts";
 import type { BatchOperation, Guard } from "../../types.ts";
@@ -23,6 +25,7 @@ export interface BodyRow {
 /** A row and where it is: its identity as a JSON array, taken apart only where it is needed. */
 export interface KeyedRow extends BodyRow {
   readonly key: string;
+  readonly uid: string;
   /** Bytes of the whole body; `body` may be the beginning of it. */
   readonly size: number;
 }
@@ -42,7 +45,7 @@ export function operationStep(operation: BatchOperation): WriteStep {
     id: resource.id,
     expected: resource.version,
     owner: ownerKey(resource.owner),
-    body: asBuffer(encodeResource(resource)),
+    body: addChecksum(encodeResource(resource)),
   };
 }
 
@@ -51,8 +54,23 @@ export function ownerKey(owner: ResourceId | undefined): Buffer | null {
   return owner === undefined ? null : Buffer.from(lifetimeKey(owner));
 }
 
+/** The resource of a row; `STORAGE_CORRUPT` when the body is not what was written. */
 export function fromBodyRow(row: BodyRow): Resource {
-  return decodeResource(row.body, row.version);
+  return decodeResource(checkBody(row.body), row.version);
+}
+
+/** What is damaged about a row. */
+export function describeDamagedRow(row: Omit<KeyedRow, "size">, reason: string): DamagedResource {
+  const { key, uid, version, body } = row;
+  return { id: idOfKey(JSON.parse(key) as string[], uid), version, reason, body };
+}
+
+/** The resources of rows; those that are damaged go to `onDamaged`, and without it fail all. */
+export function fromRows(
+  rows: readonly KeyedRow[],
+  onDamaged?: (damaged: DamagedResource) => void,
+): readonly Resource[] {
+  return decodeEach(rows, fromBodyRow, describeDamagedRow, onDamaged);
 }
 
 export function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,12 +1,13 @@
 import { formatCursor } from "../../feed/cursor.ts";
-import type { Snapshot } from "../../types.ts";
+import type { ReadManyOptions, Snapshot } from "../../types.ts";
 import type { Connections } from "./connections.ts";
 import { firstPage, rowPages } from "./row-pages.ts";
-import { fromBodyRow } from "./rows.ts";
+import { fromRows } from "./rows.ts";
 
 /** Opens a view of everything stored. */
 export async function openSnapshot(
   connections: Connections,
+  { onDamaged }: ReadManyOptions,
   onClose: () => void,
 ): Promise<Snapshot> {
   const pages = rowPages(connections, { kind: "all" });
@@ -20,8 +21,8 @@ export async function openSnapshot(
     cursor: formatCursor(first.epoch, first.revision),
     async *[Symbol.asyncIterator]() {
       try {
-        yield* first.rows.map(fromBodyRow);
-        for await (const { rows } of pages) yield* rows.map(fromBodyRow);
+        yield* fromRows(first.rows, onDamaged);
+        for await (const { rows } of pages) yield* fromRows(rows, onDamaged);
       } finally {
         await close();
       }

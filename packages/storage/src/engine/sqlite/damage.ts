@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
+import { damagedError, describeStored, idOfKey } from "../../damaged-resource.ts";
 import { StorageError, type StorageErrorDetails } from "../../errors.ts";
-import { KEY_SEPARATOR } from "../../key.ts";
 import type { ResourceId } from "../../resource.ts";
 import type { BodyRow, Located } from "./protocol.ts";
 import { isIntact } from "./rows.ts";
@@ -46,8 +46,7 @@ export function checkRows(database: DatabaseSync, path: string): void {
     .prepare("SELECT key, uid, version, body, checksum FROM resource")
     .iterate()) {
     const columns = row as unknown as BodyRow & Located;
-    if (!isIntact(columns))
-      findings.push(describeRow(toId(columns.key, columns.uid), columns.version));
+    if (!isIntact(columns)) findings.push(describeStored(toId(columns), columns.version));
   }
   for (const row of database.prepare("SELECT revision, body, checksum FROM event").iterate()) {
     const event = row as unknown as BodyRow & { readonly revision: number };
@@ -70,13 +69,8 @@ export function damagedRow(path: string, found: Located | undefined): StorageErr
       `${path}: the checksum of an event of the history does not match its content; watch again`,
     );
   }
-  const id = toId(found.key, found.uid);
-  return new StorageError(
-    "STORAGE_CORRUPT",
-    `${path}: the checksum of ${describeRow(id, found.version)} does not match its content; write or ` +
-      "delete this version of it, or restore the store from a backup",
-    { details: { id } },
-  );
+  const reason = "the checksum does not match the content";
+  return damagedError({ id: toId(found), version: found.version, reason }, path);
 }
 
 /** Which resource has this row, if it still has it. */
@@ -88,18 +82,8 @@ export function locateRow(
   return database.prepare(statement).get(version, checksum) as unknown as Located | undefined;
 }
 
-/** The id of a row; its group version is in the content only. */
-function toId(key: Uint8Array, uid: string): ResourceId {
-  const fields = Buffer.from(key).toString().split(KEY_SEPARATOR);
-  const [group = "", kind = "", partition = "", peerName = "", namespace = "", name = ""] = fields;
-  const tenancy = { partition, peerName, namespace };
-  return { uid, name, type: { group, groupVersion: "", kind }, tenancy };
-}
-
-function describeRow({ name, type, tenancy }: ResourceId, version: string): string {
-  const { partition, peerName, namespace } = tenancy;
-  const scope = `${partition}/${peerName}/${namespace}`;
-  return `${type.group} ${type.kind} "${name}" (${scope}, version ${version})`;
+function toId({ key, uid }: Located): ResourceId {
+  return idOfKey(Buffer.from(key).toString(), uid);
 }
 
 function list(findings: readonly string[]): string {

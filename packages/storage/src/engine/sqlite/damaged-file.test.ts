@@ -1,11 +1,18 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { startServer } from "@stackwright/proto/grpc";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createSqliteBlobs } from "../../blob/index.ts";
-import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
+import { createDirectoryBlobs, createSqliteBlobs } from "../../blob/index.ts";
+import type { Resource } from "../../resource.ts";
+import { assertCode, assertSame } from "../../testing/assertions.ts";
+import {
+  checkDamagedDeletion,
+  checkDamageIsolation,
+} from "../../testing/backup/damage-isolation.ts";
 import { A1, HOME, payload, sample } from "../../testing/samples.ts";
 import { makeScratchDirectory, type ScratchDirectory } from "../../testing/scratch-directory.ts";
+import { createRemoteStorage, createStorageService } from "../remote.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 
 let scratch: ScratchDirectory;
@@ -92,14 +99,57 @@ describe("a row whose content has decayed", () => {
     );
     const { id } = error.details;
     if (id === undefined) throw new Error("the error names no resource");
-    using watch = await storage.watchList(A1, HOME, "web");
-    await nextUpsert(watch);
-    // The version of the message repairs it; watches cannot be given what is gone.
+    // The version of the message repairs it.
     await storage.deleteCAS(id, version);
-    await assertCode(watch.next(), "STORAGE_WATCH_CLOSED");
     expect(await storage.list("strong", A1, HOME, "")).toHaveLength(2);
     const again = await storage.writeCAS(sample(A1, HOME, "bad"));
     assertSame(await storage.read("strong", again.id), again);
+  });
+});
+
+/** Changes the row of a resource as another program would. */
+function changeRow({ version }: Resource): Promise<string> {
+  using database = new DatabaseSync(join(directory, "store.db"));
+  const { body } = database.prepare("SELECT body FROM resource WHERE version = ?").get(version) as {
+    body: Uint8Array;
+  };
+  const changed = Buffer.from(body);
+  changed.write("lose", changed.indexOf("find"));
+  database.prepare("UPDATE resource SET body = ? WHERE version = ?").run(changed, version);
+  return Promise.resolve(version);
+}
+
+describe("a damaged resource", () => {
+  test("concerns nothing but itself, is exported and dropped", async () => {
+    await using storage = await createSqliteStorage({ directory });
+    await using blobs = await createDirectoryBlobs({ directory: join(directory, "blobs") });
+    await checkDamageIsolation({ storage, blobs, scratch: directory, corrupt: changeRow });
+  });
+
+  test("can be deleted as such, which ends the watches of it alone", async () => {
+    await using storage = await createSqliteStorage({ directory });
+    await checkDamagedDeletion({ storage, corrupt: changeRow }, { othersGoOn: true });
+  });
+
+  test("is named over a connection", async () => {
+    await using storage = await createSqliteStorage({ directory });
+    const stored = await storage.writeCAS(sample(A1, HOME, "bad", { data: payload("find it") }));
+    const web = await storage.writeCAS(sample(A1, HOME, "web"));
+    await changeRow(stored);
+    const service = createStorageService({ storage, authorize: () => ({ scopes: "all" }) });
+    await using server = await startServer({ services: [service] });
+    await using remote = await createRemoteStorage({ address: server.address });
+    for (const fail of [
+      async () => remote.read("strong", stored.id),
+      async () => remote.list("strong", A1, HOME, "", { onDamaged: () => undefined }),
+      async () => remote.listPage("strong", A1, HOME, ""),
+    ]) {
+      const { details, message } = await assertCode(fail(), "STORAGE_CORRUPT");
+      expect(message).toContain('test a "bad"');
+      expect(details.id?.name).toBe("bad");
+    }
+    assertSame(await remote.read("strong", web.id), web);
+    expect(await remote.list("strong", A1, HOME, "w")).toHaveLength(1);
   });
 });
 

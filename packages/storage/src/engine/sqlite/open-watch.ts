@@ -4,9 +4,10 @@ import { formatCursor, parseCursor } from "../../feed/cursor.ts";
 import { markerEvent } from "../../feed/prologue.ts";
 import type { WatchPrologue } from "../../feed/watch-stream.ts";
 import { filterMatches, type ResourceFilter } from "../../key.ts";
-import type { WatchEvent } from "../../types.ts";
+import type { WatchEvent, WatchOptions } from "../../types.ts";
 import { decodeRows } from "./decode-rows.ts";
 import { eventCommit } from "./event-commit.ts";
+import { fromBodyRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
 import type { WorkerClient } from "./worker-client.ts";
 
@@ -17,7 +18,7 @@ const HISTORY_PAGE = 512;
 export async function openSnapshotWatch(
   client: WorkerClient,
   filter: ResourceFilter,
-  marker: boolean,
+  { endOfSnapshot: marker = false, onDamaged }: WatchOptions,
 ): Promise<WatchPrologue> {
   const pages = scanPages(client, { kind: "filter", filter });
   let next = await pages.next();
@@ -31,7 +32,7 @@ export async function openSnapshotWatch(
       if (!first && next.done !== true) next = await pages.next();
       first = false;
       if (next.done !== true) {
-        const resources = await decodeRows(client, next.value.rows);
+        const resources = await decodeRows(client, next.value.rows, fromBodyRow, onDamaged);
         return resources.map((resource) => ({ operation: "upsert", resource }));
       }
       if (marked) return undefined;

@@ -87,9 +87,10 @@ function toBodyRow({ version, body, checksum }: KeyedRow): HeadRow {
   return { version, body, checksum };
 }
 
-/** The checksum is of the whole body, which only this side has. */
+/** The checksum is of the whole body, which only this side has; a body that is damaged is sent as it is. */
 function toHeadRow(row: KeyedRow, damaged: (row: KeyedRow) => Error): HeadRow {
-  const cut = isIntact(row) ? cutBody(row.body, row.body.byteLength) : undefined;
+  if (!isIntact(row)) return toBodyRow(row);
+  const cut = cutBody(row.body, row.body.byteLength);
   if (cut === undefined) throw damaged(row);
   // A copy: sending a part of the memory would send all of it.
   const body = new Uint8Array(cut.envelope);

@@ -8,7 +8,6 @@ import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../..
 import { lifetimeKey, type ResourceFilter, resourceKey } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import { resolvePageBounds } from "../../list/page-bounds.ts";
-import { decodeHead } from "../../list/resource-head.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
 import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
@@ -17,6 +16,7 @@ import type {
   CallOptions,
   Guard,
   ReadConsistency,
+  ReadManyOptions,
   Restore,
   Snapshot,
   Watch,
@@ -47,7 +47,7 @@ import {
   type WriteStep,
 } from "./protocol.ts";
 import { createRestore } from "./restore-handle.ts";
-import { fromBodyRow, toGuardRow, toWriteRow } from "./rows.ts";
+import { fromBodyRow, fromHeadRow, toGuardRow, toWriteRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
 import type { SqliteStorage } from "./sqlite-storage.ts";
 import { closedError, type WorkerClient } from "./worker-client.ts";
@@ -102,7 +102,7 @@ export class SqliteBackend implements SqliteStorage {
     checkConsistency(consistency);
     checkId(id, this.capabilities.limits);
     const row = await abortable(this.#client.call("read", resourceKey(id)), options.signal);
-    const [stored] = row === undefined ? [] : await decodeRows(this.#client, [row]);
+    const [stored] = row === undefined ? [] : await decodeRows(this.#client, [row], fromBodyRow);
     return checkReadResult(stored, id);
   }
 
@@ -135,7 +135,7 @@ export class SqliteBackend implements SqliteStorage {
     type: UnversionedType,
     tenancy: Tenancy,
     namePrefix: string,
-    options: CallOptions = {},
+    options: ReadManyOptions = {},
   ): Promise<readonly Resource[]> {
     this.#begin(options);
     checkConsistency(consistency);
@@ -153,7 +153,8 @@ export class SqliteBackend implements SqliteStorage {
   ): Promise<ListPage> {
     const filter = { type, tenancy, namePrefix };
     const { rows, ...rest } = await this.#page("resources", consistency, filter, options);
-    return { ...rest, resources: await decodeRows(this.#client, rows) };
+    const { onDamaged } = options;
+    return { ...rest, resources: await decodeRows(this.#client, rows, fromBodyRow, onDamaged) };
   }
 
   async listHeads(
@@ -169,13 +170,11 @@ export class SqliteBackend implements SqliteStorage {
       { type, tenancy, namePrefix },
       options,
     );
-    const resources = rows.map(({ version, body, data }) =>
-      decodeHead({ envelope: body, ...(data === undefined ? {} : { data }) }, version),
-    );
-    return { ...rest, resources };
+    const { onDamaged } = options;
+    return { ...rest, resources: await decodeRows(this.#client, rows, fromHeadRow, onDamaged) };
   }
 
-  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
+  async listByOwner(id: ResourceId, options: ReadManyOptions = {}): Promise<readonly Resource[]> {
     this.#begin(options);
     checkId(id, this.capabilities.limits);
     return this.#collect({ kind: "owner", owner: lifetimeKey(id) }, options);
@@ -200,7 +199,7 @@ export class SqliteBackend implements SqliteStorage {
       const { resumeAfter } = options;
       const opening =
         resumeAfter === undefined
-          ? openSnapshotWatch(this.#client, filter, options.endOfSnapshot === true)
+          ? openSnapshotWatch(this.#client, filter, options)
           : openResumed(this.#client, filter, resumeAfter);
       // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.
       opening.then((prologue) => stream.start(prologue)).catch(() => undefined);
@@ -216,7 +215,7 @@ export class SqliteBackend implements SqliteStorage {
     return stream;
   }
 
-  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
+  async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
     this.#begin(options);
     const client = this.#client;
     const pages = scanPages(client, { kind: "all" });
@@ -232,7 +231,7 @@ export class SqliteBackend implements SqliteStorage {
       async *[Symbol.asyncIterator]() {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) {
-            yield* await decodeRows(client, page.value.rows);
+            yield* await decodeRows(client, page.value.rows, fromBodyRow, options.onDamaged);
           }
         } finally {
           await close();
@@ -310,10 +309,14 @@ export class SqliteBackend implements SqliteStorage {
     return abortable(reading, options.signal);
   }
 
-  async #collect(target: ScanTarget, options: CallOptions): Promise<readonly Resource[]> {
+  async #collect(
+    target: ScanTarget,
+    { signal, onDamaged }: ReadManyOptions,
+  ): Promise<readonly Resource[]> {
     const resources: Resource[] = [];
-    for await (const page of scanPages(this.#client, target, options.signal)) {
-      for (const resource of await decodeRows(this.#client, page.rows)) resources.push(resource);
+    for await (const { rows } of scanPages(this.#client, target, signal)) {
+      const page = await decodeRows(this.#client, rows, fromBodyRow, onDamaged);
+      for (const resource of page) resources.push(resource);
     }
     return resources;
   }
@@ -363,7 +366,7 @@ export class SqliteBackend implements SqliteStorage {
   #publish(operation: PreparedOperation, result: StepResult): Resource | undefined {
     if (result === null) return undefined;
     if (typeof result !== "number") {
-      this.#publishDelete(...result);
+      this.#publishDelete(operation.id, ...result);
       return undefined;
     }
     const resource = withVersion(operation.resource as Resource, String(result));
@@ -378,15 +381,14 @@ export class SqliteBackend implements SqliteStorage {
     return watched ? toReadonlyResource(resource) : resource;
   }
 
-  #publishDelete(revision: number, row: BodyRow): void {
+  #publishDelete(id: ResourceId, revision: number, row: BodyRow): void {
     try {
       const resource = fromBodyRow(row);
       const cursor = formatCursor(this.#epoch, revision);
       this.#feed.publish({ revision, operation: "delete", resource, cursor });
     } catch (error) {
-      // What was deleted was damaged: that is how it is repaired. Watches cannot be given what it was.
-      const reason = "what was deleted cannot be decoded";
-      this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason, { cause: error }));
+      // What was deleted was damaged: that is how it is repaired. Its watches cannot be given what it was.
+      this.#feed.publishDamaged({ revision, id, reason: StorageError.from(error).message });
     }
   }
 }
