@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { RangeRequest } from "@stackwright/proto/etcd";
+import { RangeRequest, TxnRequest } from "@stackwright/proto/etcd";
 import { describe, expect, test } from "vitest";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
 import { etcdClusters } from "../../testing/live/etcd-servers.ts";
@@ -8,6 +8,7 @@ import type { StorageBackend } from "../../types.ts";
 import { createEtcdRestoreTarget, createEtcdStorage } from "../etcd.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import { readText, replaceText } from "./store-line.ts";
+import { put } from "./transaction.ts";
 
 const [first, second] = etcdClusters();
 
@@ -115,7 +116,8 @@ describe.skipIf(first === undefined)("the line of a store in etcd", { timeout: 6
       RangeRequest.create({ key: Buffer.from(root), rangeEnd: end }),
     );
     for (const { key, value } of kvs) {
-      await replaceText(to, Buffer.from(key), undefined, Buffer.from(value).toString("latin1"));
+      const success = [put(Buffer.from(key), value)];
+      await to.txn(TxnRequest.create({ success }), "read");
     }
     await from.close();
     await to.close();

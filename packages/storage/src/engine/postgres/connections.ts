@@ -16,8 +16,8 @@ export interface ConnectionOptions {
   /** Schema that holds the tables, made by the first open. @default "stackwright" */
   readonly schema?: string;
   /**
-   * Most connections for calls. Others are used: one for hints, one for each open snapshot, and one for each
-   * list between its pages, up to 16.
+   * Most connections for calls. Others are used: one for hints, one for each open snapshot, one for each list
+   * between its pages, up to 16, and one for each watch that is delivering a snapshot of several pages, up to 16.
    *
    * @default 8
    */

@@ -7,8 +7,8 @@ import { filterMatches, type ResourceFilter } from "../../key.ts";
 import type { WatchEvent, WatchOptions } from "../../types.ts";
 import { readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
-import { rowPages } from "./row-pages.ts";
 import { fromRows, type KeyedRow } from "./rows.ts";
+import type { RowStreams } from "./streamed-rows.ts";
 
 /** Rows decoded, or events fetched, at a time. */
 const PAGE = 256;
@@ -18,40 +18,36 @@ export interface OpenedPrologue extends WatchPrologue {
   readonly epoch: string;
 }
 
-/**
- * The snapshot of a new watch. All of its rows are fetched now, so that no transaction of the server
- * has to wait for the consumer; they are decoded as they are consumed.
- */
+/** The snapshot of a new watch; its rows are fetched and decoded as they are consumed. */
 export async function openSnapshotWatch(
-  connections: Connections,
+  streams: RowStreams,
   filter: ResourceFilter,
   { endOfSnapshot: marker = false, signal, onDamaged }: WatchOptions,
 ): Promise<OpenedPrologue> {
-  const pages: (readonly KeyedRow[])[] = [];
-  let epoch = "";
-  let revision = 0;
-  for await (const page of rowPages(connections, { kind: "filter", filter }, signal)) {
-    ({ epoch, revision } = page);
-    pages.push(page.rows);
-  }
-  pages.reverse();
-  let rest: readonly KeyedRow[] | undefined = pages.pop();
+  const stream = await streams.open({ kind: "filter", filter }, signal);
+  const { epoch, revision } = stream;
+  let rows: readonly KeyedRow[] = [];
+  let isOver = false;
   return {
     epoch,
     revision,
-    nextPage: () => {
-      if (rest === undefined) return undefined;
-      const page: WatchEvent[] = fromRows(rest.slice(0, PAGE), onDamaged).map((resource) => ({
-        operation: "upsert",
-        resource,
-      }));
-      rest = rest.length > PAGE ? rest.slice(PAGE) : pages.pop();
-      if (rest === undefined && marker) page.push(markerEvent(formatCursor(epoch, revision)));
-      return page;
+    nextPage: async () => {
+      if (isOver) return undefined;
+      if (rows.length === 0) {
+        const fetched = await stream.next();
+        if (fetched === undefined) {
+          isOver = true;
+          return marker ? [markerEvent(formatCursor(epoch, revision))] : undefined;
+        }
+        rows = fetched;
+      }
+      const page = fromRows(rows.slice(0, PAGE), onDamaged);
+      rows = rows.slice(PAGE);
+      return page.map((resource): WatchEvent => ({ operation: "upsert", resource }));
     },
     close: () => {
-      rest = undefined;
-      pages.length = 0;
+      rows = [];
+      stream.close();
     },
   };
 }

@@ -50,6 +50,7 @@ import {
   ownerKey,
 } from "./rows.ts";
 import { openSnapshot } from "./snapshot.ts";
+import { RowStreams } from "./streamed-rows.ts";
 import { WriteGroups, type WriteOutcome } from "./write-groups.ts";
 
 /** What a {@link PostgresBackend} is made of. */
@@ -75,6 +76,7 @@ export class PostgresBackend implements PostgresStorage {
   readonly #history: HistoryKeeper;
   readonly #writes: WriteGroups;
   readonly #lists: PagedLists;
+  readonly #streams: RowStreams;
   readonly #snapshots = new Set<Snapshot>();
   #closing: Promise<void> | undefined;
 
@@ -85,6 +87,7 @@ export class PostgresBackend implements PostgresStorage {
     this.#feed = new EventFeed(parts.watchBuffer);
     this.#follower = new ChangeFollower(connections, this.#feed, parts.pollMs, logger);
     this.#lists = new PagedLists(connections);
+    this.#streams = new RowStreams(connections);
     this.#history = new HistoryKeeper(connections, parts.history, logger, () =>
       this.#follower.catchUp(),
     );
@@ -218,7 +221,7 @@ export class PostgresBackend implements PostgresStorage {
     await this.#follower.start();
     const { resumeAfter } = options;
     return resumeAfter === undefined
-      ? openSnapshotWatch(this.#connections, filter, options)
+      ? openSnapshotWatch(this.#streams, filter, options)
       : openResumed(this.#connections, filter, resumeAfter);
   }
 
@@ -262,6 +265,7 @@ export class PostgresBackend implements PostgresStorage {
   async #close(): Promise<void> {
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.#writes.idle();
+    this.#streams.closeAll();
     await this.#lists.close();
     await this.#follower.stop();
     await this.#history.idle();
