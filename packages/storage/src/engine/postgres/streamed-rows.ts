@@ -11,7 +11,7 @@ const MOST_STREAMS = 16;
 const IDLE_MS = 60_000;
 
 /** The rows of a target at one point in time, page by page. */
-export interface RowStream {
+interface RowStream {
   readonly epoch: string;
   readonly revision: number;
   /** The next rows; `undefined` at the end, and then on. `STORAGE_INCONSISTENT` after a pause that was too long. */
