@@ -67,6 +67,14 @@ export interface WatchOptions extends ReadManyOptions {
    */
   readonly endOfSnapshot?: boolean | undefined;
   /**
+   * Asks for `bookmark` events: from time to time, when others have written and nothing of it is for this watch, one says
+   * how far it has come. Without them the last cursor of a quiet watch grows old, until the history after it is gone.
+   * An engine without `capabilities.resume` gives none.
+   *
+   * @default false
+   */
+  readonly bookmarks?: boolean | undefined;
+  /**
    * Continues after the event that carried this cursor: no snapshot and no marker, the next event
    * is the first matching one after it. When the history since then is no longer retained, or the
    * cursor belongs to another store or to the time before a restore, the watch gives
@@ -84,7 +92,9 @@ export type WatchEvent =
   | { readonly operation: "upsert"; readonly resource: Resource; readonly cursor?: string }
   /** The resource is the last one that was stored, in full, with its last version. */
   | { readonly operation: "delete"; readonly resource: Resource; readonly cursor?: string }
-  | { readonly operation: "endOfSnapshot"; readonly cursor?: string };
+  | { readonly operation: "endOfSnapshot"; readonly cursor?: string }
+  /** There is nothing for this watch up to here that it has not delivered. Comes on request only. */
+  | { readonly operation: "bookmark"; readonly cursor: string };
 
 /**
  * A running watch: first one upsert per matching resource, all from one point in time and in no

@@ -69,12 +69,16 @@ export function followKind<T>(
         }
       },
       async *watch({ signal, from }) {
-        const resume = from === undefined ? {} : { resumeAfter: from };
+        const resume = from === undefined ? {} : { resumeAfter: from, bookmarks: true };
         using watch = await storage.watchList(type, ANYWHERE, "", { signal, ...resume });
         for (;;) {
           const event = await watch.next({ signal });
           if (event.operation === "endOfSnapshot") continue;
           const { cursor } = event;
+          if (event.operation === "bookmark") {
+            yield { type: "bookmark", revision: event.cursor };
+            continue;
+          }
           yield { ...changeOf(event), ...(cursor !== undefined && { revision: cursor }) };
         }
       },

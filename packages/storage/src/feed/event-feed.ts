@@ -2,7 +2,7 @@ import { StorageError } from "../errors.ts";
 import type { ResourceFilter } from "../key.ts";
 import type { Commit, DamagedCommit } from "./commit.ts";
 import { SubscriptionIndex } from "./subscription-index.ts";
-import { type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
+import { type FeedPosition, type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
 
 /**
  * Fans the commits of one backend instance out to its watches.
@@ -14,6 +14,11 @@ import { type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
 export class EventFeed {
   readonly #streams = new SubscriptionIndex<WatchStream>();
   readonly #buffer: ResolvedWatchBuffer;
+  /** Everything up to here was handed to the watches. */
+  #position: FeedPosition | undefined;
+  /** Watches that get bookmarks, by a timer that runs while there are some. */
+  readonly #bookmarked = new Set<WatchStream>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(buffer: ResolvedWatchBuffer) {
     this.#buffer = buffer;
@@ -25,11 +30,25 @@ export class EventFeed {
   }
 
   /** Opens a stream; from now on it buffers. The caller hands it the prologue with `start`. */
-  open(filter: ResourceFilter): WatchStream {
+  open(filter: ResourceFilter, bookmarks = false): WatchStream {
     let remove = (): void => undefined;
-    const stream = new WatchStream(this.#buffer, () => remove());
+    const stream = new WatchStream(this.#buffer, () => {
+      remove();
+      this.#bookmarked.delete(stream);
+      if (this.#bookmarked.size === 0) clearInterval(this.#timer);
+    });
     remove = this.#streams.add(filter, stream);
+    if (!bookmarks) return stream;
+    if (this.#bookmarked.size === 0) {
+      this.#timer = setInterval(() => this.#sendBookmarks(), this.#buffer.bookmarkMs).unref();
+    }
+    this.#bookmarked.add(stream);
     return stream;
+  }
+
+  #sendBookmarks(): void {
+    if (this.#position === undefined) return;
+    for (const stream of this.#bookmarked) stream.bookmark(this.#position);
   }
 
   /** Hands a commit to the watches that select it; whether there was one. */
@@ -39,7 +58,13 @@ export class EventFeed {
       watched = true;
       stream.push(commit);
     });
+    if (commit.cursor !== undefined) this.advance(commit.revision, commit.cursor);
     return watched;
+  }
+
+  /** Says that all commits up to a position were handed over. */
+  advance(revision: number, cursor: string): void {
+    this.#position = { revision, cursor };
   }
 
   /** Ends the watches that a commit is for of which the content is damaged; all of them where its id is not known. */
@@ -57,6 +82,8 @@ export class EventFeed {
 
   /** Ends all watches. */
   closeAll(error: StorageError): void {
+    // What comes next may be of another content, with other revisions.
+    this.#position = undefined;
     // Ending a stream takes it out of the index, so the list is made first.
     const open = Array.from(this.#streams.all());
     for (const stream of open) stream.fail(error);

@@ -17,7 +17,7 @@ const commit = (revision: number): Commit => ({
 
 function stream(events = 10): { stream: WatchStream; released: () => number } {
   let count = 0;
-  const made = new WatchStream({ events, bytes: 1024 * 1024 }, () => {
+  const made = new WatchStream({ events, bytes: 1024 * 1024, bookmarkMs: 1 }, () => {
     count += 1;
   });
   return { stream: made, released: () => count };
@@ -111,7 +111,7 @@ describe("a watch stream", () => {
     for (const revision of [1, 2, 3, 4]) few.push(commit(revision));
     await assertCode(few.next(), "STORAGE_WATCH_CLOSED");
 
-    const large = new WatchStream({ events: 10, bytes: 100_000 }, () => undefined);
+    const large = new WatchStream({ events: 10, bytes: 100_000, bookmarkMs: 1 }, () => undefined);
     const data = { typeUrl: "t", value: new Uint8Array(60_000) };
     large.push({ ...commit(1), resource: { ...commit(1).resource, data } });
     large.push({ ...commit(2), resource: { ...commit(2).resource, data } });

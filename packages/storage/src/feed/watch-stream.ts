@@ -13,6 +13,8 @@ export interface WatchBufferOptions {
   readonly events?: number;
   /** Most bytes of buffered commits, payload and a flat amount each. @default 64 MiB */
   readonly bytes?: number;
+  /** How often a watch that asks for bookmarks gets one while nothing else comes, in milliseconds. @default 10,000 */
+  readonly bookmarkMs?: number;
 }
 
 /** What the largest batch takes in a buffer: no bound may close a watch over one. */
@@ -27,6 +29,7 @@ export function resolveWatchBuffer(options: WatchBufferOptions = {}): ResolvedWa
   return {
     events: Math.max(options.events ?? 4096, MAX_BATCH_OPERATIONS),
     bytes: Math.max(options.bytes ?? 64 * 1024 * 1024, LARGEST_BATCH_BYTES),
+    bookmarkMs: options.bookmarkMs ?? 10_000,
   };
 }
 
@@ -38,6 +41,12 @@ export interface WatchPrologue {
   nextPage(): readonly WatchEvent[] | undefined | Promise<readonly WatchEvent[] | undefined>;
   /** Frees what the pages come from; called once, at the end or when the watch closes. */
   close(): void;
+}
+
+/** A position in the order of all commits. */
+export interface FeedPosition {
+  readonly revision: number;
+  readonly cursor: string;
 }
 
 interface Waiter {
@@ -64,6 +73,9 @@ export class WatchStream implements Watch {
   #commits: Commit[] = [];
   #head = 0;
   #bytes = 0;
+  /** Revision of the last commit or bookmark that was delivered. */
+  #delivered = 0;
+  #bookmark: FeedPosition | undefined;
   #waiter: Waiter | undefined;
   #onRoom: (() => void) | undefined;
   #end: StorageError | undefined;
@@ -89,6 +101,7 @@ export class WatchStream implements Watch {
   push(commit: Commit): void {
     if (this.#end !== undefined) return;
     if (this.#from !== undefined && commit.revision <= this.#from) return;
+    this.#bookmark = undefined;
     this.#commits.push(commit);
     this.#bytes += commitBytes(commit);
     this.#wake();
@@ -100,6 +113,14 @@ export class WatchStream implements Watch {
         new StorageError("STORAGE_WATCH_CLOSED", "the consumer is slower than the commits"),
       );
     }
+  }
+
+  /** Takes a position behind all commits that were pushed, to be delivered after them. */
+  bookmark(position: FeedPosition): void {
+    if (this.#from === undefined || this.#prologue !== undefined) return;
+    if (position.revision <= Math.max(this.#from, this.#delivered)) return;
+    this.#bookmark = position;
+    this.#wake();
   }
 
   /** Ends the stream at a commit that cannot be delivered, unless the prologue covers it. */
@@ -129,6 +150,7 @@ export class WatchStream implements Watch {
     if (this.#end !== undefined) return;
     this.#end = error;
     this.#commits = [];
+    this.#bookmark = undefined;
     this.#page = [];
     this.#head = 0;
     this.#bytes = 0;
@@ -224,9 +246,20 @@ export class WatchStream implements Watch {
     if (from === undefined) return undefined;
     for (;;) {
       const commit = this.#shift();
-      if (commit === undefined) return undefined;
-      if (commit.revision > from) return detach(commitToEvent(commit));
+      if (commit === undefined) return this.#takeBookmark();
+      if (commit.revision > from) {
+        this.#delivered = commit.revision;
+        return detach(commitToEvent(commit));
+      }
     }
+  }
+
+  #takeBookmark(): WatchEvent | undefined {
+    const bookmark = this.#bookmark;
+    if (bookmark === undefined) return undefined;
+    this.#bookmark = undefined;
+    this.#delivered = bookmark.revision;
+    return { operation: "bookmark", cursor: bookmark.cursor };
   }
 
   /** Fetches a page; true when it is there already. */
@@ -292,6 +325,6 @@ export class WatchStream implements Watch {
 
 /** The event as its consumer gets it: nothing in it is shared with the store. */
 function detach(event: WatchEvent): WatchEvent {
-  if (event.operation === "endOfSnapshot") return event;
+  if (!("resource" in event)) return event;
   return { ...event, resource: toReadonlyResource(event.resource) };
 }

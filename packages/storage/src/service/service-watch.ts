@@ -16,7 +16,7 @@ export async function watchResources(
   const watch = await parts.storage.watchList(type, tenancy, namePrefix, options);
 
   const translate = (event: WatchEvent): WatchEvent | undefined => {
-    if (event.operation === "endOfSnapshot") return event;
+    if (!("resource" in event)) return event;
     const resource = parts.types.convert(event.resource, type.groupVersion);
     return resource === undefined ? undefined : { ...event, resource };
   };

@@ -201,7 +201,7 @@ export class EtcdBackend implements StorageBackend {
       namePrefix,
     };
     const { resumeAfter } = options;
-    const stream = this.#feed.open(filter);
+    const stream = this.#feed.open(filter, options.bookmarks);
     try {
       const opening = this.#follower
         .start(this.#head)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
+import { formatCursor } from "../../feed/cursor.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { type HistoryStreamOptions, historyStream } from "./history-stream.ts";
@@ -69,6 +70,7 @@ export class HistoryFollower {
             else this.#feed.publishDamaged(commit);
           }
           this.#position = position;
+          this.#feed.advance(position, formatCursor(this.#options.epoch, position));
         }
       } catch (error) {
         if (signal.aborted) return;

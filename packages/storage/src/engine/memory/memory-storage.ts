@@ -167,7 +167,7 @@ export class MemoryStorage implements StorageBackend {
       tenancy: { ...tenancy },
       namePrefix,
     };
-    const stream = this.#feed.open(filter);
+    const stream = this.#feed.open(filter, options.bookmarks);
     if (options.resumeAfter === undefined) {
       stream.start(
         pagedPrologue({

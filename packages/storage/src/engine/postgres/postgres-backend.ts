@@ -196,7 +196,7 @@ export class PostgresBackend implements PostgresStorage {
       namePrefix,
     };
     for (;;) {
-      const stream = this.#feed.open(filter);
+      const stream = this.#feed.open(filter, options.bookmarks);
       try {
         const opening = this.#openPrologue(filter, options);
         // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.

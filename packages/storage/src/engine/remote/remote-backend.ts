@@ -231,6 +231,7 @@ export class RemoteBackend implements StorageBackend {
       options: { ...options },
       buffer: this.#watchBuffer,
       marker: this.capabilities.endOfSnapshot,
+      resumes: this.capabilities.resume,
       timeoutMs: this.#timeoutMs,
       watches: this.#watches,
     });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { RpcClient } from "@stackwright/proto/grpc";
 import type { StorageService, WatchListEvent } from "@stackwright/proto/storage";
 import { messageToResource } from "../../codec.ts";
@@ -19,6 +20,8 @@ interface RemoteWatchOptions {
   readonly buffer: ResolvedWatchBuffer;
   /** Whether the server can mark the end of the snapshot. */
   readonly marker: boolean;
+  /** Whether the server can continue a watch behind a position. */
+  readonly resumes: boolean;
   readonly timeoutMs: number;
   /** The open watches, this one among them while it is. */
   readonly watches: Set<WatchStream>;
@@ -30,86 +33,165 @@ interface RemoteWatchOptions {
 // not depend on how much the network buffers. The history of a resumed watch has no marker behind it
 // and can be larger than the buffer, so reading one waits for the consumer all the time; the server,
 // whose watch has the same bound, ends it when it falls behind. The marker that separates the two is always asked for.
+//
+// Once the snapshot is through every event has a position, and bookmarks, which are always asked for too, keep it
+// fresh. So a stream that breaks is opened again behind the last position, for as long as it takes: nothing is lost or
+// comes twice. Whether the history reaches that far, and the token still allows it, the server says.
+
+/** The longest pause before a stream that broke is opened again, in milliseconds. */
+const MOST_PAUSE_MS = 2_000;
 
 /** Opens a watch on the server. Resolves once the server has established it. */
 export async function openRemoteWatch(parts: RemoteWatchOptions): Promise<WatchStream> {
-  const { client, filter, options, buffer, timeoutMs } = parts;
-  const resumed = options.resumeAfter !== undefined;
+  const { options, buffer } = parts;
   const stopping = new AbortController();
-  const established = Promise.withResolvers<"established">();
-  const timer = setTimeout(() => {
-    const late = new StorageError("STORAGE_INCONSISTENT", `no watch within ${timeoutMs} ms`);
-    established.reject(late);
-    stopping.abort(late);
-  }, timeoutMs);
-  const responses = client.watchList(
-    {
-      filter: filterToMessage(filter),
-      endOfSnapshot: parts.marker && !resumed,
-      resumeAfter: options.resumeAfter,
-    },
-    { signal: stopping.signal, onHeader: () => established.resolve("established") },
-  );
-  const events = flatten(responses);
-  const first = events.next();
   const stream = new WatchStream(buffer, () => {
-    clearTimeout(timer);
     stopping.abort(new StorageError("STORAGE_WATCH_ENDED"));
     parts.watches.delete(stream);
   });
   parts.watches.add(stream);
-  try {
-    // A call that fails has no headers, or has them together with its status.
-    await Promise.race([established.promise, first]);
-  } catch (error) {
-    const failure = rpcToStorageError(error, "read");
-    if (failure.code !== "STORAGE_WATCH_CLOSED") {
-      stream.close();
-      first.catch(() => undefined);
-      throw failure;
-    }
-  } finally {
-    clearTimeout(timer);
+  const opened = await openStream(parts, options.resumeAfter, stopping.signal);
+  if (opened.failure !== undefined && opened.failure.code !== "STORAGE_WATCH_CLOSED") {
+    stream.close();
+    throw opened.failure;
   }
-  void pump(stream, first, events, parts, resumed || !parts.marker);
+  void new Pump(parts, stream, stopping.signal).run(opened.events);
   return stream;
 }
 
-/** Reads the stream into the watch until one of them ends. */
-async function pump(
-  stream: WatchStream,
-  first: Promise<IteratorResult<WatchListEvent>>,
-  events: AsyncIterator<WatchListEvent>,
-  { options }: RemoteWatchOptions,
-  live: boolean,
-): Promise<void> {
-  const prologue = new Prologue();
-  stream.start(prologue);
-  let revision = 0;
-  let isLive = live;
-  if (isLive) prologue.end([]);
+/** A stream of the server, and why there is none. Its events fail in the same way. */
+interface OpenedStream {
+  readonly events: AsyncIterator<WatchListEvent>;
+  readonly failure?: StorageError;
+}
+
+/** Opens a stream, behind a position if one is given. Never rejects. */
+async function openStream(
+  { client, filter, marker, resumes, timeoutMs }: RemoteWatchOptions,
+  resumeAfter: string | undefined,
+  signal: AbortSignal,
+): Promise<OpenedStream> {
+  const giving = new AbortController();
+  const established = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    const late = new StorageError("STORAGE_INCONSISTENT", `no watch within ${timeoutMs} ms`);
+    established.reject(late);
+    giving.abort(late);
+  }, timeoutMs);
+  const responses = client.watchList(
+    {
+      filter: filterToMessage(filter),
+      endOfSnapshot: marker && resumeAfter === undefined,
+      resumeAfter,
+      bookmarks: resumes,
+    },
+    {
+      signal: AbortSignal.any([signal, giving.signal]),
+      onHeader: () => established.resolve(),
+    },
+  );
+  const read = flatten(responses);
+  const first = read.next();
+  const events = startingWith(first, read);
   try {
-    for (let next = await first; next.done !== true; next = await events.next()) {
-      const event = messageToEvent(next.value);
-      if (event.operation === "endOfSnapshot") {
-        isLive = true;
-        prologue.end(options.endOfSnapshot === true ? [event] : []);
-      } else if (isLive) {
-        revision += 1;
-        stream.push({ ...event, revision });
-        if (options.resumeAfter !== undefined) await stream.room();
-      } else {
-        await prologue.add(event);
-      }
-    }
-    throw new StorageError("STORAGE_WATCH_CLOSED", "the server ended the stream");
+    // A call that fails has no headers, or has them together with its status.
+    await Promise.race([established.promise, first]);
+    return { events };
   } catch (error) {
-    const failure = rpcToStorageError(error, "read");
-    stream.fail(
-      failure.code === "STORAGE_WATCH_CLOSED"
-        ? failure
-        : new StorageError("STORAGE_WATCH_CLOSED", failure.message, { cause: error }),
-    );
+    first.catch(() => undefined);
+    return { events, failure: rpcToStorageError(error, "read") };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Reads streams of the server into a watch, one after the other. */
+class Pump {
+  readonly #parts: RemoteWatchOptions;
+  readonly #stream: WatchStream;
+  readonly #signal: AbortSignal;
+  readonly #prologue = new Prologue();
+  /** Whether the snapshot is through. */
+  #isLive: boolean;
+  #revision = 0;
+  /** Behind which a further stream is opened. */
+  #cursor: string | undefined;
+
+  constructor(parts: RemoteWatchOptions, stream: WatchStream, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#stream = stream;
+    this.#signal = signal;
+    this.#cursor = parts.options.resumeAfter;
+    this.#isLive = this.#cursor !== undefined || !parts.marker;
+    stream.start(this.#prologue);
+    if (this.#isLive) this.#prologue.end([]);
+  }
+
+  async run(first: AsyncIterator<WatchListEvent>): Promise<void> {
+    let events = first;
+    for (;;) {
+      const failure = await this.#read(events);
+      if (!this.#canResume(failure)) {
+        this.#stream.fail(
+          failure.code === "STORAGE_WATCH_CLOSED"
+            ? failure
+            : new StorageError("STORAGE_WATCH_CLOSED", failure.message, { cause: failure }),
+        );
+        return;
+      }
+      const reopened = await this.#reopen();
+      if (reopened === undefined) return;
+      events = reopened;
+    }
+  }
+
+  /** A broken connection, or a server that went: what the server says about the watch itself is the end of it. */
+  #canResume({ code }: StorageError): boolean {
+    const isPossible = this.#parts.resumes && this.#isLive && this.#cursor !== undefined;
+    return isPossible && code === "STORAGE_INCONSISTENT";
+  }
+
+  /** The events behind the position, once there is a server that has an answer; nothing when the watch has ended. */
+  async #reopen(): Promise<AsyncIterator<WatchListEvent> | undefined> {
+    for (let attempt = 0; !this.#signal.aborted; attempt += 1) {
+      const pause = Math.min(20 * 2 ** attempt, MOST_PAUSE_MS) * (0.5 + Math.random() / 2);
+      await delay(pause, undefined, { signal: this.#signal, ref: false }).catch(() => undefined);
+      if (this.#signal.aborted) return undefined;
+      const { events, failure } = await openStream(this.#parts, this.#cursor, this.#signal);
+      if (failure === undefined || !this.#canResume(failure)) return events;
+    }
+    return undefined;
+  }
+
+  /** Reads until the stream ends, and says why. */
+  async #read(events: AsyncIterator<WatchListEvent>): Promise<StorageError> {
+    try {
+      for (let next = await events.next(); next.done !== true; next = await events.next()) {
+        await this.#take(messageToEvent(next.value));
+      }
+      return new StorageError("STORAGE_INCONSISTENT", "the server ended the stream");
+    } catch (error) {
+      return rpcToStorageError(error, "read");
+    }
+  }
+
+  async #take(event: WatchEvent): Promise<void> {
+    const { options } = this.#parts;
+    this.#cursor = event.cursor ?? this.#cursor;
+    if (event.operation === "endOfSnapshot") {
+      this.#isLive = true;
+      this.#prologue.end(options.endOfSnapshot === true ? [event] : []);
+    } else if (event.operation === "bookmark") {
+      this.#revision += 1;
+      const { cursor } = event;
+      if (options.bookmarks === true) this.#stream.bookmark({ revision: this.#revision, cursor });
+    } else if (this.#isLive) {
+      this.#revision += 1;
+      this.#stream.push({ ...event, revision: this.#revision });
+      if (options.resumeAfter !== undefined) await this.#stream.room();
+    } else {
+      await this.#prologue.add(event);
+    }
   }
 }
 
@@ -159,6 +241,13 @@ class Prologue {
   }
 }
 
+async function* startingWith(
+  first: Promise<IteratorResult<WatchListEvent>>,
+  rest: AsyncIterator<WatchListEvent>,
+): AsyncGenerator<WatchListEvent> {
+  for (let next = await first; next.done !== true; next = await rest.next()) yield next.value;
+}
+
 async function* flatten(
   responses: AsyncIterable<{ readonly events: readonly WatchListEvent[] }>,
 ): AsyncGenerator<WatchListEvent> {
@@ -174,6 +263,8 @@ function messageToEvent(message: WatchListEvent): WatchEvent {
       return { operation: event.$case, resource: messageToResource(event.value), ...position };
     case "endOfSnapshot":
       return { operation: "endOfSnapshot", ...position };
+    case "bookmark":
+      return { operation: "bookmark", cursor: cursor ?? "" };
     case undefined:
     default:
       throw new StorageError("STORAGE_WATCH_CLOSED", "an event of an unknown kind");

@@ -276,12 +276,13 @@ class Service implements ServiceImplementation<typeof StorageService> {
     using watch = await this.#storage.watchList(type, tenancy, namePrefix, {
       signal,
       endOfSnapshot: request.endOfSnapshot,
+      bookmarks: request.bookmarks,
       resumeAfter: request.resumeAfter,
     });
     context.sendHeader(new Metadata());
     for (;;) {
       const event = await watch.next({ signal });
-      if (event.operation === "endOfSnapshot" || allows(grant, event.resource.id, "read")) {
+      if (!("resource" in event) || allows(grant, event.resource.id, "read")) {
         yield { events: [eventToMessage(event)] };
       }
     }
@@ -411,8 +412,8 @@ function mostBytes(asked: number): number {
 
 function eventToMessage(event: WatchEvent): WatchListEvent {
   const { cursor } = event;
-  if (event.operation === "endOfSnapshot") {
-    return { event: { $case: "endOfSnapshot", value: {} }, cursor };
+  if (!("resource" in event)) {
+    return { event: { $case: event.operation, value: {} }, cursor };
   }
   const value = resourceToMessage(event.resource);
   return { event: { $case: event.operation, value }, cursor };

@@ -193,7 +193,7 @@ export class SqliteBackend implements SqliteStorage {
       tenancy: { ...tenancy },
       namePrefix,
     };
-    const stream = this.#feed.open(filter);
+    const stream = this.#feed.open(filter, options.bookmarks);
     try {
       this.#poller?.start();
       const { resumeAfter } = options;

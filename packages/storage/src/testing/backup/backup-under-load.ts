@@ -122,7 +122,7 @@ async function eventsUpTo(watch: Watch, name: string): Promise<readonly WatchEve
   const events: WatchEvent[] = [];
   for await (const event of watch) {
     events.push(event);
-    if (event.operation !== "endOfSnapshot" && event.resource.id.name === name) break;
+    if ("resource" in event && event.resource.id.name === name) break;
   }
   return events;
 }
@@ -131,7 +131,7 @@ async function eventsUpTo(watch: Watch, name: string): Promise<readonly WatchEve
 function replay(events: readonly WatchEvent[], revision: number): readonly Resource[] {
   const state = new Map<string, Resource>();
   for (const event of events) {
-    if (event.operation === "endOfSnapshot") continue;
+    if (!("resource" in event)) continue;
     if (Number(event.cursor?.slice(event.cursor.lastIndexOf(".") + 1)) > revision) break;
     if (event.operation === "delete") state.delete(event.resource.id.name);
     else state.set(event.resource.id.name, event.resource);

@@ -206,8 +206,7 @@ export class ManglesEvents extends DelegatingStorage {
       while (ready.length === 0) {
         const event = await watch.next(call);
         // The markers of the workload and of the snapshot are not the subject.
-        const marker =
-          event.operation === "endOfSnapshot" || event.resource.id.name.includes("~end");
+        const marker = !("resource" in event) || event.resource.id.name.includes("~end");
         if (marker) ready.push(...held.splice(0), event);
         else ready.push(...this.#mangle(event, this.#random, held));
       }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { StorageError } from "../../errors.ts";
+import type { Resource } from "../../resource.ts";
 import type { StorageBackend, Watch, WatchEvent } from "../../types.ts";
 import type { Random } from "../random.ts";
 import { A1, HOME } from "../samples.ts";
@@ -119,6 +120,7 @@ class Recorder {
         record.established = at;
         continue;
       }
+      if (event.operation === "bookmark") continue;
       const { name } = event.resource.id;
       const live = record.established !== Number.POSITIVE_INFINITY;
       if (this.ends.has(name)) return { kind: "drained" };
@@ -143,10 +145,7 @@ async function nextOrClosed(watch: Watch): Promise<WatchEvent | undefined> {
   }
 }
 
-function toRecord(
-  event: Exclude<WatchEvent, { operation: "endOfSnapshot" }>,
-  at: Moment,
-): EventRecord {
+function toRecord(event: Extract<WatchEvent, { resource: Resource }>, at: Moment): EventRecord {
   const { id, version, generation } = event.resource;
   const seen = { uid: id.uid, version, token: generation };
   return { at, operation: event.operation, key: id.name, seen };

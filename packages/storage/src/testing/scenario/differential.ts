@@ -132,7 +132,7 @@ async function transcript(side: Side): Promise<readonly string[]> {
   const events: string[] = [];
   for (;;) {
     const event = await nextEvent(side.watch as Watch);
-    assert.ok(event.operation !== "endOfSnapshot");
+    assert.ok("resource" in event);
     events.push(`${event.operation} ${side.describe(event.resource)}`);
     if (event.resource.id.name === "end") return events;
   }

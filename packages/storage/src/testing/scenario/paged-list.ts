@@ -126,7 +126,7 @@ export const PAGED_LIST_SCENARIOS: ScenarioGroup = {
           let isLive = false;
           for (;;) {
             const event = await nextEvent(watch);
-            if (event.operation === "endOfSnapshot") isLive = true;
+            if (!("resource" in event)) isLive = true;
             else if (event.operation === "delete") state.delete(resourceKey(event.resource.id));
             else state.set(resourceKey(event.resource.id), event.resource.version);
             if (isLive) states.add(describe(state));

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import type { WatchEvent } from "../../types.ts";
-import { assertCode, assertSame, nextDelete, nextEvent, nextUpsert } from "../assertions.ts";
+import {
+  assertCode,
+  assertQuiet,
+  assertSame,
+  nextDelete,
+  nextEvent,
+  nextUpsert,
+} from "../assertions.ts";
 import type { ScenarioGroup } from "../harness.ts";
 import { A1, B1, HOME, sample } from "../samples.ts";
 
@@ -137,6 +144,41 @@ export const RESUME_SCENARIOS: ScenarioGroup = {
         assertSame(await nextUpsert(resumed), second);
         const third = await reopened.writeCAS(second);
         assertSame(await nextUpsert(resumed), third);
+      },
+    },
+    {
+      title: "goes on from a bookmark of a watch that had nothing to deliver",
+      applies: (capabilities) => capabilities.resume && capabilities.endOfSnapshot,
+      open: { watchBuffer: { bookmarkMs: 20 } },
+      run: async ({ storage, harness }) => {
+        const stored = await storage.writeCAS(sample(A1, HOME, "web"));
+        const options = { bookmarks: true, endOfSnapshot: true };
+        using watch = await storage.watchList(A1, HOME, "", options);
+        using plain = await storage.watchList(A1, HOME, "", { endOfSnapshot: true });
+        assertSame(await nextUpsert(watch), stored);
+        const old = cursorOf(await nextEvent(watch));
+        let other = await storage.writeCAS(sample(B1, HOME, "other"));
+        const first = await nextEvent(watch);
+        assert.equal(first.operation, "bookmark");
+        assert.notEqual(cursorOf(first), old);
+        // It says how far the watch has come: what is written later is behind it.
+        other = await storage.writeCAS(other);
+        const second = await nextEvent(watch);
+        assert.equal(second.operation, "bookmark");
+        const later = await storage.writeCAS(stored);
+        let event = await nextEvent(watch);
+        while (event.operation === "bookmark") event = await nextEvent(watch);
+        assert.ok(event.operation === "upsert");
+        assertSame(event.resource, later);
+        using resumed = await storage.watchList(A1, HOME, "", { resumeAfter: cursorOf(second) });
+        assertSame(await nextUpsert(resumed), later);
+        // It is newer than what is not retained any more, and none comes without a request.
+        await harness.compact?.(storage);
+        assertSame(await nextUpsert(plain), stored);
+        assert.equal((await nextEvent(plain)).operation, "endOfSnapshot");
+        assertSame(await nextUpsert(plain), later);
+        await storage.writeCAS(other);
+        await assertQuiet(plain, 100);
       },
     },
     {

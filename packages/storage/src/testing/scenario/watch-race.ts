@@ -47,7 +47,7 @@ export const WATCH_RACE_SCENARIOS: ScenarioGroup = {
           const numbers: number[] = [];
           for (;;) {
             const event = await nextEvent(watch);
-            if (event.operation === "endOfSnapshot") break;
+            if (!("resource" in event)) break;
             numbers.push(Number(event.resource.id.name.slice("token-".length)));
           }
           numbers.sort((left, right) => left - right);
@@ -117,7 +117,7 @@ async function foldUntil(watch: Watch, marker: Resource): Promise<Map<string, Re
   const seen = new Set<string>();
   for (;;) {
     const event = await nextEvent(watch);
-    assert.ok(event.operation !== "endOfSnapshot");
+    assert.ok("resource" in event);
     const key = resourceKey(event.resource.id);
     const step = `${event.operation} ${key} ${event.resource.version}`;
     assert.ok(!seen.has(step), `${step} came twice`);

@@ -58,6 +58,7 @@ export {
   StorageLimits,
   StorageService,
   WatchListEvent,
+  WatchListEvent_Bookmark,
   WatchListEvent_EndOfSnapshot,
   WatchListRequest,
   WatchListResponse,

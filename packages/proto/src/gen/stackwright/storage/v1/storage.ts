@@ -411,7 +411,11 @@ export interface WatchListRequest {
    * Cursor of the last event that was received on an earlier watch with the same filter: there is
    * no snapshot, and the first event is the one after it.
    */
-  resumeAfter?: string | undefined;
+  resumeAfter?:
+    | string
+    | undefined;
+  /** Send bookmarks. A server of an earlier release sends none. */
+  bookmarks: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -435,6 +439,9 @@ export interface WatchListEvent {
     | //
     /** All resources that existed when the watch began have been sent. */
     { $case: "endOfSnapshot"; value: WatchListEvent_EndOfSnapshot }
+    | //
+    /** Nothing is left to be sent up to the position of the cursor. Only on request. */
+    { $case: "bookmark"; value: WatchListEvent_Bookmark }
     | undefined;
   /**
    * Position in the order of all commits, for resume_after. Absent while the snapshot is sent, as
@@ -446,6 +453,11 @@ export interface WatchListEvent {
 
 /** Marks the end of the snapshot. */
 export interface WatchListEvent_EndOfSnapshot {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Says how far a watch has come that has nothing to deliver. */
+export interface WatchListEvent_Bookmark {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3201,7 +3213,7 @@ export const ListByOwnerResponse: MessageFns<ListByOwnerResponse> = {
 };
 
 function createBaseWatchListRequest(): WatchListRequest {
-  return { filter: undefined, endOfSnapshot: false };
+  return { filter: undefined, endOfSnapshot: false, bookmarks: false };
 }
 
 export const WatchListRequest: MessageFns<WatchListRequest> = {
@@ -3214,6 +3226,9 @@ export const WatchListRequest: MessageFns<WatchListRequest> = {
     }
     if (message.resumeAfter !== undefined) {
       writer.uint32(26).string(message.resumeAfter);
+    }
+    if (message.bookmarks !== false) {
+      writer.uint32(32).bool(message.bookmarks);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3263,6 +3278,14 @@ export const WatchListRequest: MessageFns<WatchListRequest> = {
             message.resumeAfter = reader.string(true);
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.bookmarks = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3300,6 +3323,7 @@ export const WatchListRequest: MessageFns<WatchListRequest> = {
       : undefined;
     message.endOfSnapshot = object.endOfSnapshot ?? false;
     message.resumeAfter = object.resumeAfter ?? undefined;
+    message.bookmarks = object.bookmarks ?? false;
     return message;
   },
 };
@@ -3398,6 +3422,9 @@ export const WatchListEvent: MessageFns<WatchListEvent> = {
       case "endOfSnapshot":
         WatchListEvent_EndOfSnapshot.encode(message.event.value, writer.uint32(26).fork()).join();
         break;
+      case "bookmark":
+        WatchListEvent_Bookmark.encode(message.event.value, writer.uint32(42).fork()).join();
+        break;
     }
     if (message.cursor !== undefined) {
       writer.uint32(34).string(message.cursor);
@@ -3451,6 +3478,14 @@ export const WatchListEvent: MessageFns<WatchListEvent> = {
               $case: "endOfSnapshot",
               value: WatchListEvent_EndOfSnapshot.decode(reader, reader.uint32()),
             };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.event = { $case: "bookmark", value: WatchListEvent_Bookmark.decode(reader, reader.uint32()) };
             continue;
           }
           case 4: {
@@ -3512,6 +3547,12 @@ export const WatchListEvent: MessageFns<WatchListEvent> = {
             $case: "endOfSnapshot",
             value: WatchListEvent_EndOfSnapshot.fromPartial(object.event.value),
           };
+        }
+        break;
+      }
+      case "bookmark": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "bookmark", value: WatchListEvent_Bookmark.fromPartial(object.event.value) };
         }
         break;
       }
@@ -3583,6 +3624,72 @@ export const WatchListEvent_EndOfSnapshot: MessageFns<WatchListEvent_EndOfSnapsh
   },
   fromPartial(_: DeepPartial<WatchListEvent_EndOfSnapshot>): WatchListEvent_EndOfSnapshot {
     const message = createBaseWatchListEvent_EndOfSnapshot();
+    return message;
+  },
+};
+
+function createBaseWatchListEvent_Bookmark(): WatchListEvent_Bookmark {
+  return {};
+}
+
+export const WatchListEvent_Bookmark: MessageFns<WatchListEvent_Bookmark> = {
+  encode(message: WatchListEvent_Bookmark, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchListEvent_Bookmark {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchListEvent_Bookmark();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchListEvent_Bookmark>): WatchListEvent_Bookmark {
+    return WatchListEvent_Bookmark.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<WatchListEvent_Bookmark>): WatchListEvent_Bookmark {
+    const message = createBaseWatchListEvent_Bookmark();
     return message;
   },
 };
