@@ -1,4 +1,5 @@
 import { RpcError } from "@stackwright/proto/grpc";
+import { CHECKSUM_BYTES } from "../../checked-body.ts";
 import { isStorageError, StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
 import {
@@ -71,7 +72,8 @@ export async function listValues(
 }
 
 function measure({ value }: StoredValue, content: ListContent): number {
-  if (content === "resources") return value.byteLength;
+  // As all engines count it: without the checksum, which values of earlier releases do not have.
+  if (content === "resources") return value.byteLength - CHECKSUM_BYTES;
   try {
     return cutBody(value, value.byteLength)?.envelope.byteLength ?? 0;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { and, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { Sql } from "postgres";
+import { CHECKSUM_BYTES } from "../../checked-body.ts";
 import type { ResourceFilter } from "../../key.ts";
 import { type ResourceId, WILDCARD } from "../../resource.ts";
 import type { BodyRow, KeyedRow } from "./rows.ts";
@@ -108,7 +109,8 @@ export async function readPage(
 }
 
 const BODY = sql.raw("t.body");
-const BODY_SIZE = sql.raw("octet_length(body)");
+/** As all engines count it: without the checksum, which rows of earlier releases do not have. */
+const BODY_SIZE = sql.raw(`octet_length(body) - ${CHECKSUM_BYTES}`);
 
 /** The columns of the primary key. */
 const KEY = sql.join(
