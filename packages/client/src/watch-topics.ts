@@ -28,6 +28,8 @@ export interface StackStatus {
   readonly lock?: { readonly actor: string; readonly reason: string };
   /** PROJECT/NAME of the stacks whose outputs are others than those that the state was made with. */
   readonly outdated: readonly string[];
+  /** PROJECT/NAME of the stacks whose outputs the state was made with. */
+  readonly reads: readonly string[];
 }
 
 /** A run as the topic `runs` has it: those that have not ended, and the newest of each stack that have. */

@@ -1,3 +1,4 @@
+import { type Graph, graphHtml, graphOf, graphSvg } from "@stackwright/console/graph";
 import { type GraphNode, hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -18,8 +19,12 @@ const TYPES: ReadonlySet<string> = new Set(["plan", "plan-refresh-only", "plan-d
 /** Draws what depends on what: resources and modules, or everything that is written. */
 export async function graph(options: GraphOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
-  if (options.format !== "dot" && options.format !== "mermaid") {
-    throw new CommandError(`There is no format "${options.format}"; there is dot and mermaid.`);
+  const write = FORMATS.get(options.format);
+  if (write === undefined) {
+    const known = [...FORMATS.keys()].join(", ");
+    throw new CommandError(`Invalid format: "${options.format}".`, {
+      advice: `Use one of ${known}.`,
+    });
   }
   const { type } = options;
   if (type !== undefined && !TYPES.has(type)) {
@@ -35,11 +40,28 @@ export async function graph(options: GraphOptions, context: CommandContext): Pro
   const all = options.all || type !== undefined;
   const { nodes, edges: found } = readGraph(configuration.graph.order, all);
   const edges = type === "plan-destroy" ? found.map(([from, to]): Edge => [to, from]) : found;
-  terminal.write(options.format === "dot" ? dot(nodes, edges) : mermaid(nodes, edges));
+  terminal.write(write(nodes, edges));
   return EXIT.ok;
 }
 
 type Edge = readonly [from: string, to: string];
+type Writer = (nodes: readonly string[], edges: readonly Edge[]) => string;
+
+const TITLE = "What depends on what";
+/** The pictures have the layout of the console's graphs. */
+const FORMATS: ReadonlyMap<string, Writer> = new Map([
+  ["dot", dot],
+  ["mermaid", mermaid],
+  ["svg", (nodes, edges) => graphSvg(pictureOf(nodes, edges), TITLE)],
+  ["html", (nodes, edges) => graphHtml(pictureOf(nodes, edges), TITLE)],
+]);
+
+function pictureOf(nodes: readonly string[], edges: readonly Edge[]): Graph {
+  return graphOf(
+    nodes.map((name) => ({ id: name, label: name, module: "" })),
+    edges,
+  );
+}
 
 /** Nodes by address; what is not shown is passed through. */
 function readGraph(

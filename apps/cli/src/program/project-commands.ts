@@ -34,7 +34,7 @@ export function defineProjectCommands(define: Define, run: CommandAction): void 
     });
 
   define("graph", "draw what depends on what")
-    .option("--format <format>", "dot or mermaid", "dot")
+    .option("--format <format>", "dot, mermaid, svg or html", "dot")
     .option("--type <type>", "of an operation: plan, plan-refresh-only, plan-destroy or apply")
     .option("--all", "variables, locals and outputs as well", false)
     .action(async (options: GraphOptions, command: Command) => {

@@ -1,6 +1,7 @@
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { createTrustedUrls, WorkerUrls } from "./graph/worker-urls.ts";
 import { createConsoleRouter } from "./router.tsx";
 import { Session } from "./session/session.ts";
 import { SessionGate } from "./session/session-gate.tsx";
@@ -10,11 +11,14 @@ const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
 applyTheme(readTheme());
 const session = new Session(sessionStorage);
+const workerUrls = createTrustedUrls(location.origin);
 const router = createConsoleRouter();
 createRoot(root).render(
   <StrictMode>
-    <SessionGate session={session}>
-      <RouterProvider router={router} />
-    </SessionGate>
+    <WorkerUrls value={workerUrls}>
+      <SessionGate session={session}>
+        <RouterProvider router={router} />
+      </SessionGate>
+    </WorkerUrls>
   </StrictMode>,
 );

@@ -46,6 +46,10 @@ export function createConsoleRouter() {
         lazyRouteComponent(async () => import("./pages/stack/resources-tab.tsx"), "ResourcesTab"),
       ),
       inStack(
+        "/graph",
+        lazyRouteComponent(async () => import("./pages/stack/graph-tab.tsx"), "GraphTab"),
+      ),
+      inStack(
         "/outputs",
         lazyRouteComponent(async () => import("./pages/stack/outputs-tab.tsx"), "OutputsTab"),
       ),
@@ -67,6 +71,10 @@ export function createConsoleRouter() {
       ),
     ]),
     run,
+    inRoot(
+      "/graph",
+      lazyRouteComponent(async () => import("./pages/stacks-graph-page.tsx"), "StacksGraphPage"),
+    ),
     inRoot(
       "/registry",
       lazyRouteComponent(async () => import("./pages/registry-page.tsx"), "RegistryPage"),

@@ -10,7 +10,7 @@ const CACHE = join(CONSOLE_FOLDER, "node_modules", ".cache", "site");
 /** All that decides what is built: the versions of dependencies are in the lock file. */
 const INPUTS = [
   "apps/console/index.html",
-  "apps/console/src/{app,build}/**/*.{ts,tsx,css,svg}",
+  "apps/console/src/{app,build,graph}/**/*.{ts,tsx,css,svg}",
   "packages/{base,client,cty,plan-view}/src/**/*.ts",
   "pnpm-lock.yaml",
 ];

@@ -91,6 +91,11 @@ async function start(context: TestContext, scheme: "light" | "dark" = "light") {
   return { server, token, call, request, waitFor, browser, page, scratch: scratch.path };
 }
 
+/** Waits until a page has what it shows. */
+async function loaded(page: Page): Promise<void> {
+  await expect.poll(async () => page.locator("main .loading").count(), { timeout: 30_000 }).toBe(0);
+}
+
 /** Serious violations of WCAG 2.2 AA on the page as it is. */
 async function violationsOf(page: Page): Promise<string[]> {
   // The policy of the page lets no script in from outside; the debugger may evaluate.
@@ -147,11 +152,11 @@ describe("the console", { timeout: 240_000 }, () => {
 
     // No token in an address, no secret on a page, no request to elsewhere.
     expect(page.url()).not.toContain(token);
-    const pages = ["resources", "outputs", "history", "variables", "runs", "settings", ""];
+    const pages = ["resources", "graph", "outputs", "history", "variables", "runs", "settings", ""];
     for (const name of pages) {
       await page.goto(`${server.url}/console/p/default/s/one/${name}`);
       await page.getByRole("heading", { level: 1, name: "default/one" }).waitFor();
-      await page.locator("main .loading").waitFor({ state: "detached" });
+      await loaded(page);
       expect(await page.content(), name).not.toContain(CANARY);
     }
     await page.goto(`${server.url}/console/p/default/s/one/resources`);
@@ -162,6 +167,16 @@ describe("the console", { timeout: 240_000 }, () => {
       .getByText(/\\u202e javascript:alert\(1\)/)
       .first()
       .waitFor();
+    await page.goto(`${server.url}/console/p/default/s/one/graph`);
+    // A worker has laid it out, which trusted types must not prevent.
+    await page.getByText("5 nodes, 3 dependencies").waitFor();
+    await page.locator(".node", { hasText: "terraform_data.first" }).click();
+    await page.getByRole("heading", { name: "Needed by (3)" }).waitFor();
+    // The search finds what the server knows.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("data.second[1");
+    await page.getByRole("option", { name: /terraform_data\.second\[1\]/ }).click();
+    await page.getByRole("heading", { level: 2, name: "terraform_data.second[1]" }).waitFor();
     await page.goto(`${server.url}/console/p/default/s/one/history?from=2&to=4`);
     await page.getByText("terraform_data.second[2] was created").waitFor();
     // How the API says that a stack is neither locked nor frozen.
@@ -174,12 +189,12 @@ describe("the console", { timeout: 240_000 }, () => {
     const run = await request(configuration("one", 2), {});
     await waitFor(run, "awaiting_approval");
     const schemes = ["dark", "light"] as const;
-    const paths = ["", `p/default/s/one/r/${run}`, "p/default/s/one/settings", "settings"];
+    const paths = ["", "graph", `p/default/s/one/r/${run}`, "p/default/s/one/settings", "settings"];
     const found: string[] = [];
     for (const path of paths) {
       await page.goto(`${server.url}/console/${path}`);
       await page.locator("h1").waitFor();
-      await page.locator("main .loading").waitFor({ state: "detached" });
+      await loaded(page);
       for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });
         found.push(...(await violationsOf(page)).map((text) => `${path} ${colorScheme}: ${text}`));

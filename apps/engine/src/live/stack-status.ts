@@ -29,6 +29,8 @@ export interface StackStatus {
   readonly lock: { readonly actor: string; readonly reason: string } | undefined;
   /** PROJECT/NAME of the stacks whose outputs are others than those the state was made with, sorted. */
   readonly outdated: readonly string[];
+  /** PROJECT/NAME of the stacks whose outputs it was made with, sorted. */
+  readonly reads: readonly string[];
 }
 
 /** Collections that statuses are derived from. */
@@ -71,13 +73,14 @@ export function deriveStackStatus(
       const producers = new Map(
         ctx.fetch(outputs, byKeys(inputs.map((input) => input.key))).map((one) => [one.key, one]),
       );
+      const namesOf = (some: typeof inputs): readonly string[] => {
+        const found = ctx.fetch(stacks, byKeys(some.map((input) => input.key)));
+        return [...new Set(found.map(({ project, name }) => `${project}/${name}`))].toSorted();
+      };
       const later = inputs.filter(
         (input) => (producers.get(input.key)?.revision ?? input.revision) > input.revision,
       );
-      const names = ctx
-        .fetch(stacks, byKeys(later.map((input) => input.key)))
-        .map(({ project, name }) => `${project}/${name}`);
-      return { key, stacks: [...new Set(names)].toSorted() };
+      return { key, stacks: namesOf(later), reads: namesOf(inputs) };
     },
     { name: "outdated inputs" },
   );
@@ -90,6 +93,7 @@ export function deriveStackStatus(
         : undefined;
       const newest = ctx.fetchOne(newestRuns, byKey(key))?.run;
       const lock = ctx.fetchOne(locks, byKey(key));
+      const inputs = ctx.fetchOne(outdated, byKey(key));
       return {
         key,
         account,
@@ -100,7 +104,8 @@ export function deriveStackStatus(
         waiting: queue?.pending.length ?? 0,
         newest: newest && runOf(newest),
         lock: lock && { actor: lock.actor, reason: lock.reason },
-        outdated: ctx.fetchOne(outdated, byKey(key))?.stacks ?? [],
+        outdated: inputs?.stacks ?? [],
+        reads: inputs?.reads ?? [],
       };
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },

@@ -5,6 +5,7 @@ interface PaletteItem {
   readonly label: string;
   readonly hint: string;
   readonly to: string;
+  readonly search?: Readonly<Record<string, string>>;
 }
 
 const PLACES: readonly PaletteItem[] = [
@@ -55,4 +56,20 @@ export function paletteItems(text: string, stacks: readonly StackStatus[]): read
       : 1;
   };
   return found.toSorted((left, right) => rank(left) - rank(right)).slice(0, MAX_ITEMS);
+}
+
+interface FoundResource {
+  readonly project: string;
+  readonly stack: string;
+  readonly address: string;
+}
+
+/** Resources that the server found, each in its stack. */
+export function resourceItems(resources: readonly FoundResource[]): readonly PaletteItem[] {
+  return resources.map(({ project, stack, address }) => ({
+    label: address,
+    hint: `${project}/${stack}`,
+    to: `/p/${project}/s/${stack}/resources`,
+    search: { address },
+  }));
 }

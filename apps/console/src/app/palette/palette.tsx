@@ -1,6 +1,8 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
   type KeyboardEvent,
+  useDeferredValue,
   useEffect,
   useMemo,
   useRef,
@@ -8,17 +10,32 @@ import {
   useSyncExternalStore,
 } from "react";
 import { useServer } from "../session/server-context.tsx";
-import { paletteItems } from "./palette-items.ts";
+import { paletteItems, resourceItems } from "./palette-items.ts";
+
+/** Characters from which on the server searches resources: fewer are in most of them. */
+const MIN_SEARCH = 3;
 
 /** Leads to any page by typing a part of its name. It changes nothing by itself. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
-  const { stacks: store } = useServer();
+  const { client, stacks: store } = useServer();
   const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
   const navigate = useNavigate();
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
-  const items = useMemo(() => paletteItems(text, stacks), [text, stacks]);
+  const wanted = useDeferredValue(text.trim());
+  const resources = useQuery({
+    queryKey: ["search", wanted],
+    queryFn: async ({ signal }) =>
+      (await client.searchResources({ q: wanted, limit: 20 }, { signal })).data,
+    enabled: wanted.length >= MIN_SEARCH,
+    placeholderData: keepPreviousData,
+  });
+  const found = wanted.length >= MIN_SEARCH ? resources.data : undefined;
+  const items = useMemo(
+    () => [...paletteItems(text, stacks), ...resourceItems(found?.resources ?? [])],
+    [text, stacks, found],
+  );
   useEffect(() => {
     const { current } = dialog;
     if (current !== null && !current.open) current.showModal();
@@ -27,7 +44,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     const item = items[index];
     if (item === undefined) return;
     dialog.current?.close();
-    void navigate({ to: item.to });
+    void navigate({ to: item.to, search: item.search ?? {} });
   };
   const onKey = (event: KeyboardEvent): void => {
     const moves: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
@@ -48,8 +65,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         aria-expanded="true"
         aria-controls="palette-items"
         aria-activedescendant={items.length > 0 ? `palette-${active}` : undefined}
-        aria-label="Search pages, stacks and runs"
-        placeholder="Search pages, stacks and runs"
+        aria-label="Search pages, stacks, runs and resources"
+        placeholder="Search pages, stacks, runs and resources"
         autoComplete="off"
         spellCheck={false}
         value={text}
@@ -62,7 +79,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       <ul id="palette-items" role="listbox" aria-label="Results">
         {items.map(({ label, hint, to }, index) => (
           <li
-            key={`${to}${label}`}
+            key={`${to}${label}${hint}`}
             id={`palette-${index}`}
             role="option"
             aria-selected={index === active}
@@ -74,7 +91,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           </li>
         ))}
       </ul>
-      {items.length === 0 && <p className="quiet">Nothing is called so.</p>}
+      {items.length === 0 && !resources.isFetching && (
+        <p className="quiet">Nothing is called so.</p>
+      )}
+      {found?.more === true && (
+        <p className="quiet">More resources match; type more of the address.</p>
+      )}
     </dialog>
   );
 }

@@ -34,6 +34,9 @@ const RISKS: Readonly<Record<RiskClass, string>> = {
 /** Entries that are shown of a group at first: more cost time that the rest of the page needs. */
 const STEP = 100;
 
+/** A plan with so few entries is shown as a whole. */
+const FEW = 6;
+
 interface PlanTabProps {
   readonly place: { readonly project: string; readonly stack: string; readonly run: string };
   readonly planDigest: string | undefined;
@@ -137,7 +140,15 @@ function PlanViewer({ view }: { readonly view: PlanView }) {
         </div>
       )}
       {groups.map(({ risk, entries }) => (
-        <RiskGroup key={risk} view={view} risk={risk} entries={entries} />
+        <RiskGroup
+          key={risk}
+          view={view}
+          risk={risk}
+          entries={entries}
+          isOpen={
+            found <= FEW || ((risk === "data-loss" || risk === "high") && entries.length <= 20)
+          }
+        />
       ))}
       {found === 0 && view.groups.length > 0 && <Empty title="No change matches the filter" />}
       {outputs.length > 0 && (
@@ -184,21 +195,21 @@ function filterGroups(view: PlanView, text: string, action: string): readonly Sh
     .filter(({ entries }) => entries.length > 0);
 }
 
-function RiskGroup({ view, risk, entries }: ShownGroup & { readonly view: PlanView }) {
+interface RiskGroupProps extends ShownGroup {
+  readonly view: PlanView;
+  /** Whether its changes are shown with their content at first. */
+  readonly isOpen: boolean;
+}
+
+function RiskGroup({ view, risk, entries, isOpen }: RiskGroupProps) {
   const [limit, setLimit] = useState(STEP);
-  const isDangerous = risk === "data-loss" || risk === "high";
   return (
     <section className={`risk ${risk}`} aria-labelledby={`risk-${risk}`}>
       <h2 id={`risk-${risk}`}>
         {RISKS[risk]} ({entries.length})
       </h2>
       {entries.slice(0, limit).map((entry) => (
-        <Entry
-          key={entry.changes[0]}
-          view={view}
-          entry={entry}
-          isOpen={isDangerous && entries.length <= 20}
-        />
+        <Entry key={entry.changes[0]} view={view} entry={entry} isOpen={isOpen} />
       ))}
       {entries.length > limit && (
         <button type="button" onClick={() => setLimit(limit + STEP * 5)}>

@@ -20,10 +20,11 @@ interface StackStatusView {
   readonly newest?: StatusRunView;
   readonly lock?: { readonly actor: string; readonly reason: string };
   readonly outdated: readonly string[];
+  readonly reads: readonly string[];
 }
 
 export function statusViewOf(status: StackStatus): StackStatusView {
-  const { id, project, name, current, waiting, newest, lock, outdated } = status;
+  const { id, project, name, current, waiting, newest, lock, outdated, reads } = status;
   return {
     id,
     project,
@@ -33,6 +34,7 @@ export function statusViewOf(status: StackStatus): StackStatusView {
     ...(newest !== undefined && { newest: runOf(newest) }),
     ...(lock !== undefined && { lock }),
     outdated,
+    reads,
   };
 }
 

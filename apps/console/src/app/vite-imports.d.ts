@@ -1,0 +1,5 @@
+declare module "*?worker&url" {
+  /** Address of the file with the worker. */
+  const url: string;
+  export default url;
+}

@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type GraphNode, graphOf } from "./graph.ts";
+import { graphHtml, graphSvg } from "./graph-svg.ts";
+import { fittingLevel, groupGraph, MAX_NODES } from "./group-graph.ts";
+import { layoutGraph, NODE_HEIGHT } from "./layout-graph.ts";
+
+const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({
+  id,
+  label: id,
+  module: "",
+  ...more,
+});
+
+const graphs = fc
+  .record({
+    count: fc.integer({ min: 0, max: 60 }),
+    edges: fc.array(fc.tuple(fc.nat(80), fc.nat(80)), { maxLength: 120 }),
+  })
+  .map(({ count, edges }) =>
+    graphOf(
+      Array.from({ length: count }, (_, at) => node(`n${at}`)),
+      edges.map(([from, to]) => [`n${from}`, `n${to}`] as const),
+    ),
+  );
+
+describe("layoutGraph", () => {
+  it("puts no two nodes on each other, and all of them on the picture", () => {
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const { x, y, widths, width, height } = layoutGraph(graph);
+        for (const [at] of graph.nodes.entries()) {
+          const [left, top, own] = [x[at] ?? -1, y[at] ?? -1, widths[at] ?? 0];
+          expect(left).toBeGreaterThanOrEqual(0);
+          expect(top).toBeGreaterThanOrEqual(0);
+          expect(left + own).toBeLessThanOrEqual(width);
+          expect(top + NODE_HEIGHT).toBeLessThanOrEqual(height);
+          for (let other = 0; other < at; other += 1) {
+            const [otherLeft, otherTop] = [x[other] ?? 0, y[other] ?? 0];
+            const isApart =
+              left >= otherLeft + (widths[other] ?? 0) ||
+              otherLeft >= left + own ||
+              Math.abs(top - otherTop) >= NODE_HEIGHT;
+            expect(isApart).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("puts what is needed left of what needs it, where there is no cycle", () => {
+    fc.assert(
+      fc.property(graphs, ({ nodes, edges }) => {
+        const forward = edges.filter(([from, to]) => from > to);
+        const { x } = layoutGraph({ nodes, edges: forward });
+        for (const [from, to] of forward) expect(x[from]).toBeGreaterThan(x[to] ?? 0);
+      }),
+    );
+  });
+
+  it("takes chains that are longer than a call stack", () => {
+    const names = Array.from({ length: 20_000 }, (_, at) => `n${at}`);
+    const edges = names.slice(1).map((name, at) => [name, names[at] ?? ""] as const);
+    const { x } = layoutGraph(
+      graphOf(
+        names.map((name) => node(name)),
+        edges,
+      ),
+    );
+    expect(x[19_999]).toBeGreaterThan(x[19_998] ?? 0);
+  });
+});
+
+describe("groupGraph", () => {
+  const nodes = Array.from({ length: 10_000 }, (_, at) => {
+    const module = `module.m${at % 100}`;
+    const address = `${module}.t.r${at % 500}[${at}]`;
+    return node(address, { module, state: at === 4_200 ? "tainted" : "ready" });
+  });
+  const edges = nodes.slice(1).map(({ id }, at) => [id, nodes[at]?.id ?? ""] as const);
+  const whole = graphOf(nodes, edges);
+
+  it("makes ten thousand instances a picture that can be read, and loses none", () => {
+    expect(fittingLevel(whole)).toBe("resources");
+    for (const level of ["instances", "resources", "modules"] as const) {
+      const { nodes: groups } = groupGraph(whole, level);
+      expect(groups.reduce((sum, { size = 1 }) => sum + size, 0)).toBe(10_000);
+      // The one that is not as it should be shows in its group.
+      expect(groups.filter(({ state }) => state === "tainted")).toHaveLength(1);
+    }
+    expect(groupGraph(whole, "modules").nodes).toHaveLength(100);
+    expect(groupGraph(whole, "resources").nodes.length).toBeLessThanOrEqual(MAX_NODES);
+  });
+
+  it("opens one module among others that stay closed", () => {
+    const opened = groupGraph(whole, "modules", new Set(["module.m1"]));
+    expect(opened.nodes).toHaveLength(99 + 5);
+    expect(opened.nodes.filter(({ label }) => label.startsWith("module.m1.t."))).toHaveLength(5);
+  });
+});
+
+it("writes pictures without markup of names", () => {
+  const graph = graphOf([node("a"), node(`<script>"&\u202e`)], [["a", `<script>"&\u202e`]]);
+  for (const text of [graphSvg(graph, "<b>"), graphHtml(graph, "<b>")]) {
+    expect(text).not.toMatch(/<script|<b>|\u202e/);
+    expect(text).toContain("&lt;script&gt;&quot;&amp;");
+    expect(text.match(/class="edge"/g)).toHaveLength(1);
+  }
+});

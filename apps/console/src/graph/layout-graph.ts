@@ -1,0 +1,151 @@
+import type { Graph } from "./graph.ts";
+
+/** Where nodes are, in pixels: the left upper corner of each. */
+export interface GraphLayout {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly widths: Float64Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+export const NODE_HEIGHT = 26;
+const ROW = 38;
+const COLUMN_GAP = 70;
+/** Between columns of one rank, which no edge joins. */
+const WRAP_GAP = 14;
+const MARGIN = 16;
+/** Nodes of a column: a rank with more is several columns. */
+const MAX_ROWS = 48;
+const SWEEPS = 6;
+const CHARACTER = 7.3;
+const MAX_LABEL = 46;
+
+/** The text of a node: labels that are too long lose their middle. */
+export function nodeText({
+  label,
+  size = 1,
+}: {
+  readonly label: string;
+  readonly size?: number | undefined;
+}): string {
+  const short =
+    label.length <= MAX_LABEL
+      ? label
+      : `${label.slice(0, MAX_LABEL / 2 - 1)}…${label.slice(-MAX_LABEL / 2)}`;
+  return size > 1 ? `${short} ×${size}` : short;
+}
+
+/**
+ * A layered layout: what others depend on is left of them. Ranks by the longest path, the order within a rank by the mean of the
+ * neighbours. Edges that close a cycle count for the picture alone. Linear but for the sorting of ranks.
+ */
+export function layoutGraph({ nodes, edges }: Graph): GraphLayout {
+  const count = nodes.length;
+  const needs: number[][] = Array.from({ length: count }, () => []);
+  const neededBy: number[][] = Array.from({ length: count }, () => []);
+  for (const [from, to] of edges) {
+    needs[from]?.push(to);
+    neededBy[to]?.push(from);
+  }
+  const ranks = ranksOf(needs);
+  const columns: number[][] = [];
+  for (let node = 0; node < count; node += 1) {
+    const rank = ranks[node] ?? 0;
+    (columns[rank] ??= []).push(node);
+  }
+  orderColumns(columns, needs, neededBy);
+
+  const widths = Float64Array.from(nodes, (node) => nodeText(node).length * CHARACTER + 34);
+  const [x, y] = [new Float64Array(count), new Float64Array(count)];
+  const tallest = Math.min(MAX_ROWS, Math.max(1, ...columns.map((column) => column.length)));
+  const height = tallest * ROW + MARGIN * 2;
+  let left = MARGIN;
+  for (const column of columns) {
+    for (let first = 0; first < column.length; first += MAX_ROWS) {
+      const part = column.slice(first, first + MAX_ROWS);
+      const top = (height - part.length * ROW) / 2;
+      let widest = 0;
+      for (const [row, node] of part.entries()) {
+        x[node] = left;
+        y[node] = top + row * ROW;
+        widest = Math.max(widest, widths[node] ?? 0);
+      }
+      left += widest + (first + MAX_ROWS < column.length ? WRAP_GAP : COLUMN_GAP);
+    }
+  }
+  return { x, y, widths, width: Math.max(left - COLUMN_GAP + MARGIN, 100), height };
+}
+
+/** The longest path to each node from one that needs nothing. Without recursion: chains may be long. */
+function ranksOf(needs: readonly (readonly number[])[]): Int32Array {
+  const ranks = new Int32Array(needs.length);
+  /** 0: not visited; 1: on the path; 2: done. */
+  const states = new Uint8Array(needs.length);
+  const next = new Int32Array(needs.length);
+  for (let start = 0; start < needs.length; start += 1) {
+    if (states[start] !== 0) continue;
+    const path = [start];
+    states[start] = 1;
+    while (path.length > 0) {
+      const node = path.at(-1) as number;
+      const needed = needs[node] ?? [];
+      const at = next[node] ?? 0;
+      if (at >= needed.length) {
+        states[node] = 2;
+        path.pop();
+        const above = path.at(-1);
+        if (above !== undefined) ranks[above] = Math.max(ranks[above] ?? 0, (ranks[node] ?? 0) + 1);
+        continue;
+      }
+      next[node] = at + 1;
+      const dependency = needed[at] as number;
+      if (states[dependency] === 0) {
+        states[dependency] = 1;
+        path.push(dependency);
+      } else if (states[dependency] === 2) {
+        ranks[node] = Math.max(ranks[node] ?? 0, (ranks[dependency] ?? 0) + 1);
+      }
+    }
+  }
+  return ranks;
+}
+
+function orderColumns(
+  columns: readonly number[][],
+  needs: readonly (readonly number[])[],
+  neededBy: readonly (readonly number[])[],
+): void {
+  const places = new Float64Array(needs.length);
+  const note = (column: readonly number[]): void => {
+    for (const [row, node] of column.entries()) places[node] = row / column.length;
+  };
+  for (const column of columns) note(column);
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    const isForward = sweep % 2 === 0;
+    const neighbors = isForward ? needs : neededBy;
+    for (const column of isForward ? columns : columns.toReversed()) {
+      const means = new Map(
+        column.map((node): [number, number] => {
+          const near = neighbors[node] ?? [];
+          const sum = near.reduce((total, one) => total + (places[one] ?? 0), 0);
+          return [node, near.length === 0 ? (places[node] ?? 0) : sum / near.length];
+        }),
+      );
+      column.sort((one, other) => (means.get(one) ?? 0) - (means.get(other) ?? 0));
+      note(column);
+    }
+  }
+}
+
+/** The line of an edge: from the left side of what depends to the right side of what it needs. */
+export function edgePath({ x, y, widths }: GraphLayout, from: number, to: number): string {
+  const [x1, y1] = [x[from] ?? 0, (y[from] ?? 0) + NODE_HEIGHT / 2];
+  const [x2, y2] = [(x[to] ?? 0) + (widths[to] ?? 0), (y[to] ?? 0) + NODE_HEIGHT / 2];
+  const bend = Math.max(24, Math.abs(x1 - x2) / 2);
+  return `M${round(x1)} ${round(y1)}C${round(x1 - bend)} ${round(y1)} ${round(x2 + bend)} ${round(y2)} ${round(x2)} ${round(y2)}`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
