@@ -11,7 +11,7 @@ export interface GraphNode {
 }
 
 /** `from` depends on `to`; positions of nodes. */
-export type GraphEdge = readonly [from: number, to: number];
+type GraphEdge = readonly [from: number, to: number];
 
 export interface Graph {
   readonly nodes: readonly GraphNode[];

@@ -2,6 +2,8 @@ import {
   type KeyboardEvent,
   type PointerEvent,
   type ReactNode,
+  useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -61,6 +63,11 @@ interface PictureProps {
 function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
   const element = useRef<HTMLDivElement>(null);
   const [moved, setMoved] = useState<View>();
+  const [, setMeasured] = useState(false);
+  // The picture has a size once it is on the page.
+  useLayoutEffect(() => setMeasured(true), []);
+  // Another level is another picture; a change within one leaves the view where it is.
+  useEffect(() => setMoved(undefined), [graph.nodes.length]);
   const drag = useRef<{ readonly x: number; readonly y: number; readonly view: View }>(undefined);
   const fit = (): View => {
     const { clientWidth = 900, clientHeight = 500 } = element.current ?? {};
