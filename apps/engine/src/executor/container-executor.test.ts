@@ -34,13 +34,19 @@ function saying(code: number, ...frames: readonly object[]): string {
 async function open(program: string, more: object = {}) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "engine-"));
   onTestFinished(() => scratch.remove());
-  const env = { PATH: process.env["PATH"], PLAYED_PROGRAM: program };
+  const env = {
+    PATH: process.env["PATH"],
+    PLAYED_PROGRAM: program,
+    HTTPS_PROXY: "http://user:canary@proxy:1",
+    SSL_CERT_FILE: ENGINE,
+    TF_CLI_CONFIG_FILE: join(scratch.path, "missing"),
+  };
   const options = {
     image: "stackwright:1",
     command: [process.execPath, ENGINE, scratch.path],
     instance: "ours",
     logger: silentLogger,
-    env: { ...env, HTTPS_PROXY: "http://user:canary@proxy:1", SSL_CERT_FILE: "/ca.pem" },
+    env,
   };
   const executor = createContainerExecutor({ ...options, ...more });
   onTestFinished(() => executor[Symbol.asyncDispose]());
@@ -126,7 +132,7 @@ it("shows no secret in the arguments of a container, and nothing else of the mac
   expect(volumes).toEqual([
     `${job.folder}:${job.folder}`,
     `${job.providersFolder}/containers/acme/web:${job.providersFolder}`,
-    "/ca.pem:/ca.pem:ro",
+    `${ENGINE}:${ENGINE}:ro`,
     "/srv:/srv:ro",
     "/tmp/sw-1:/tmp/sw-1",
   ]);

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
@@ -190,7 +191,10 @@ function argumentsOf(job: ExecutionJob, options: ContainerExecutorOptions): stri
   const { folder, providersFolder, store } = job;
   const inherited = Object.entries(env).filter(([, value]) => value !== undefined && value !== "");
   const paths = inherited.filter(([name]) => INHERITED_PATHS.test(name));
-  const readable = paths.flatMap(([, list = ""]) => list.split(":")).filter(isAbsolute);
+  // The engine would make a missing one, as a folder that belongs to root.
+  const readable = paths
+    .flatMap(([, list = ""]) => list.split(":"))
+    .filter((path) => isAbsolute(path) && existsSync(path));
   const places = [
     `${folder}:${folder}`,
     `${providersOf(job)}:${providersFolder}`,
