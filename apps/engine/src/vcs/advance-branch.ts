@@ -71,6 +71,8 @@ async function takeStep(
   { commit, atMs }: VcsStep,
 ): Promise<VcsBranch> {
   const { repository, connection, reference } = open;
+  // What was pushed over before it was planned is nowhere any more: the next step has all that is new.
+  if (!(await repository.has(commit))) return endStep(parts, open, { commit, atMs, runs: [] });
   const tree = await repository.treeOf(commit);
   // What was there before may be gone from the repository: then everything counts as new.
   const isKnown = before !== "" && (await repository.has(before));
@@ -88,11 +90,20 @@ async function takeStep(
     identity: ["push", connection.branch, commit],
     atMs: Number(atMs),
   });
+  return endStep(parts, open, { commit, atMs, runs: [...runs] });
+}
+
+/** Notes what was requested for a step, and that the branch has it. */
+async function endStep(
+  parts: VcsParts,
+  { reference, connection, guard }: OpenConnection,
+  { commit, atMs, runs }: VcsStep,
+): Promise<VcsBranch> {
   return transact(parts, async (tx) => {
     const row = await tx.get(SERVER_KINDS.vcsBranch, branchPlace(reference, connection));
-    tx.guard(open.guard);
+    tx.guard(guard);
     const steps = row.message.steps.map((one) =>
-      one.commit === commit && one.atMs === atMs ? { ...one, runs: [...runs] } : one,
+      one.commit === commit && one.atMs === atMs ? { ...one, runs } : one,
     );
     tx.update(row, { commit, steps, updatedAtMs: BigInt(tx.nowMs) });
     return row.message;

@@ -76,7 +76,8 @@ class PullRequestWork {
         title: facts.title,
         author: facts.author,
         base: facts.base,
-        fork: facts.fork,
+        // One that had no branch of the repository once stays what it is.
+        fork: facts.fork || stored.fork,
         state: STATES[facts.state],
         mergeCommit: facts.mergeCommit ?? "",
       }));
@@ -88,6 +89,11 @@ class PullRequestWork {
     }
     if (facts !== undefined && pull.state === VcsPullRequest_State.STATE_OPEN) {
       await this.#plan(facts, commands);
+      const planned = await this.#read();
+      if (planned?.fork === true) {
+        await this.#report([], []);
+        return SETTLED;
+      }
     }
     if (pull.state === VcsPullRequest_State.STATE_MERGED) await this.#findApplies();
     if (pull.state === VcsPullRequest_State.STATE_CLOSED) {
@@ -129,10 +135,16 @@ class PullRequestWork {
     if (!isNew && !isAsked && before.plans.length > 0) return;
     if (!isNew && !isAsked && before.tree === "") return;
     const base = `refs/heads/${connection.branch}`;
-    const fetched = await repository.fetch([base, facts.reference]);
+    const fetched = await repository.fetch([base, facts.reference, facts.branch]);
     const [baseCommit, head] = [fetched.get(base), fetched.get(facts.reference)];
     if (baseCommit === undefined || head === undefined) {
       throw new Error(`the repository lacks ${baseCommit === undefined ? base : facts.reference}`);
+    }
+    const own = fetched.get(facts.branch);
+    if (own === undefined || !(await repository.isAncestor(head, own))) {
+      // Gitea makes pull requests of users who may only read, without a fork or a branch.
+      await this.#save((stored) => ({ ...stored, fork: true, head }));
+      return;
     }
     const tree = (await repository.mergedTree(baseCommit, head)) ?? "";
     if (before !== undefined && (isNew || isAsked)) {
@@ -271,9 +283,13 @@ class PullRequestWork {
     );
     if (!isPlanned) return "Nothing was applied: not all plans are there.";
     if (facts.state === "merged") return "";
-    const approvers = await provider.approvers(this.#id, facts, signal);
-    if (approvers.length < requiredReviews) {
-      return `Nothing was applied: ${approvers.length} of ${requiredReviews} approving reviews of the newest commit.`;
+    // Who may only read can approve as well, and does not count.
+    let approving = 0;
+    for (const approver of await provider.approvers(this.#id, facts, signal)) {
+      if (approving < requiredReviews && (await this.#mayWrite(approver))) approving += 1;
+    }
+    if (approving < requiredReviews) {
+      return `Nothing was applied: ${approving} of ${requiredReviews} approving reviews of the newest commit.`;
     }
     return "";
   }

@@ -146,4 +146,17 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
   await settled();
   expect((await call("GET", path)).json).toMatchObject({ fork: true, plans: [] });
   expect((await call("GET", `${P}/stacks/one/runs`)).json["runs"]).toHaveLength(3);
+
+  // So it is for what is on no branch: whoever may read can make such a pull request.
+  await place.git("checkout", "--quiet", "-b", "topic");
+  await place.commit({ "live/one/main.tf": 'output "x" { value = 2 }\n' });
+  await place.git("push", "--quiet", "origin", "HEAD:refs/for/main", "-o", "topic=topic");
+  const pulls = (await gitea.call("ann", "GET", `${repository}/pulls?state=open`)) as unknown;
+  const topic = (pulls as { number: number }[]).find((one) => one.number !== fork["number"]);
+  const topicPath = `${connection}/pull-requests/${topic?.number}`;
+  await expect
+    .poll(async () => (await call("GET", topicPath)).json["fork"], { timeout: 30_000 })
+    .toBe(true);
+  await settled();
+  expect((await call("GET", `${P}/stacks/one/runs`)).json["runs"]).toHaveLength(3);
 });

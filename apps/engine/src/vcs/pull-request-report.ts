@@ -188,7 +188,7 @@ function group(
     commit,
     context: `${context}: ${project}/${one.stack}`.slice(0, 200),
     state: stateOf(one),
-    description: resultOf(one),
+    description: resultOf(one).slice(0, 140),
   }));
   const worst = (["error", "failure", "pending"] as const).find((state) =>
     single.some((one) => one.state === state),

@@ -43,7 +43,8 @@ export async function requestStackRuns(
       if (changed !== undefined && !changed.some((path) => files.isAffected(path))) continue;
       runs.push(await requestOne(parts, open, stack, files, wanted));
     } catch (error) {
-      if (!isServerError(error) || error.code === "store_unavailable") throw error;
+      // What passes by itself is tried again, with the runs that were requested already.
+      if (!isServerError(error) || error.retryable) throw error;
       // Where the folder of a stack is missing, the change concerns it if it removed the folder.
       const isConcerned =
         wanted.changed === undefined ||

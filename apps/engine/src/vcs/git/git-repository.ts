@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -75,7 +76,7 @@ export class GitRepository {
       if (COMMIT.test(commit) && references.includes(name)) found.set(name, commit);
     }
     if (found.size === 0) return found;
-    const specs = [...found.keys()].map((name) => `+${name}:refs/stackwright/${name.slice(5)}`);
+    const specs = [...found.keys()].map((name) => `+${name}:${copyOf(name)}`);
     await withFolderLimit(folder, { signal, maxBytes }, async (until) =>
       this.#git(
         ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", address, ...specs],
@@ -84,10 +85,7 @@ export class GitRepository {
     );
     // What was fetched, in case that it moved since it was listed.
     for (const name of found.keys()) {
-      found.set(
-        name,
-        await this.#text(["rev-parse", `refs/stackwright/${name.slice(5)}^{commit}`]),
-      );
+      found.set(name, await this.#text(["rev-parse", `${copyOf(name)}^{commit}`]));
     }
     return found;
   }
@@ -118,7 +116,8 @@ export class GitRepository {
       const text = await this.#text(["merge-tree", "--write-tree", "--no-messages", base, head]);
       return text.split("\n")[0];
     } catch (error) {
-      if (error instanceof GitError && error.exitCode === 1) return undefined;
+      if (!(error instanceof GitError)) throw error;
+      if (error.exitCode === 1 || /unrelated histories/.test(error.message)) return undefined;
       throw error;
     }
   }
@@ -194,6 +193,11 @@ export class GitRepository {
       ...given,
     });
   }
+}
+
+/** What a reference is called here: no name is a folder of another one, as may be the case with branches that follow each other. */
+function copyOf(name: string): string {
+  return `refs/stackwright/${createHash("sha256").update(name).digest("hex")}`;
 }
 
 const KINDS: Readonly<Record<string, TreeEntry["kind"]>> = {

@@ -54,6 +54,7 @@ export function createGenericProvider(options: GenericOptions): VcsProvider {
         base: branch,
         head,
         reference,
+        branch: reference,
         fork: false,
         state: merged ? "merged" : "open",
         ...(merged && { mergeCommit: head }),

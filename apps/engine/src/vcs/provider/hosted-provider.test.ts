@@ -67,6 +67,7 @@ describe("the API of GitHub", () => {
       base: "main",
       head: "a".repeat(40),
       reference: "refs/pull/7/head",
+      branch: "refs/heads/change",
       fork: false,
       state: "open",
     });

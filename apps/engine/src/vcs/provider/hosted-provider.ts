@@ -132,6 +132,7 @@ function factsOf(data: Facts, id: string): PullRequestFacts {
     base: textOf(base["ref"]),
     head: textOf(head["sha"]),
     reference: `refs/pull/${id}/head`,
+    branch: `refs/heads/${textOf(head["ref"])}`,
     // A repository that was deleted is another one as well.
     fork: repositoryOf(base) === "" || repositoryOf(head) !== repositoryOf(base),
     state: merged ? "merged" : textOf(data["state"]) === "open" ? "open" : "closed",

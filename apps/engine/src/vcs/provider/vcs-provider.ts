@@ -7,6 +7,8 @@ export interface PullRequestFacts {
   readonly head: string;
   /** The reference that git fetches for it. */
   readonly reference: string;
+  /** Its branch: what is not on a branch of the repository is not of a user who may write to it, whatever else is said about it. */
+  readonly branch: string;
   /** From another repository than the one of the connection. */
   readonly fork: boolean;
   readonly state: "open" | "merged" | "closed";
