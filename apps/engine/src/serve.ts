@@ -18,6 +18,7 @@ import {
   type FunctionProbe,
   type Registry,
 } from "@stackwright/registry";
+import { LOGIN_CLIENT, LOGIN_PORTS, loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
@@ -33,7 +34,11 @@ import { createServerLogger } from "./server-logger.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
+import { createLoginPort } from "./tfe-api/login-port.ts";
 import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
+
+/** Where commands sign in. */
+const LOGIN_PREFIX = "/oauth";
 
 /** What is put into a server by the program that starts it, rather than configured. */
 export interface ServeParts {
@@ -194,6 +199,17 @@ export async function serve(
     services: discoveredServices(TFE_PREFIX),
     plugins: [
       ...runs.plugins,
+      {
+        prefix: LOGIN_PREFIX,
+        plugin: async (fastify) =>
+          loginPlugin(fastify, {
+            port: createLoginPort({
+              credentials,
+              clock,
+              codeKey: async () => registry.secrets.key("tfe-login"),
+            }),
+          }),
+      },
       ...(resolved.withoutConsole === true ? [] : [CONSOLE]),
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
     ],
@@ -301,10 +317,21 @@ export async function serve(
   };
 }
 
-/** What service discovery names for commands: the block `cloud`, the backend `remote`, and that with `TF_FORCE_LOCAL_BACKEND`. */
-function discoveredServices(prefix: string): Readonly<Record<string, string>> {
+/**
+ * What service discovery names for commands: the block `cloud`, the backend `remote`, that with `TF_FORCE_LOCAL_BACKEND`, and the login.
+ */
+function discoveredServices(prefix: string): Readonly<Record<string, unknown>> {
   const names = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
-  return Object.fromEntries(names.map((name) => [name, `${prefix}/`]));
+  return {
+    ...Object.fromEntries(names.map((name) => [name, `${prefix}/`])),
+    "login.v1": {
+      client: LOGIN_CLIENT,
+      grant_types: ["authz_code"],
+      authz: `${LOGIN_PREFIX}/authorize`,
+      token: `${LOGIN_PREFIX}/token`,
+      ports: LOGIN_PORTS,
+    },
+  };
 }
 
 const CONSOLE: ServerPlugin = {

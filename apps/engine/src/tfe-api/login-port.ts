@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
+import { type CredentialStore, isRole } from "@stackwright/registry";
+import { isStorageError } from "@stackwright/storage";
+import type { LoginPort } from "@stackwright/tfe";
+
+/** How long the token of a command is valid. */
+const TOKEN_MS = 90 * 24 * 3_600_000;
+
+interface LoginPortParts {
+  readonly credentials: CredentialStore;
+  readonly clock: Clock;
+  readonly codeKey: () => Promise<Uint8Array>;
+}
+
+/** Sign-in by a token of this server: the command gets one of its own, with the same roles and projects. */
+export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts): LoginPort {
+  return {
+    owner: async (token) => {
+      const found = await credentials.tokenOwner(token);
+      if (found === undefined) return undefined;
+      const { account, actor, roles, projects, expireTimeMs } = found.principal;
+      // A worker is no user; a token that is limited to parts of the store has no roles of its own.
+      const given = roles.filter((role) => role !== "worker");
+      if (given.length === 0) return undefined;
+      return { account, actor, roles: given, projects, untilMs: expireTimeMs ?? null };
+    },
+    issue: async ({ account, actor, roles, projects, untilMs }, secret) => {
+      const ends = Math.floor(clock.wallMs()) + TOKEN_MS;
+      try {
+        const { token } = await credentials.createToken({
+          account,
+          roles: roles.filter(isRole),
+          projects,
+          description: `terraform login of ${actor}`,
+          expireTimeMs: Math.min(ends, untilMs ?? ends),
+          token: `sw_${Buffer.from(secret).toString("base64url")}`,
+        });
+        return token;
+      } catch (error) {
+        if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) return undefined;
+        throw error;
+      }
+    },
+    codeKey,
+    wallMs: () => clock.wallMs(),
+    nonce: () => randomBytes(16),
+  };
+}

@@ -1,0 +1,49 @@
+import type { LoginRequest } from "./login-request.ts";
+import { LOGIN_CLIENT } from "./login-request.ts";
+
+/** The page that asks for a token. It runs no script, and can be shown in no other page. */
+export function loginPage({ redirectUri, state, challenge }: LoginRequest, problem = ""): string {
+  const hidden = {
+    client_id: LOGIN_CLIENT,
+    response_type: "code",
+    code_challenge_method: "S256",
+    code_challenge: challenge,
+    redirect_uri: redirectUri,
+    state,
+  };
+  const inputs = Object.entries(hidden).map(
+    ([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`,
+  );
+  return page(`<h1>Sign in for terraform</h1>
+<p>A command on this machine asks for a token with your roles, for 90 days. Continue only if you started <code>terraform login</code> or
+<code>tofu login</code> yourself; else close this page.</p>
+${problem === "" ? "" : `<p class="problem">${escaped(problem)}</p>`}
+<form method="post">${inputs.join("")}
+<label>Token of this server <input type="password" name="token" autocomplete="off" autofocus required></label>
+<button>Sign in</button></form>`);
+}
+
+/** The page for a request that no command makes. */
+export function refusedPage(): string {
+  return page(
+    "<h1>Sign-in refused</h1><p>The address is not one of a login. Close this page, press Ctrl-C in the command, and start it again.</p>",
+  );
+}
+
+/** What the pages may load and where their form leads: nothing, and back to the command. */
+export function pagePolicy(request?: LoginRequest): string {
+  const action = request === undefined ? "'none'" : `'self' ${new URL(request.redirectUri).origin}`;
+  return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action ${action}`;
+}
+
+function page(content: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Stackwright</title>
+<meta name="viewport" content="width=device-width"><style>
+body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}
+label,button{display:block;margin:1rem 0}input[type=password]{display:block;width:100%;font:inherit;padding:.4rem}
+button{font:inherit;padding:.4rem 1.2rem}.problem{color:#a00}</style></head><body>${content}</body></html>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}

@@ -1,0 +1,123 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { TfeError } from "../errors.ts";
+import type { LoginPort, TfeSignedIn } from "../port/login-port.ts";
+import { readBody } from "../routes/route-context.ts";
+import { readAddress, signAddress } from "../signed-address.ts";
+import { loginPage, pagePolicy, refusedPage } from "./login-page.ts";
+import { LOGIN_CLIENT, type LoginRequest, readLoginRequest } from "./login-request.ts";
+
+interface LoginPluginOptions {
+  readonly port: LoginPort;
+}
+
+/** How long a code is valid. */
+const CODE_MS = 60_000;
+const BODY_BYTES = 16 * 1024;
+
+/** What a code is for: it is signed, and names the request that it answers. */
+interface Code {
+  readonly owner: TfeSignedIn;
+  readonly redirectUri: string;
+  readonly challenge: string;
+  readonly nonce: string;
+}
+
+/**
+ * `login.v1`: the authorization code flow with PKCE by which `terraform login` gets a token, to be registered under a prefix. A page asks
+ * for a token of the server. A code is used once: the token that it leads to is derived from it, and exists only once.
+ */
+export async function loginPlugin(
+  fastify: FastifyInstance,
+  { port }: LoginPluginOptions,
+): Promise<void> {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+  fastify.addHook("onRoute", (route) => {
+    route.schema = { ...route.schema, hide: true } as object;
+  });
+  fastify.addHook("onRequest", async (_request, reply) => {
+    reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
+  });
+  fastify.setErrorHandler(async (error, request, reply) => {
+    const status = error instanceof TfeError ? error.httpStatus : 500;
+    if (status >= 500) request.log.error({ err: error }, "a login failed");
+    const code = status >= 500 ? "server_error" : "invalid_request";
+    return reply.code(status).send({ error: code });
+  });
+  const show = (
+    reply: FastifyReply,
+    status: number,
+    page: string,
+    request?: LoginRequest,
+  ): FastifyReply =>
+    reply
+      .code(status)
+      .headers({ "content-security-policy": pagePolicy(request) })
+      .type("text/html; charset=utf-8")
+      .send(page);
+
+  fastify.get("/authorize", async (request, reply) => {
+    const { searchParams } = new URL(request.url, "http://localhost");
+    const asked = readLoginRequest(searchParams);
+    if (asked === undefined) return show(reply, 400, refusedPage());
+    return show(reply, 200, loginPage(asked), asked);
+  });
+
+  fastify.post("/authorize", async (request, reply) => {
+    const form = formOf(await readBody(request, BODY_BYTES));
+    const asked = readLoginRequest(form);
+    if (asked === undefined) return show(reply, 400, refusedPage());
+    const owner = await port.owner((form.get("token") ?? "").trim());
+    if (owner === undefined) {
+      return show(reply, 401, loginPage(asked, "The token is not valid."), asked);
+    }
+    const { redirectUri, challenge, state } = asked;
+    const nonce = Buffer.from(port.nonce()).toString("base64url");
+    const code: Code = { owner, redirectUri, challenge, nonce };
+    const address = new URL(redirectUri);
+    address.searchParams.set(
+      "code",
+      signAddress(await port.codeKey(), code, port.wallMs() + CODE_MS),
+    );
+    address.searchParams.set("state", state);
+    return reply.code(303).header("location", address.href).send();
+  });
+
+  fastify.post("/token", async (request, reply) => {
+    const form = formOf(await readBody(request, BODY_BYTES));
+    const key = await port.codeKey();
+    const code = readCode(form, key, port.wallMs());
+    const secret =
+      code === undefined
+        ? undefined
+        : createHmac("sha256", key).update(`token\0${code.nonce}`).digest();
+    const token =
+      code === undefined || secret === undefined ? undefined : await port.issue(code.owner, secret);
+    if (token === undefined) return reply.code(400).send({ error: "invalid_grant" });
+    return reply.code(200).send({ access_token: token, token_type: "bearer" });
+  });
+}
+
+/** The code of a request, if the request is that of the command which the code was made for. */
+function readCode(form: URLSearchParams, key: Uint8Array, nowMs: number): Code | undefined {
+  let code: Code;
+  try {
+    code = readAddress(key, form.get("code") ?? "", nowMs) as Code;
+  } catch (error) {
+    if (error instanceof TfeError) return undefined;
+    throw error;
+  }
+  const verifier = form.get("code_verifier") ?? "";
+  const challenge = createHash("sha256").update(verifier).digest("base64url");
+  const isOf =
+    form.get("grant_type") === "authorization_code" &&
+    form.get("client_id") === LOGIN_CLIENT &&
+    form.get("redirect_uri") === code.redirectUri &&
+    timingSafeEqual(Buffer.from(challenge), Buffer.from(code.challenge));
+  return isOf ? code : undefined;
+}
+
+function formOf(body: Uint8Array): URLSearchParams {
+  return new URLSearchParams(Buffer.from(body).toString("utf8"));
+}

@@ -1,0 +1,23 @@
+/** Who signs in, by a token. */
+export interface TfeSignedIn {
+  readonly account: string;
+  readonly actor: string;
+  readonly roles: readonly string[];
+  readonly projects: readonly string[];
+  /** When the token of the sign-in ends, in milliseconds since 1970; null for never. */
+  readonly untilMs: number | null;
+}
+
+/** Sign-in of commands by a browser. */
+export interface LoginPort {
+  /** Who has a token; undefined where it is not valid. */
+  owner(token: string): Promise<TfeSignedIn | undefined>;
+  /** Makes the token with these 32 bytes for a command; undefined where it was made before. It ends no later than that of the sign-in. */
+  issue(owner: TfeSignedIn, secret: Uint8Array): Promise<string | undefined>;
+  /** Authenticates codes: 32 bytes, the same in all servers of a store. */
+  codeKey(): Promise<Uint8Array>;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+  /** 16 random bytes. */
+  nonce(): Uint8Array;
+}
