@@ -118,6 +118,15 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 20,
   },
   {
+    name: "adopt-killed",
+    what: "adoptions that are killed at 40 moments, and finished by the next one",
+    files: ["apps/cli/src/commands/adopt-killed.live.test.ts"],
+    live: true,
+    slices: 1,
+    runs: 14,
+    limitMinutes: 20,
+  },
+  {
     name: "properties",
     what: "the property tests of all packages",
     files: [".property.test.ts"],
