@@ -123,7 +123,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     files: ["apps/cli/src/commands/adopt-killed.live.test.ts"],
     live: true,
     slices: 1,
-    runs: 14,
+    runs: 20,
     limitMinutes: 20,
   },
   {

@@ -8,8 +8,8 @@ import { expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../bin/stackwright.mjs");
-/** 3 in `.ci/run`, 40 in the soak. */
-const MOMENTS = Math.max(1, Math.round(3 * Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
+/** 2 in `.ci/run`, 40 in the soak. */
+const MOMENTS = Math.max(1, Math.round(2 * Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
 const OBJECTS = 40;
 
 const CONFIGURATION = `resource "terraform_data" "a" {
@@ -76,7 +76,7 @@ async function adoption() {
 }
 
 it("an adoption that is killed has recorded nothing or all, and the next one finishes", {
-  timeout: 60_000 * Math.max(1, MOMENTS / 3),
+  timeout: 60_000 * Math.max(1, MOMENTS / 2),
 }, async () => {
   let whole: number;
   {

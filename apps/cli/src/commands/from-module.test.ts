@@ -72,6 +72,18 @@ describe("init -from-module", () => {
     expect(await readdir(at("root"))).toEqual(Object.keys(files));
   });
 
+  it("refuses a module that the folder is a part of, and a folder that does not exist", async () => {
+    const { at, run } = await folders();
+    await writeFile(at("main.tf"), "");
+    const inside = await run("init", "-from-module=..");
+    expect(inside.code).toBe(1);
+    expect(inside.error).toContain("has the directory itself in it");
+    expect(await readdir(at("root"))).toEqual([]);
+    const nowhere = await run("-chdir=none", "init", "-from-module=../module");
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.error).toContain("There is no folder");
+  });
+
   it("says why a module is not there, without the password in its address", async () => {
     const { at, run } = await folders();
     for (const source of ["../nothing", "git::https://me:canary@127.0.0.1:1/x.git", "nothing"]) {

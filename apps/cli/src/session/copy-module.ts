@@ -23,7 +23,9 @@ export async function copyModule(
   options: { readonly offline: boolean },
 ): Promise<void> {
   const { directory } = context;
-  const names = await readdir(directory);
+  const names = await readdir(directory).catch((error: unknown) => {
+    throw new CommandError(`There is no folder "${directory}".`, { cause: error });
+  });
   if (names.some((name) => /\.(?:tf|tofu)(?:\.json)?$/.test(name))) {
     throw new CommandError(`The directory "${directory}" has a configuration already.`, {
       advice: "Use -from-module in an empty directory.",
@@ -52,6 +54,11 @@ export async function copyModule(
     );
   }
   const folder = await realpath(resolve(scratch.path, found.dir));
+  if (`${await realpath(directory)}/`.startsWith(`${folder}/`)) {
+    throw new CommandError("The module has the directory itself in it.", {
+      advice: "Use -from-module in a directory outside of the module.",
+    });
+  }
   const files = (await readdir(folder)).filter((name) => !LEFT_OUT.has(name));
   for (const name of files) {
     const there = await lstat(join(directory, name)).catch(() => undefined);
