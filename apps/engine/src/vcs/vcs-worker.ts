@@ -28,6 +28,8 @@ const AWAIT_MS = { least: 2_000, most: 60_000, share: 4 };
 const TASK_MS = 15 * 60_000;
 /** How long the lease of a connection is waited for: longer than a dead server keeps one. */
 const LEASE_MS = 30_000;
+/** How long a connection rests whose work could not even be begun or noted. */
+const FAILED_MS = 2_000;
 const MAX_BACKOFF_MS = 10 * 60_000;
 /** Failures after which a task is given up: the next delivery begins again. */
 const MAX_ATTEMPTS = 200;
@@ -126,9 +128,13 @@ export class VcsWorker {
       if (this.#busy.has(connection)) continue;
       if (this.#busy.size >= MAX_CONNECTIONS) break;
       const working = this.#workFor(connection, one)
-        .catch((error: unknown) => {
-          if (this.#ending.signal.aborted) return;
-          this.#parts.logger.warn({ connection, err: error }, "a connection could not be served");
+        .catch(async (error: unknown) => {
+          const { signal } = this.#ending;
+          if (signal.aborted) return;
+          const { clock, logger } = this.#parts;
+          logger.warn({ connection, err: error }, "a connection could not be served");
+          // What fails at once is not tried again at once: its tasks stay due.
+          await sleep(clock, FAILED_MS, signal).catch(() => undefined);
         })
         .finally(() => {
           this.#busy.delete(connection);
