@@ -5,7 +5,7 @@ import { migrate } from "drizzle-orm/postgres-js/migrator";
 import type { Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import type { Connections } from "./connections.ts";
-import { toStorageError } from "./server-error.ts";
+import { noSessions, toStorageError } from "./server-error.ts";
 
 /** Made by drizzle-kit; as far from the compiled file as from this one. */
 const MIGRATIONS = fileURLToPath(new URL("../../../drizzle", import.meta.url));
@@ -19,7 +19,8 @@ const MIGRATION_LOCK = 1_398_232_950;
  * with `migrations` false it only checks that they are there.
  *
  * `STORAGE_SCHEMA`: a server before 15, an encoding other than UTF-8, or tables of a newer release.
- * `STORAGE_INVALID_ARGUMENT`: `synchronous_commit` is off, so acknowledged writes could vanish.
+ * `STORAGE_INVALID_ARGUMENT`: `synchronous_commit` is off, so acknowledged writes could vanish; or a proxy is in between that
+ * does not keep the settings of a session.
  */
 export async function prepareDatabase(
   connections: Connections,
@@ -27,7 +28,7 @@ export async function prepareDatabase(
 ): Promise<{ readonly fsync: boolean }> {
   const client = connections.dedicated({ patient: true });
   try {
-    const settings = await checkServer(client);
+    const settings = await checkServer(client, connections.options.schema);
     await updateLayout(client, connections.options.schema, migrations);
     return settings;
   } catch (error) {
@@ -37,12 +38,16 @@ export async function prepareDatabase(
   }
 }
 
-async function checkServer(client: Sql): Promise<{ readonly fsync: boolean }> {
+async function checkServer(client: Sql, schema: string): Promise<{ readonly fsync: boolean }> {
   const [row] = await client`
     SELECT current_setting('server_version_num')::int AS version,
       current_setting('server_encoding') AS encoding,
       current_setting('synchronous_commit') AS commit,
-      current_setting('fsync') AS fsync`;
+      current_setting('fsync') AS fsync,
+      current_setting('search_path') AS path,
+      current_setting('idle_in_transaction_session_timeout') AS idle`;
+  // As every connection has asked for: a proxy may have been told to drop it.
+  if (row?.path !== schema || row.idle !== "2min") throw noSessions();
   if (Number(row?.version) < 150_000) {
     throw new StorageError("STORAGE_SCHEMA", "PostgreSQL 15 or newer is needed");
   }

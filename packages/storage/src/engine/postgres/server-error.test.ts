@@ -1,3 +1,4 @@
+import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import { toStorageError } from "./server-error.ts";
 
@@ -15,6 +16,17 @@ describe("toStorageError", () => {
   it("leaves open what became of a write whose connection was lost", () => {
     const error = toStorageError(failure("CONNECTION_CLOSED"), "write");
     expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT", details: { outcome: "unknown" } });
+  });
+
+  it("tells damage that the server has found from a failure that passes", () => {
+    // The types name a text; the library hands over the fields that the server has sent.
+    const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
+    const fields = { message: "missing chunk number 0", code: "XX001", severity: "ERROR" };
+    const found = new Failure(fields);
+    const error = toStorageError(found, "read");
+    expect(error).toMatchObject({ code: "STORAGE_CORRUPT", retryable: false });
+    expect(error.message).toContain("missing chunk number 0");
+    expect(toStorageError(found, "write").details).toEqual({ outcome: "not-applied" });
   });
 
   it("hands on what is one already", () => {

@@ -17,8 +17,12 @@ const NOT_SENT = new Set([
 /** Refusals of a connection: too many of them, starting up, shutting down, not the primary. */
 const NOT_CONNECTED = new Set(["53300", "57P03", "08001", "08004"]);
 
+/** What the server says of its own files when they are damaged. */
+const DAMAGED = new Set(["XX001", "XX002"]);
+
 /**
- * The `STORAGE_INCONSISTENT` of a failed call, or `STORAGE_PERMISSION_DENIED`. Of a write it says
+ * The `STORAGE_INCONSISTENT` of a failed call, or `STORAGE_PERMISSION_DENIED`, `STORAGE_CORRUPT` where the server has found its
+ * files damaged, and `STORAGE_INVALID_ARGUMENT` for a proxy that has no sessions. Of a write it says
  * whether anything can have happened: an error of the server ends the transaction, unless it takes
  * the session with it, which can hit between the commit and its acknowledgement.
  */
@@ -28,15 +32,32 @@ export function toStorageError(error: unknown, kind: CallKind): StorageError {
   if (error instanceof postgres.PostgresError && /^(28|42501)/.test(code)) {
     return new StorageError("STORAGE_PERMISSION_DENIED", error.message, { cause: error });
   }
+  if (error instanceof Error && error.message.startsWith("unsupported startup parameter")) {
+    return noSessions(error);
+  }
   const notSent = NOT_SENT.has(code);
   const applied = error instanceof postgres.PostgresError ? endsSession(error) : !notSent;
   const details: StorageErrorDetails =
     kind === "read" ? {} : { outcome: applied ? "unknown" : "not-applied" };
+  if (error instanceof postgres.PostgresError && DAMAGED.has(code)) {
+    const message = `the server of the store has found damage: ${error.message}`;
+    return new StorageError("STORAGE_CORRUPT", message, { cause: error, details });
+  }
   if (!notSent) return StorageError.from(error, details);
   // What the system says of an address does not say whose it is, and a client of a server knows neither.
   const why = error instanceof Error ? error.message : String(error);
   const message = `the database of the store cannot be reached: ${why}`;
   return new StorageError("STORAGE_INCONSISTENT", message, { cause: error, details });
+}
+
+/** The refusal of what is between the store and its server. */
+export function noSessions(cause?: unknown): StorageError {
+  return new StorageError(
+    "STORAGE_INVALID_ARGUMENT",
+    "the URL leads to a proxy that does not keep the settings of a session, such as PgBouncer; " +
+      "name the address of the PostgreSQL server itself",
+    { cause, details: { field: "url" } },
+  );
 }
 
 function endsSession(error: postgres.PostgresError): boolean {
