@@ -78,3 +78,23 @@ it("the entity tag of a variable is of the write that answers with it", async ()
   const gone = await call("PUT", path, { body: { value: "x" }, headers: { "if-match": tag } });
   expect(gone.status).toBe(412);
 });
+
+it("a request that is repeated fifty times at once with one key makes one run", async () => {
+  const { call, upload } = await startApi("none");
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const body = { configuration: (await upload()).json["digest"] };
+  const headers = { "idempotency-key": "k" };
+  const post = async () => call("POST", `${S}/runs`, { body, headers });
+  // One of two that come at the same moment may be asked to come again.
+  const ask = async (): Promise<unknown> => {
+    for (;;) {
+      const { status, json } = await post();
+      if (status === 201) return json["id"];
+      expect(json["code"]).toBe("in_progress");
+    }
+  };
+  const ids = await Promise.all(Array.from({ length: 50 }, ask));
+  expect(new Set(ids).size).toBe(1);
+  const { json } = await call("GET", `${S}/runs`);
+  expect(json["runs"]).toHaveLength(1);
+});

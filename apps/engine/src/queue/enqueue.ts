@@ -1,4 +1,4 @@
-import { STORED_RUN_PHASES } from "@stackwright/core";
+import { isEnded, STORED_RUN_PHASES, type StackReference } from "@stackwright/core";
 import {
   type IdempotencyRecord,
   Project_AutoApply,
@@ -27,7 +27,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
-import { isSpeculative } from "./run-row.ts";
+import { isSpeculative, phaseOf } from "./run-row.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
 import { requireEngineState } from "./state-owner.ts";
 import { supersedeOlder, supersedeSavedPlan } from "./supersede.ts";
@@ -72,6 +72,31 @@ interface NewServerRun {
     readonly place: Place;
     readonly record: (run: Run) => IdempotencyRecord;
   };
+}
+
+/** Runs of one stack that only plan and have not ended. */
+const MAX_SPECULATIVE = 20;
+
+/**
+ * Those of a stack that have not ended. `queue_full` where they are as many as may be: only then each is read, as what ended one without its
+ * queue, such as an older server, left it in the list.
+ */
+async function openPlans(
+  tx: Transaction,
+  stack: StackReference,
+  listed: readonly string[],
+): Promise<readonly string[]> {
+  if (listed.length < MAX_SPECULATIVE) return listed;
+  const open: string[] = [];
+  for (const id of listed) {
+    const run = await tx.find(RUN_KIND, runPlace({ stack, run: id }));
+    if (run !== undefined && !isEnded(phaseOf(run.message))) open.push(id);
+  }
+  if (open.length < MAX_SPECULATIVE) return open;
+  throw new ServerError(
+    "queue_full",
+    `${MAX_SPECULATIVE} runs of the stack that only plan have not ended`,
+  );
 }
 
 /** Runs that may wait for their turn at one stack. */
@@ -132,8 +157,10 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   if (!speculative && !starts && pending.length >= MAX_PENDING) {
     throw new ServerError("queue_full", `${MAX_PENDING} runs of the stack wait already`);
   }
+  const planning = speculative ? await openPlans(tx, stack, queue.message.speculative) : undefined;
   tx.update(queue, {
     lastNumber: number,
+    ...(planning !== undefined && { speculative: [...planning, reference.run] }),
     ...(starts && { current: reference.run }),
     ...(!speculative && !starts && { pending: [...pending, reference.run] }),
   });

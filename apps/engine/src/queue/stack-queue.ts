@@ -19,6 +19,7 @@ export async function readQueue(tx: Transaction, stack: StackReference): Promise
     pending: [],
     lastNumber: 0n,
     configuration: "",
+    speculative: [],
   }));
 }
 
@@ -59,7 +60,11 @@ export function freeTicket(
  */
 export async function leaveQueue(tx: Transaction, { stack, run }: RunReference): Promise<void> {
   const row = await readQueue(tx, stack);
-  const { current, pending } = row.message;
+  const { current, pending, speculative } = row.message;
+  if (speculative.includes(run)) {
+    tx.update(row, { speculative: speculative.filter((id) => id !== run) });
+    return;
+  }
   if (current !== run) {
     if (pending.includes(run)) tx.update(row, { pending: pending.filter((id) => id !== run) });
     return;

@@ -38,6 +38,8 @@ export interface StackQueue {
   lastNumber: bigint;
   /** Digest of the configuration version that was applied last, or that needed no changes; empty before. Schedules use it. */
   configuration: string;
+  /** Runs that only plan and have not ended, the oldest first. */
+  speculative: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -640,7 +642,7 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
 };
 
 function createBaseStackQueue(): StackQueue {
-  return { current: "", pending: [], lastNumber: 0n, configuration: "" };
+  return { current: "", pending: [], lastNumber: 0n, configuration: "", speculative: [] };
 }
 
 export const StackQueue: MessageFns<StackQueue> = {
@@ -659,6 +661,9 @@ export const StackQueue: MessageFns<StackQueue> = {
     }
     if (message.configuration !== "") {
       writer.uint32(34).string(message.configuration);
+    }
+    for (const v of message.speculative) {
+      writer.uint32(42).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -716,6 +721,14 @@ export const StackQueue: MessageFns<StackQueue> = {
             message.configuration = reader.string(true);
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.speculative.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -754,6 +767,7 @@ export const StackQueue: MessageFns<StackQueue> = {
       ? BigInt(object.lastNumber)
       : 0n;
     message.configuration = object.configuration ?? "";
+    message.speculative = object.speculative?.map((e) => e) || [];
     return message;
   },
 };

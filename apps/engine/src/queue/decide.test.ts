@@ -1,0 +1,72 @@
+import { Run_Phase, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { expect, it } from "vitest";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, runPlace, ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
+import { claimTicket } from "./claim.ts";
+import { approveRun, discardRun } from "./decide.ts";
+import { idOf, transact } from "./transaction.ts";
+
+const ROUNDS = 50;
+
+/** Runs with a plan that waits for two approvals, and no worker that would apply it. */
+async function start() {
+  const worker = await startFakeWorker(playPlan);
+  const { parts, enqueue, reaches, fixture } = worker;
+  const read = async (run: Parameters<typeof runPlace>[0]) =>
+    decodeRecord(RUN_KIND, await parts.storage.read("strong", idOf(RUN_KIND, runPlace(run))));
+  const planned = async (name: string) => {
+    const run = await enqueue(false, await fixture.stack(name), name);
+    const { planDigest } = await reaches(run, "awaiting_approval");
+    return { run, planDigest };
+  };
+  return { ...worker, read, planned };
+}
+
+it("two who approve at once approve once, and the last of them makes the ticket", {
+  timeout: 60_000,
+}, async () => {
+  const { parts, planned, read, worker } = await start();
+  const all = [];
+  for (let round = 0; round < ROUNDS; round += 1) all.push(await planned(`s${round}`));
+  await worker.close();
+  for (const { run, planDigest } of all) {
+    await transact(parts, async (tx) => {
+      tx.update(await tx.get(RUN_KIND, runPlace(run)), { requiredApprovals: 2 });
+    });
+    await Promise.all(
+      ["bea", "eve"].map(async (actor) => approveRun(parts, run, { actor, planDigest })),
+    );
+    const { phase, approvals } = await read(run);
+    expect(phase).toBe(Run_Phase.PHASE_APPROVED);
+    expect(approvals.map(({ actor }) => actor).toSorted()).toEqual(["bea", "eve"]);
+    const ticket = await parts.storage.read("strong", idOf(SERVER_KINDS.ticket, ticketPlace(run)));
+    expect(decodeRecord(SERVER_KINDS.ticket, ticket).step).toBe(RunTicket_Step.STEP_APPLY);
+  }
+});
+
+it("of a discard and the claim of an apply in the same moment one wins", {
+  timeout: 60_000,
+}, async () => {
+  const { parts, planned, read, worker, fixture } = await start();
+  const all = [];
+  for (let round = 0; round < ROUNDS; round += 1) all.push(await planned(`s${round}`));
+  await worker.close();
+  const tenure = await fixture.worker("w");
+  let claims = 0;
+  for (const { run, planDigest } of all) {
+    await approveRun(parts, run, { actor: "bea", planDigest });
+    const ticket = idOf(SERVER_KINDS.ticket, ticketPlace(run));
+    const [claim, discard] = await Promise.allSettled([
+      claimTicket(parts, ticket, tenure, "digest", true),
+      discardRun(parts, run, { actor: "eve" }),
+    ]);
+    const isClaimed = claim.status === "fulfilled" && claim.value !== undefined;
+    claims += isClaimed ? 1 : 0;
+    expect(isClaimed).toBe(discard.status === "rejected");
+    const { phase } = await read(run);
+    expect(phase).toBe(isClaimed ? Run_Phase.PHASE_APPROVED : Run_Phase.PHASE_DISCARDED);
+  }
+  expect(claims).toBeLessThanOrEqual(ROUNDS);
+});
