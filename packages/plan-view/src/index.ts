@@ -37,6 +37,7 @@ export type { Shown, ShownMember, ShownRefinement } from "./model/shown.ts";
 export { VIEW_SCHEMA } from "./model/view-schema.ts";
 export type { HtmlOptions } from "./render/html.ts";
 export { renderHtml } from "./render/html.ts";
+export { renderHtmlPage } from "./render/html-page.ts";
 export type { MarkdownOptions } from "./render/markdown.ts";
 export { renderMarkdown } from "./render/markdown.ts";
 export type { TerminalViewOptions } from "./render/terminal.ts";

@@ -26,6 +26,8 @@ export interface ShowOptions extends StoreOptions, SecretOptions {
   readonly json: boolean;
   /** A plan for a decision, in this form. */
   readonly view?: ViewForm;
+  /** The same as the form `page`. */
+  readonly html?: boolean;
 }
 
 /** The explicit flag for secrets. */
@@ -40,16 +42,17 @@ export function secretDisplay({ showSecrets }: SecretOptions): SecretDisplay {
 /** Shows the recorded state, or the plan of a file. */
 export async function show(
   planFile: string | undefined,
-  options: ShowOptions,
+  given: ShowOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const options = withPage(given);
   const { terminal } = context;
   if (options.view !== undefined) requirePlan(planFile, options);
-  const given = planFile === undefined ? undefined : await snapshotOfFile(planFile, context);
-  if (planFile !== undefined && given === undefined) return showPlan(planFile, options, context);
+  const foreign = planFile === undefined ? undefined : await snapshotOfFile(planFile, context);
+  if (planFile !== undefined && foreign === undefined) return showPlan(planFile, options, context);
   const session = await openReader(context, options, omitSecrets(options, context));
   try {
-    const snapshot = given ?? (await snapshotOf(session, context));
+    const snapshot = foreign ?? (await snapshotOf(session, context));
     const project = await loadProject(context);
     const schemaOf = await recordedSchemas(snapshot.objects.values(), project, context);
     const shown = new ShownState(snapshot, { schemaOf, secrets: secretDisplay(options) });
@@ -59,6 +62,14 @@ export async function show(
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
+}
+
+function withPage(options: ShowOptions): ShowOptions {
+  if (options.html !== true) return options;
+  if (options.view !== undefined) {
+    throw new CommandError("--html and --view cannot be used together.");
+  }
+  return { ...options, view: "page" };
 }
 
 /** A view is made of a plan, and never holds a secret. */

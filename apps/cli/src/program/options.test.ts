@@ -71,7 +71,7 @@ describe("the options of the commands", () => {
     ["state rm", [...STORE, "--yes", "--dry-run"]],
     ["state taint", [...STORE, "--yes"]],
     ["state untaint", [...STORE, "--yes"]],
-    ["show", [...STORE, "--json", "--view"]],
+    ["show", [...STORE, "--json", "--view", "--html"]],
     ["graph", ["--format"]],
     ["console", [...STORE, ...INPUTS, "--json"]],
     ["providers schema", ["--json"]],

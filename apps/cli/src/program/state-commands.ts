@@ -20,6 +20,7 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
         ...VIEW_FORMS,
       ]),
     )
+    .option("--html", "a plan as one HTML page; the same as --view page", false)
     .option("--show-secrets", "show sensitive values in the clear", false)
     .action(async (plan: string | undefined, options: ShowOptions, command: Command) => {
       const { show } = await import("../commands/show.ts");

@@ -1,3 +1,3 @@
 /** Forms of a plan for decisions, by their names as values of `--view`. */
-export const VIEW_FORMS = ["text", "markdown", "html", "json"] as const;
+export const VIEW_FORMS = ["text", "markdown", "html", "page", "json"] as const;
 export type ViewForm = (typeof VIEW_FORMS)[number];

@@ -1,5 +1,11 @@
 import { concealPlan, type Plan } from "@stackwright/core";
-import { planView, renderHtml, renderMarkdown, renderTerminal } from "@stackwright/plan-view";
+import {
+  planView,
+  renderHtml,
+  renderHtmlPage,
+  renderMarkdown,
+  renderTerminal,
+} from "@stackwright/plan-view";
 import type { ViewForm } from "./view-forms.ts";
 
 /** A plan as a view: by risk, with causes, alike instances folded, without sensitive values. Ends with a line feed. */
@@ -24,6 +30,8 @@ export function viewText(
       return renderMarkdown(view, { title });
     case "html":
       return renderHtml(view, { title });
+    case "page":
+      return renderHtmlPage(view, { title });
     case "text":
     default:
       return renderTerminal(view, { color });

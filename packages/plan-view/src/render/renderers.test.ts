@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { GivenChange, GivenPlan } from "../view/given-plan.ts";
 import { planView } from "../view/plan-view.ts";
 import { renderHtml } from "./html.ts";
+import { renderHtmlPage } from "./html-page.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { renderTerminal } from "./terminal.ts";
 
@@ -41,6 +42,7 @@ const RENDERERS = [
   ["terminal", renderTerminal],
   ["Markdown", renderMarkdown],
   ["HTML", renderHtml],
+  ["an HTML page", renderHtmlPage],
 ] as const;
 
 const escapes = "\u001B[2J\u202Egone\u0007\u061C\u{E0041}";

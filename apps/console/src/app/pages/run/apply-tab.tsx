@@ -2,7 +2,7 @@ import type { Run } from "@stackwright/client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Mark, type MarkShape } from "../../parts/mark.tsx";
-import { Empty } from "../../parts/states.tsx";
+import { Empty, Loading } from "../../parts/states.tsx";
 import { durationText } from "../../parts/time.tsx";
 import type { RunProgress, RunStep } from "../../run/run-progress.ts";
 
@@ -15,6 +15,7 @@ const STATUS: Readonly<Record<string, readonly [tone: string, shape: MarkShape]>
   skipped: ["quiet", "dash"],
   "not-started": ["quiet", "ring"],
 };
+const APPLIED = new Set(["applied", "partially_applied"]);
 const ROW_PX = 32;
 
 /** The steps of an apply over time, as they happen. */
@@ -29,6 +30,9 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
   );
   const beginMs = steps.reduce((least, { startMs }) => Math.min(least, startMs), nowMs);
   const endMs = steps.reduce((most, step) => Math.max(most, step.endMs ?? nowMs), beginMs + 1);
+  if (steps.length === 0 && APPLIED.has(run.phase) && !progress.isEnded) {
+    return <Loading what="events of the apply" />;
+  }
   if (steps.length === 0) {
     return (
       <Empty title={isActive ? "The apply begins" : "Nothing was applied"}>
