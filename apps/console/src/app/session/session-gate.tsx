@@ -53,7 +53,7 @@ function SignedIn({ session, token, children }: SignedInProps) {
     const client = createServerClient({
       server: location.origin,
       token,
-      fetch: observedFetch(stacks),
+      fetch: observedFetch(stacks, () => session.signOut(EXPIRED)),
     });
     return { stacks, queries, client, registry: createRegistryApi(token) };
   }, [session, token]);
