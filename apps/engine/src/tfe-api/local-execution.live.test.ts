@@ -159,6 +159,22 @@ describe.each(COMMANDS.slice(0, 1))(
       ).toContain("one");
     });
 
+    it("is the backend remote as well, by name and by prefix", { timeout: 120_000 }, async () => {
+      const { root, host, rootAs, first } = await start();
+      const backend = (workspaces: string): string =>
+        `terraform {\n  backend "remote" {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { ${workspaces} }\n  }\n}\n`;
+      await root.write(backend('name = "app-one"') + RESOURCES);
+      await root.ok("init");
+      expect(await root.ok("apply", "-auto-approve")).toContain("1 added");
+      const other = await rootAs(first.token);
+      await other.write(backend('prefix = "app-"') + RESOURCES);
+      expect((await other.start(["init"], { TF_WORKSPACE: "one" }).ended).code).toBe(0);
+      const listed = await other.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended;
+      expect([listed.code, listed.text]).toEqual([0, expect.stringContaining("* one")]);
+      const planned = await other.start(["plan"], { TF_WORKSPACE: "one" }).ended;
+      expect([planned.code, planned.text]).toEqual([0, expect.stringContaining("No changes")]);
+    });
+
     it("refuses other organizations and tokens", { timeout: 120_000 }, async () => {
       const { rootAs, root } = await start();
       const { write, fails, cloud } = root;

@@ -132,6 +132,24 @@ describe.each(COMMANDS.slice(0, 1))(
       expect(await ok("output", "-raw", "plain")).toBe("eve");
     });
 
+    it("is canceled while it waits for a lock", { timeout: 120_000 }, async () => {
+      const { start: begin, send, runs, ok } = await start();
+      const demo = await send("GET", "/api/v2/organizations/default/workspaces/demo");
+      const { id } = (JSON.parse(demo.text) as { data: { id: string } }).data;
+      await send("POST", `/api/v2/workspaces/${id}/actions/lock`);
+      const waits = begin(["apply", "-auto-approve"]);
+      await until(() => waits.output.text.includes("Waiting for"));
+      waits.child.kill("SIGINT");
+      const { text } = await waits.ended;
+      // A request that the signal cuts off leaves the run as it is; the command says so.
+      const isCanceled = text.includes("successfully cancelled");
+      expect((await runs())[0]?.phase).toBe(isCanceled ? "canceled" : "queued");
+      const late = await begin(["apply", "-auto-approve", "-lock-timeout=1s"]).ended;
+      expect(late.text).toContain("cancel");
+      await send("POST", `/api/v2/workspaces/${id}/actions/unlock`);
+      expect(await ok("apply", "-auto-approve")).toMatch(/Apply complete|No changes/);
+    });
+
     it("replaces, targets and refreshes what is asked for", { timeout: 240_000 }, async () => {
       const { ok, runs, start: begin, send } = await start();
       expect(await ok("apply", "-auto-approve", "-target=terraform_data.a")).toContain("1 to add");
