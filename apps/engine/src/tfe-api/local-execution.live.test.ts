@@ -6,10 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { startApi } from "../testing/start-api.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
-const COMMANDS = [
-  ["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"],
-  ["tofu", process.env["TEST_TOOL_OPENTOFU"] ?? "tofu"],
-] as const;
+const COMMANDS = [["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"]] as const;
 
 const RESOURCES = `
 variable "who" { default = "ann" }
@@ -104,91 +101,87 @@ describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, c
   });
 });
 
-// The requests of both commands are the same.
-describe.each(COMMANDS.slice(0, 1))(
-  "%s with the cloud block, in local execution",
-  (_name, command) => {
-    const start = async () => startWith(command);
-    beforeEach((context) => {
-      const { status } = spawnSync(command, ["version"]);
-      context.skip(status !== 0, `${command} cannot be run on this machine`);
-    });
+describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, command) => {
+  const start = async () => startWith(command);
+  beforeEach((context) => {
+    const { status } = spawnSync(command, ["version"]);
+    context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
 
-    it("takes a local state to the server, and reads it as remote state", {
-      timeout: 180_000,
-    }, async () => {
-      const { root, rootAs, first, host } = await start();
-      const { write, ok, cloud } = root;
-      await write(RESOURCES);
-      await ok("init");
-      await ok("apply", "-auto-approve");
-      await write(cloud('name = "moved"') + RESOURCES);
-      const migration = root.start(["init"]);
-      migration.child.stdin.end("yes\n");
-      expect(await migration.ended).toMatchObject({ code: 0 });
-      expect(await ok("plan")).toContain("No changes");
-      const other = await rootAs(first.token);
-      await other.write(
-        `data "terraform_remote_state" "moved" {
+  it("takes a local state to the server, and reads it as remote state", {
+    timeout: 180_000,
+  }, async () => {
+    const { root, rootAs, first, host } = await start();
+    const { write, ok, cloud } = root;
+    await write(RESOURCES);
+    await ok("init");
+    await ok("apply", "-auto-approve");
+    await write(cloud('name = "moved"') + RESOURCES);
+    const migration = root.start(["init"]);
+    migration.child.stdin.end("yes\n");
+    expect(await migration.ended).toMatchObject({ code: 0 });
+    expect(await ok("plan")).toContain("No changes");
+    const other = await rootAs(first.token);
+    await other.write(
+      `data "terraform_remote_state" "moved" {
         backend = "remote"
         config = { hostname = "${host}", organization = "default", workspaces = { name = "moved" } }
       }
       output "read" { value = data.terraform_remote_state.moved.outputs.plain }`,
-      );
-      await other.ok("init");
-      expect(await other.ok("apply", "-auto-approve")).toContain('read = "ann"');
-    });
+    );
+    await other.ok("init");
+    expect(await other.ok("apply", "-auto-approve")).toContain('read = "ann"');
+  });
 
-    it("lists, selects, tags and deletes workspaces", { timeout: 240_000 }, async () => {
-      const { root } = await start();
-      const { write, ok, fails, cloud } = root;
-      await write(cloud('tags = ["app"]') + RESOURCES);
-      // No workspace has the tag yet: the command asks for a name.
-      const first = root.start(["init"]);
-      first.child.stdin.end("one\n");
-      expect(await first.ended).toMatchObject({ code: 0 });
-      await ok("workspace", "new", "two");
-      expect(await ok("workspace", "list")).toContain("* two");
-      await ok("apply", "-auto-approve");
-      await ok("workspace", "select", "one");
-      expect(await fails("workspace", "delete", "two")).toContain("not empty");
-      await ok("workspace", "delete", "-force", "two");
-      expect(await ok("workspace", "list")).not.toContain("two");
-      expect(
-        (await root.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended).text,
-      ).toContain("one");
-    });
+  it("lists, selects, tags and deletes workspaces", { timeout: 240_000 }, async () => {
+    const { root } = await start();
+    const { write, ok, fails, cloud } = root;
+    await write(cloud('tags = ["app"]') + RESOURCES);
+    // No workspace has the tag yet: the command asks for a name.
+    const first = root.start(["init"]);
+    first.child.stdin.end("one\n");
+    expect(await first.ended).toMatchObject({ code: 0 });
+    await ok("workspace", "new", "two");
+    expect(await ok("workspace", "list")).toContain("* two");
+    await ok("apply", "-auto-approve");
+    await ok("workspace", "select", "one");
+    expect(await fails("workspace", "delete", "two")).toContain("not empty");
+    await ok("workspace", "delete", "-force", "two");
+    expect(await ok("workspace", "list")).not.toContain("two");
+    expect((await root.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended).text).toContain(
+      "one",
+    );
+  });
 
-    it("is the backend remote as well, by name and by prefix", { timeout: 120_000 }, async () => {
-      const { root, host, rootAs, first } = await start();
-      const backend = (workspaces: string): string =>
-        `terraform {\n  backend "remote" {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { ${workspaces} }\n  }\n}\n`;
-      await root.write(backend('name = "app-one"') + RESOURCES);
-      await root.ok("init");
-      expect(await root.ok("apply", "-auto-approve")).toContain("1 added");
-      const other = await rootAs(first.token);
-      await other.write(backend('prefix = "app-"') + RESOURCES);
-      expect((await other.start(["init"], { TF_WORKSPACE: "one" }).ended).code).toBe(0);
-      const listed = await other.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended;
-      expect([listed.code, listed.text]).toEqual([0, expect.stringContaining("* one")]);
-      const planned = await other.start(["plan"], { TF_WORKSPACE: "one" }).ended;
-      expect([planned.code, planned.text]).toEqual([0, expect.stringContaining("No changes")]);
-    });
+  it("is the backend remote as well, by name and by prefix", { timeout: 120_000 }, async () => {
+    const { root, host, rootAs, first } = await start();
+    const backend = (workspaces: string): string =>
+      `terraform {\n  backend "remote" {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { ${workspaces} }\n  }\n}\n`;
+    await root.write(backend('name = "app-one"') + RESOURCES);
+    await root.ok("init");
+    expect(await root.ok("apply", "-auto-approve")).toContain("1 added");
+    const other = await rootAs(first.token);
+    await other.write(backend('prefix = "app-"') + RESOURCES);
+    expect((await other.start(["init"], { TF_WORKSPACE: "one" }).ended).code).toBe(0);
+    const listed = await other.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended;
+    expect([listed.code, listed.text]).toEqual([0, expect.stringContaining("* one")]);
+    const planned = await other.start(["plan"], { TF_WORKSPACE: "one" }).ended;
+    expect([planned.code, planned.text]).toEqual([0, expect.stringContaining("No changes")]);
+  });
 
-    it("refuses other organizations and tokens", { timeout: 120_000 }, async () => {
-      const { rootAs, root } = await start();
-      const { write, fails, cloud } = root;
-      await write(cloud('name = "demo"').replace('"default"', '"other"') + RESOURCES);
-      expect(await fails("init")).toContain("not found");
-      const none = await rootAs("");
-      await none.write(none.cloud('name = "demo"') + RESOURCES);
-      expect(await none.fails("init")).toContain("Required token could not be found");
-      const wrong = await rootAs("sw1.wrong.token");
-      await wrong.write(wrong.cloud('name = "demo"') + RESOURCES);
-      expect(await wrong.fails("init")).toContain("unauthorized");
-    });
-  },
-);
+  it("refuses other organizations and tokens", { timeout: 120_000 }, async () => {
+    const { rootAs, root } = await start();
+    const { write, fails, cloud } = root;
+    await write(cloud('name = "demo"').replace('"default"', '"other"') + RESOURCES);
+    expect(await fails("init")).toContain("not found");
+    const none = await rootAs("");
+    await none.write(none.cloud('name = "demo"') + RESOURCES);
+    expect(await none.fails("init")).toContain("Required token could not be found");
+    const wrong = await rootAs("sw1.wrong.token");
+    await wrong.write(wrong.cloud('name = "demo"') + RESOURCES);
+    expect(await wrong.fails("init")).toContain("unauthorized");
+  });
+});
 
 async function until(holds: () => boolean): Promise<void> {
   const endMs = Date.now() + 60_000;

@@ -6,10 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { startApi } from "../testing/start-api.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
-const COMMANDS = [
-  ["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"],
-  ["tofu", process.env["TEST_TOOL_OPENTOFU"] ?? "tofu"],
-] as const;
+const COMMANDS = [["terraform", process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"]] as const;
 
 const RESOURCES = `
 variable "who" { default = "ann" }
@@ -110,65 +107,61 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
-// The requests of both commands are the same.
-describe.each(COMMANDS.slice(0, 1))(
-  "%s with the cloud block, in remote execution",
-  (_name, command) => {
-    const start = async () => startWith(command);
-    beforeEach((context) => {
-      const { status } = spawnSync(command, ["version"]);
-      context.skip(status !== 0, `${command} cannot be run on this machine`);
-    });
+describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+  const start = async () => startWith(command);
+  beforeEach((context) => {
+    const { status } = spawnSync(command, ["version"]);
+    context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
 
-    it("saves a plan, which a newer run discards", { timeout: 240_000 }, async () => {
-      const { ok, fails, runs } = await start();
-      await ok("plan", "-out=first");
-      await ok("apply", "first");
-      expect((await runs())[0]?.phase).toBe("applied");
-      expect(await fails("apply", "first")).toContain("already applied");
-      await ok("plan", "-out=second", "-var", "who=bob");
-      await ok("apply", "-auto-approve", "-var", "who=eve");
-      expect(await fails("apply", "second")).toContain("discarded");
-      expect(await ok("output", "-raw", "plain")).toBe("eve");
-    });
+  it("saves a plan, which a newer run discards", { timeout: 240_000 }, async () => {
+    const { ok, fails, runs } = await start();
+    await ok("plan", "-out=first");
+    await ok("apply", "first");
+    expect((await runs())[0]?.phase).toBe("applied");
+    expect(await fails("apply", "first")).toContain("already applied");
+    await ok("plan", "-out=second", "-var", "who=bob");
+    await ok("apply", "-auto-approve", "-var", "who=eve");
+    expect(await fails("apply", "second")).toContain("discarded");
+    expect(await ok("output", "-raw", "plain")).toBe("eve");
+  });
 
-    it("is canceled while it waits for a lock", { timeout: 120_000 }, async () => {
-      const { start: begin, send, runs, ok } = await start();
-      const demo = await send("GET", "/api/v2/organizations/default/workspaces/demo");
-      const { id } = (JSON.parse(demo.text) as { data: { id: string } }).data;
-      await send("POST", `/api/v2/workspaces/${id}/actions/lock`);
-      const waits = begin(["apply", "-auto-approve"]);
-      await until(() => waits.output.text.includes("Waiting for"));
-      waits.child.kill("SIGINT");
-      const { text } = await waits.ended;
-      // A request that the signal cuts off leaves the run as it is; the command says so.
-      const isCanceled = text.includes("successfully cancelled");
-      expect((await runs())[0]?.phase).toBe(isCanceled ? "canceled" : "queued");
-      const late = await begin(["apply", "-auto-approve", "-lock-timeout=1s"]).ended;
-      expect(late.text).toContain("cancel");
-      await send("POST", `/api/v2/workspaces/${id}/actions/unlock`);
-      expect(await ok("apply", "-auto-approve")).toMatch(/Apply complete|No changes/);
-    });
+  it("is canceled while it waits for a lock", { timeout: 120_000 }, async () => {
+    const { start: begin, send, runs, ok } = await start();
+    const demo = await send("GET", "/api/v2/organizations/default/workspaces/demo");
+    const { id } = (JSON.parse(demo.text) as { data: { id: string } }).data;
+    await send("POST", `/api/v2/workspaces/${id}/actions/lock`);
+    const waits = begin(["apply", "-auto-approve"]);
+    await until(() => waits.output.text.includes("Waiting for"));
+    waits.child.kill("SIGINT");
+    const { text } = await waits.ended;
+    // A request that the signal cuts off leaves the run as it is; the command says so.
+    const isCanceled = text.includes("successfully cancelled");
+    expect((await runs())[0]?.phase).toBe(isCanceled ? "canceled" : "queued");
+    const late = await begin(["apply", "-auto-approve", "-lock-timeout=1s"]).ended;
+    expect(late.text).toContain("cancel");
+    await send("POST", `/api/v2/workspaces/${id}/actions/unlock`);
+    expect(await ok("apply", "-auto-approve")).toMatch(/Apply complete|No changes/);
+  });
 
-    it("replaces, targets and refreshes what is asked for", { timeout: 240_000 }, async () => {
-      const { ok, runs, start: begin, send } = await start();
-      expect(await ok("apply", "-auto-approve", "-target=terraform_data.a")).toContain("1 to add");
-      expect(await ok("apply", "-auto-approve", "-refresh=false")).toContain("1 to add");
-      expect(await ok("plan", "-replace=terraform_data.b")).toContain("1 to destroy");
-      await ok("apply", "-refresh-only", "-auto-approve");
-      expect(await ok("plan", "-destroy")).toContain("2 to destroy");
-      expect((await runs())[0]?.phase).toBe("plan_finished");
-      // Decided elsewhere while the command asks.
-      const asked = begin(["apply", "-var", "who=bob"]);
-      await until(() => asked.output.text.includes("Enter a value"));
-      const [run] = await runs();
-      const path = `/api/v1/projects/default/stacks/demo/runs/${run?.id}/approvals`;
-      await send("POST", path, { plan_digest: run?.plan_digest });
-      const { code, text } = await asked.ended;
-      expect([code, text]).toEqual([0, expect.stringContaining("approved using the UI or API")]);
-    });
-  },
-);
+  it("replaces, targets and refreshes what is asked for", { timeout: 240_000 }, async () => {
+    const { ok, runs, start: begin, send } = await start();
+    expect(await ok("apply", "-auto-approve", "-target=terraform_data.a")).toContain("1 to add");
+    expect(await ok("apply", "-auto-approve", "-refresh=false")).toContain("1 to add");
+    expect(await ok("plan", "-replace=terraform_data.b")).toContain("1 to destroy");
+    await ok("apply", "-refresh-only", "-auto-approve");
+    expect(await ok("plan", "-destroy")).toContain("2 to destroy");
+    expect((await runs())[0]?.phase).toBe("plan_finished");
+    // Decided elsewhere while the command asks.
+    const asked = begin(["apply", "-var", "who=bob"]);
+    await until(() => asked.output.text.includes("Enter a value"));
+    const [run] = await runs();
+    const path = `/api/v1/projects/default/stacks/demo/runs/${run?.id}/approvals`;
+    await send("POST", path, { plan_digest: run?.plan_digest });
+    const { code, text } = await asked.ended;
+    expect([code, text]).toEqual([0, expect.stringContaining("approved using the UI or API")]);
+  });
+});
 
 interface Answer {
   readonly status: number;
