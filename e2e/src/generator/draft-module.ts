@@ -12,8 +12,12 @@ import { addResource } from "./draft-resource.ts";
 import { addLocal } from "./draft-values.ts";
 import { someType, typeText, type ValueType } from "./value-type.ts";
 
-/** A module with variables, resources and outputs. */
-export function someModule(dice: Dice, index: number): GeneratedModule {
+/** A module with variables, resources and outputs, and sometimes a call of one that was made before. */
+export function someModule(
+  dice: Dice,
+  index: number,
+  { modules, provided }: Pick<Draft, "modules" | "provided">,
+): GeneratedModule {
   const draft: Draft = {
     dice,
     references: [],
@@ -21,10 +25,11 @@ export function someModule(dice: Dice, index: number): GeneratedModule {
     locals: [],
     resources: [],
     calls: [],
-    modules: [],
+    modules,
     extra: [],
     outputs: [],
     hasSecrets: false,
+    provided: provided.filter(({ inModules }) => inModules),
   };
   const inputs = new Map<string, ValueType>();
   for (let i = 0; i < 1 + dice.below(3); i++) {
@@ -36,7 +41,12 @@ export function someModule(dice: Dice, index: number): GeneratedModule {
     inputs.set(name, type);
   }
   if (dice.chance(40)) addLocal(draft, 0);
-  for (let i = 0; i < 1 + dice.below(2); i++) addResource(draft, i, "terraform_data");
+  for (let i = 0; i < 1 + dice.below(2); i++) {
+    const own =
+      draft.provided.length > 0 && dice.chance(25) ? dice.pick(draft.provided) : undefined;
+    addResource(draft, i, own);
+  }
+  if (modules.length > 0 && dice.chance(50)) addCall(draft, 0);
   const outputs = new Map<string, ValueType>();
   for (let i = 0; i < 1 + dice.below(2); i++) {
     const type = someType(dice, 2);
@@ -46,7 +56,7 @@ export function someModule(dice: Dice, index: number): GeneratedModule {
       items: [`value = ${source(draft).of(type, 3)}`],
     });
   }
-  return { folder: `modules/m${index}`, files: itemsOf(draft), inputs, outputs };
+  return { folder: `modules/m${index}`, files: itemsOf(draft, "../../"), inputs, outputs };
 }
 
 /** Adds a call of one of the modules. */

@@ -2,14 +2,16 @@ import type { ConfigurationItem } from "./configuration-tree.ts";
 import { type Draft, type GeneratedResource, KEYS, repetitionOf, source } from "./draft.ts";
 import { someCondition } from "./draft-values.ts";
 import type { Reference } from "./expression.ts";
-import { BOOL, NUMBER, STRING, someType, type ValueType } from "./value-type.ts";
+import type { ProviderResource } from "./provider-resources.ts";
+import { BOOL, NUMBER, STRING, someType } from "./value-type.ts";
 
 /** Adds a resource, and what others may refer to of it. */
-export function addResource(draft: Draft, index: number, type: GeneratedResource["type"]): void {
+export function addResource(draft: Draft, index: number, provided?: ProviderResource): void {
   const { dice, references } = draft;
+  const type = provided?.type ?? "terraform_data";
   const name = `r${index}`;
   const repetition = repetitionOf(dice);
-  const valueType = type === "random_integer" ? NUMBER : someType(dice, 2);
+  const valueType = provided?.memberType ?? someType(dice, 2);
   const own: Reference[] =
     repetition === "count"
       ? [{ text: "count.index", type: NUMBER }]
@@ -28,17 +30,15 @@ export function addResource(draft: Draft, index: number, type: GeneratedResource
     count: dice.below(4),
     keys: KEYS.filter(() => dice.chance(50)),
     arguments: [],
-    lifecycle: lifecycleOf(draft, type, valueType),
+    lifecycle: lifecycleOf(draft, type, {
+      text: `self.${provided?.member ?? "output"}`,
+      type: valueType,
+    }),
   };
   const texts = source(draft, own);
-  if (type === "random_integer") {
-    // One number is possible, which is unknown in the plan all the same.
-    const value = dice.below(100);
-    resource.arguments = [
-      `min = ${value}`,
-      `max = ${value}`,
-      ...(dice.chance(50) ? [`keepers = { k = ${texts.of(STRING, 2)} }`] : []),
-    ];
+  if (provided !== undefined) {
+    const key = { none: "", count: "-${count.index}", each: "-${each.key}" }[repetition];
+    resource.arguments = provided.items(texts, dice, `${name}${key}`);
   } else {
     resource.arguments = [`input = ${texts.of(valueType, 3)}`];
     if (dice.chance(30)) {
@@ -50,7 +50,7 @@ export function addResource(draft: Draft, index: number, type: GeneratedResource
     resource.arguments.push(`depends_on = [${earlier.type}.${earlier.name}]`);
   }
   draft.resources.push(resource);
-  const member = type === "random_integer" ? "result" : "output";
+  const member = provided?.member ?? "output";
   if (repetition === "none") references.push({ text: `${address}.${member}`, type: valueType });
   else if (repetition === "count") {
     references.push(
@@ -75,7 +75,7 @@ export function addResource(draft: Draft, index: number, type: GeneratedResource
 function lifecycleOf(
   draft: Draft,
   type: GeneratedResource["type"],
-  valueType: ValueType,
+  self: Reference,
 ): readonly ConfigurationItem[] {
   const { dice } = draft;
   if (!dice.chance(35)) return [];
@@ -96,10 +96,6 @@ function lifecycleOf(
     });
   }
   if (dice.chance(35)) {
-    const self: Reference = {
-      text: type === "random_integer" ? "self.result" : "self.output",
-      type: valueType,
-    };
     const condition = source(draft, [self]).of(BOOL, 2);
     items.push({
       open: "postcondition {",

@@ -1,11 +1,12 @@
 import type { ConfigurationItem } from "./configuration-tree.ts";
 import type { Dice } from "./dice.ts";
 import { ExpressionSource, type Reference } from "./expression.ts";
+import type { ProviderResource } from "./provider-resources.ts";
 import type { ValueType } from "./value-type.ts";
 
 /** A resource as long as the steps of a case are made. */
 export interface GeneratedResource {
-  readonly type: "terraform_data" | "random_integer";
+  readonly type: string;
   name: string;
   readonly valueType: ValueType;
   readonly repetition: "none" | "count" | "each";
@@ -46,6 +47,8 @@ export interface Draft {
   readonly extra: ConfigurationItem[];
   readonly outputs: ConfigurationItem[];
   readonly hasSecrets: boolean;
+  /** Resource types of real providers that it may use. */
+  readonly provided: readonly ProviderResource[];
 }
 
 /** The keys that instances may have. */
@@ -73,8 +76,8 @@ function repetitionItems({
   return [`for_each = toset([${keys.map((key) => `"${key}"`).join(", ")}])`];
 }
 
-/** What is written of a draft. */
-export function itemsOf(draft: Draft): readonly ConfigurationItem[] {
+/** What is written of a draft. `base` is the way from its folder to that of the root module. */
+export function itemsOf(draft: Draft, base = "./"): readonly ConfigurationItem[] {
   return [
     ...draft.variables,
     ...(draft.locals.length === 0 ? [] : [{ open: "locals {", items: draft.locals }]),
@@ -84,7 +87,11 @@ export function itemsOf(draft: Draft): readonly ConfigurationItem[] {
     })),
     ...draft.calls.map((call) => ({
       open: `module "${call.name}" {`,
-      items: [`source = "./${call.module.folder}"`, ...repetitionItems(call), ...call.arguments],
+      items: [
+        `source = "${base}${call.module.folder}"`,
+        ...repetitionItems(call),
+        ...call.arguments,
+      ],
     })),
     ...draft.extra,
     ...draft.outputs,

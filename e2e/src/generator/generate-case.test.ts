@@ -30,6 +30,13 @@ it.each([
   "sensitive = true",
   "triggers_replace",
   'resource "random_integer"',
+  'resource "null_resource"',
+  'resource "time_offset"',
+  'resource "time_static"',
+  'resource "local_file"',
+  'resource "lab_object"',
+  'resource "tls_private_key"',
+  'source = "../../modules/',
 ])("has %s in some of a hundred cases", (part) => {
   const cases = Array.from({ length: 100 }, (_, seed) => text(generateCase(seed)));
   expect(cases.filter((one) => one.includes(part)).length).toBeGreaterThan(0);

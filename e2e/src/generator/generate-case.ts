@@ -1,28 +1,43 @@
 import type { GeneratedCase } from "./configuration-tree.ts";
 import { Dice } from "./dice.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, GeneratedModule } from "./draft.ts";
 import { addCall, someModule } from "./draft-module.ts";
 import { addResource, someImport } from "./draft-resource.ts";
 import { addCheck, addLocal, addOutput, addVariable } from "./draft-values.ts";
 import { nextStep, stepOf } from "./next-step.ts";
+import { PROVIDER_RESOURCES, type ProviderName } from "./provider-resources.ts";
 
-const RANDOM = "terraform-provider-random";
+/** Of a hundred cases, so many use each provider; a case with many of them says little more than one with two. */
+const PROVIDERS: readonly (readonly [ProviderName, percent: number])[] = [
+  ["random", 20],
+  ["null", 15],
+  ["time", 15],
+  ["local", 15],
+  ["lab", 12],
+  ["tls", 8],
+];
 
 /** The case of a number: one or two configurations with changes between them. Equal numbers give equal cases. */
 export function generateCase(seed: number): GeneratedCase {
   const dice = new Dice(seed);
-  const usesRandom = dice.chance(25);
-  const draft = someDraft(dice, usesRandom);
+  const providers = PROVIDERS.flatMap(([name, percent]) => (dice.chance(percent) ? [name] : []));
+  const draft = someDraft(dice, providers);
   const imports = dice.chance(25) ? someImport(draft) : [];
-  const first = stepOf(draft, imports, usesRandom);
+  const first = stepOf(draft, imports, providers);
   const steps = [first];
-  if (dice.chance(70)) steps.push(nextStep(draft, usesRandom));
-  return { name: `generated-${seed}`, needs: usesRandom ? [RANDOM] : [], steps };
+  if (dice.chance(70)) steps.push(nextStep(draft, providers));
+  const needs = providers.map((name) => `terraform-provider-${name}`);
+  return { name: `generated-${seed}`, needs, steps };
 }
 
-function someDraft(dice: Dice, usesRandom: boolean): Draft {
+function someDraft(dice: Dice, providers: readonly ProviderName[]): Draft {
   const hasSecrets = dice.chance(12);
-  const modules = dice.chance(55) ? dice.times(1, 2, (index) => someModule(dice, index)) : [];
+  const provided = PROVIDER_RESOURCES.filter(({ provider }) => providers.includes(provider));
+  const modules: GeneratedModule[] = [];
+  if (dice.chance(55)) {
+    for (let i = 0; i < 1 + dice.below(3); i++)
+      modules.push(someModule(dice, i, { modules: [...modules], provided }));
+  }
   const draft: Draft = {
     dice,
     references: [],
@@ -34,12 +49,14 @@ function someDraft(dice: Dice, usesRandom: boolean): Draft {
     extra: [],
     outputs: [],
     hasSecrets,
+    provided,
   };
   for (let i = 0; i < 1 + dice.below(4); i++) addVariable(draft, i);
   for (let i = 0; i < dice.below(5); i++) addLocal(draft, i);
   const count = 1 + dice.below(5);
   for (let i = 0; i < count; i++) {
-    addResource(draft, i, usesRandom && dice.chance(40) ? "random_integer" : "terraform_data");
+    const own = provided.length > 0 && dice.chance(45) ? dice.pick(provided) : undefined;
+    addResource(draft, i, own);
     if (modules.length > 0 && dice.chance(35)) addCall(draft, draft.calls.length);
     if (dice.chance(25)) addLocal(draft, 10 + i);
   }

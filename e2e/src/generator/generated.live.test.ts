@@ -7,7 +7,7 @@ import { generateCase } from "./generate-case.ts";
 import { readIntended, unexplained } from "./intended.ts";
 
 /** Always the same for a change: other seeds find differences that are not of the change, which is for `main.ts --seed N`. */
-const SEED = Number(process.env["STACKWRIGHT_SEED"] ?? 20_171_121) >>> 0;
+const SEED = Number(process.env["STACKWRIGHT_SEED"] ?? 20_171_129) >>> 0;
 const COUNT = 20;
 const AT_ONCE = 2;
 

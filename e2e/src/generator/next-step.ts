@@ -1,24 +1,24 @@
 import type { ConfigurationItem, GeneratedStep } from "./configuration-tree.ts";
 import { type Draft, itemsOf, KEYS } from "./draft.ts";
 import { ExpressionSource } from "./expression.ts";
+import { PROVIDER_BLOCKS, PROVIDER_SOURCES, type ProviderName } from "./provider-resources.ts";
 
 /** The configuration of a draft, with more blocks. */
 export function stepOf(
   draft: Draft,
   more: readonly ConfigurationItem[],
-  usesRandom: boolean,
+  providers: readonly ProviderName[],
   edits: Partial<GeneratedStep> = {},
 ): GeneratedStep {
-  const head: ConfigurationItem[] = usesRandom
-    ? [
-        {
-          open: "terraform {",
-          items: [
-            { open: "required_providers {", items: ['random = { source = "hashicorp/random" }'] },
-          ],
-        },
-      ]
-    : [];
+  const sources = providers.map((name) => `${name} = { source = "${PROVIDER_SOURCES[name]}" }`);
+  const head: ConfigurationItem[] =
+    providers.length > 0
+      ? [{ open: "terraform {", items: [{ open: "required_providers {", items: sources }] }]
+      : [];
+  for (const name of providers) {
+    const block = PROVIDER_BLOCKS[name];
+    if (block !== undefined) head.push(block);
+  }
   return {
     mode: "apply",
     stateEdits: [],
@@ -33,7 +33,7 @@ export function stepOf(
 }
 
 /** The next configuration: some changes of the one before. */
-export function nextStep(draft: Draft, usesRandom: boolean): GeneratedStep {
+export function nextStep(draft: Draft, providers: readonly ProviderName[]): GeneratedStep {
   const { dice } = draft;
   const more: ConfigurationItem[] = [];
   const renames = new Map<string, string>();
@@ -85,7 +85,7 @@ export function nextStep(draft: Draft, usesRandom: boolean): GeneratedStep {
       call.name = `${call.name}_new`;
     }
   }
-  const step = stepOf(draft, [], usesRandom, edits);
+  const step = stepOf(draft, [], providers, edits);
   const files = new Map(
     [...step.files].map(([path, items]) =>
       path === "main.tf"
