@@ -102,7 +102,7 @@ export async function startFakeConsul(): Promise<string> {
         return [200, true];
       }
       case "DELETE":
-        for (const name of [...entries.keys()]) {
+        for (const name of entries.keys()) {
           if (name === key || (query.has("recurse") && name.startsWith(key))) entries.delete(name);
         }
         changed();

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { TfstateError } from "../../errors.ts";
+import type { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "../lock-record.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";

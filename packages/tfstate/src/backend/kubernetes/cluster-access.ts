@@ -213,7 +213,7 @@ async function credentials(
         key: status["clientKeyData"],
       }),
     };
-  } catch (error) {
+  } catch {
     if (signal?.aborted === true) throw signal.reason;
     // What the program printed may hold credentials.
     throw new TfstateError(

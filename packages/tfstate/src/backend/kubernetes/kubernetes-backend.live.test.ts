@@ -82,9 +82,11 @@ async function startApi(): Promise<{
     return [200, given];
   };
   const server = createServer((request, response) => {
-    void handle(request).then(([code, body]) => {
+    const answer = async (): Promise<void> => {
+      const [code, body] = await handle(request);
       response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
-    });
+    };
+    void answer();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
