@@ -44,7 +44,7 @@ export async function startFakeConsul(): Promise<string> {
   };
 
   const kv = async (key: string, query: URLSearchParams, request: IncomingMessage) => {
-    switch (request.method) {
+    switch (request.method ?? "") {
       case "GET": {
         if (query.has("keys")) {
           const separator = query.get("separator") ?? "";

@@ -132,7 +132,9 @@ function fromFiles(
   const userName =
     configuration.text("config_context_auth_info", "KUBE_CTX_AUTH_INFO") ?? context["user"];
   if (files.length > 0 && clusterName === undefined)
-    throw configuration.invalid(`there is no context "${String(current)}" in ${paths.join(", ")}`);
+    throw configuration.invalid(
+      `there is no context ${JSON.stringify(current)} in ${paths.join(", ")}`,
+    );
   const cluster = entry("clusters", clusterName, "cluster");
   const user = entry("users", userName, "user");
   const text = (from: typeof cluster, name: string): string | undefined => {
