@@ -105,12 +105,12 @@ it("lists runs newest first, page by page, and says who asks", async () => {
   const body = { configuration: json["digest"] };
   for (let count = 0; count < 5; count += 1) await call("POST", `${S}/runs`, { body });
   const numbers: number[] = [];
-  let next: unknown = "";
+  let next: string | undefined = "";
   while (next !== undefined) {
-    const after = next === "" ? "" : `&after=${String(next)}`;
+    const after = next === "" ? "" : `&after=${next}`;
     const page = await call("GET", `${S}/runs?order=newest&limit=2${after}`);
     numbers.push(...((page.json["runs"] ?? []) as { number: number }[]).map((run) => run.number));
-    ({ next } = page.json);
+    next = page.json["next"] as string | undefined;
     if (next !== undefined) expect(page.headers.get("link")).toContain("&order=newest");
   }
   expect(numbers).toEqual([5, 4, 3, 2, 1]);
