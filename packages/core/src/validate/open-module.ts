@@ -35,7 +35,7 @@ interface OpenTree {
 }
 
 /**
- * A module of which only the configuration is known: root variables and resources are unknown values of their types,
+ * A module of which only the configuration is known: variables and resources are unknown values of their types,
  * and each module and resource represents all its instances.
  */
 export class OpenModule implements ModuleValues {
@@ -80,6 +80,21 @@ export class OpenModule implements ModuleValues {
     return this.#once(this.#variables, name, () => this.#evaluateVariable(name));
   }
 
+  /** What the validations of a variable see: its argument as far as it is known, which they are to decide about. */
+  validationScope(name: string): ModuleScope {
+    const valueOf = (other: string) =>
+      other === name ? this.#argument(name).value : this.variable(other).value;
+    const values: ModuleValues = {
+      variables: new LazyVariables(this.node, valueOf),
+      resource: (subject) => this.resource(subject),
+      module: (subject, output) => this.module(subject, output),
+      folder: this.folder,
+      workingDirectory: this.workingDirectory,
+      workspace: this.workspace,
+    };
+    return createModuleScope(this.node.config, values, this.scope.functions);
+  }
+
   output(name: string): Evaluated {
     return this.#once(this.#outputs, name, () => {
       const config = this.node.config.outputs.get(name);
@@ -119,7 +134,18 @@ export class OpenModule implements ModuleValues {
     return undefined;
   }
 
+  /**
+   * Unknown also where the caller's value is known: what is checked holds for all values, so one that leaves a resource
+   * out by its `count` does not have to satisfy the expressions in it.
+   */
   #evaluateVariable(name: string): Evaluated {
+    const config = this.node.config.variables.get(name);
+    if (config === undefined) return UNKNOWN;
+    const { value, diagnostics } = this.#argument(name);
+    return { value: Value.unknown(config.constraint.type).mark(...value.marks), diagnostics };
+  }
+
+  #argument(name: string): Evaluated {
     const config = this.node.config.variables.get(name);
     if (config === undefined) return UNKNOWN;
     if (this.#call === undefined) {

@@ -14,7 +14,7 @@ const HEAD = `terraform {
 `;
 
 /** What is wrong with a configuration, and what was asked of the provider about it. */
-async function check(text: string) {
+async function check(text: string, moduleText = "") {
   const cloud = new MockCloud();
   const asked: string[] = [];
   const provider = () => {
@@ -49,7 +49,7 @@ async function check(text: string) {
   const configuration = await loadConfiguration({
     ...EMPTY_BUNDLE,
     names: () => ["main.tf"],
-    read: () => new TextEncoder().encode(HEAD + text),
+    read: (path) => new TextEncoder().encode(HEAD + (path.startsWith("m/") ? moduleText : text)),
   });
   const { diagnostics, unchecked } = await engine.validate({ configuration });
   const found = diagnostics.map(({ severity, summary }) => `${severity} ${summary}`);
@@ -185,6 +185,33 @@ describe("a check without values", () => {
         reason: expect.stringContaining("there is no provider test.local/conf/absent here"),
         blocks: ["absent_thing.a", "data.absent_thing.b"],
       },
+    ]);
+  });
+
+  it("holds for all arguments of a module, whose conditions decide about those that are known", async () => {
+    const module = `
+      variable "rules" {
+        type    = map(string)
+        default = {}
+        validation {
+          condition     = length(var.rules) < 2
+          error_message = "One rule is enough."
+        }
+      }
+      resource "mock_thing" "a" {
+        count = length(var.rules) > 0 ? 1 : 0
+        name  = var.rules["name"]
+      }
+    `;
+    const call = (rules: string) => `
+      module "m" {
+        source = "./m"
+        ${rules}
+      }
+    `;
+    expect((await check(call(""), module)).found).toEqual([]);
+    expect((await check(call('rules = { a = "1", b = "2" }'), module)).found).toEqual([
+      "error Invalid value for variable",
     ]);
   });
 });

@@ -185,7 +185,9 @@ class ConfigurationCheck {
         return evaluated(() => module.variable(node.variable.name).diagnostics);
       case "validation":
         return evaluated(() =>
-          conditionErrors(node.variable.validations, module.scope, { decided: true }),
+          conditionErrors(node.variable.validations, module.validationScope(node.variable.name), {
+            decided: true,
+          }),
         );
       case "local":
         return evaluated(() => module.scope.local(node.local.name).diagnostics);
