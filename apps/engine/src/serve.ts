@@ -269,7 +269,11 @@ export async function serve(
     },
     draining.signal,
   );
-  stack.defer(() => maintenance);
+  stack.defer(async () => {
+    // Where the start fails, nothing else ends it.
+    draining.abort(new Error("the server stops"));
+    await maintenance;
+  });
 
   const worker = await runs.startWorker();
   stack.defer(async () => worker.close(resolved.drainTimeoutMs));
