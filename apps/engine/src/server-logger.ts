@@ -1,10 +1,14 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Signed addresses of files are permissions, so logs do not have them. */
+/** Where the rest of an address, or its next part, is a permission. */
+const SIGNED =
+  /(\/terraform\/v1\/files\/|\/api\/v2\/(?:(?:json-)?state-upload|state-content|configuration-upload|logs)\/)[^/]+/;
+
+/** Signed addresses are permissions, so logs do not have them. */
 export function loggedUrl(url: string): string {
   const [path = ""] = url.split("?");
   const query = url.length > path.length ? "?…" : "";
-  return path.replace(/(\/terraform\/v1\/files\/)[^/]+/, "$1…").slice(0, 300) + query;
+  return path.replace(SIGNED, "$1…").slice(0, 300) + query;
 }
 
 /**
