@@ -4,6 +4,7 @@ import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { expect, it } from "vitest";
 import { loadConfiguration } from "../configuration/configuration.ts";
 import { createEngine } from "../engine.ts";
+import type { ReadPolicy } from "../plan/plan.ts";
 import { encodePlan } from "../plan/plan-codec.ts";
 import { inProcessOrigin } from "../providers/builtin-origin.ts";
 import { createMockProvider, MockCloud } from "../testing/conformance/mock-provider.ts";
@@ -15,7 +16,7 @@ const HEAD = `terraform {\n  required_providers {\n    mock = { source = "${SOUR
 const AGE_MS = 60_000;
 
 /** An applied stack, and plans of it with a memory, each compared with the one that is made without. */
-async function start(text: string) {
+async function start(text: string, read: ReadPolicy = { kind: "always" }) {
   const cloud = new MockCloud();
   const clock = createManualClock();
   const { state } = createTestState();
@@ -26,6 +27,7 @@ async function start(text: string) {
   const memory = new PlanMemory({ readAgeMs: AGE_MS });
   const request = async (content: string) => ({
     state,
+    options: { read },
     variables: new Map<string, Value>(),
     configuration: await loadConfiguration({
       ...EMPTY_BUNDLE,
@@ -137,6 +139,23 @@ resource "mock_thing" "b" { name = "b" }
   expect((await plan(text, { isFull: true })).calls).toEqual([]);
   await clock.advance(AGE_MS);
   const { plan: made } = await plan();
+  expect(made.changes.filter(({ action }) => action === "update")).toHaveLength(1);
+});
+
+it("a data source is read again also where recorded objects are not read", async () => {
+  const text = `
+data "mock_look" "l" { query = "q" }
+resource "mock_thing" "a" {
+  name  = "a"
+  value = data.mock_look.l.result
+}
+`;
+  const { cloud, clock, plan } = await start(text, { kind: "never" });
+  await plan();
+  cloud.answer = "other";
+  await clock.advance(AGE_MS);
+  const { calls, plan: made } = await plan();
+  expect(calls).toEqual(["look q"]);
   expect(made.changes.filter(({ action }) => action === "update")).toHaveLength(1);
 });
 

@@ -240,9 +240,10 @@ export class PlanReuse {
       return false;
     }
     if (change.mode === "data" && this.#last?.hasInputs === true) return false;
-    const isAsked = change.mode === "data" || object !== undefined;
+    // Data sources are read whatever the policy says: it is about recorded objects.
+    const isRead = object !== undefined && this.#given.policy.kind !== "never";
     const isFresh = this.#given.nowMs - askedAtMs < this.#given.memory.readAgeMs;
-    if (isAsked && this.#given.policy.kind !== "never" && !isFresh) return false;
+    if ((change.mode === "data" || isRead) && !isFresh) return false;
     if (each !== undefined && !isSameValue(each, slot.context.each?.value)) return false;
     if (this.#changedResources.size === 0) return true;
     return change.dependencies.every(({ address, scope }) =>
