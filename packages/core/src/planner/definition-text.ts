@@ -2,10 +2,11 @@ import type { ConfigBody, Expression, GraphNode, ScopeTraversal } from "@stackwr
 
 /**
  * Names of functions whose result is not the same again: of files, which may have changed, and of the time. Found in the text without
- * what a call looks like, since a comment may stand within one: more than there are does no harm.
+ * what a call looks like, since a comment may stand within one: more than there are does no harm. `templatestring` calls what
+ * its template names, which is a value.
  */
 const IMPURE =
-  /\b(?:file(?:exists|set|md5|sha1|sha256|sha512|base64(?:sha256|sha512)?)?|templatefile|plantimestamp|timestamp|uuid|bcrypt)\b/;
+  /\b(?:file(?:exists|set|md5|sha1|sha256|sha512|base64(?:sha256|sha512)?)?|template(?:file|string)|plantimestamp|timestamp|uuid|bcrypt)\b/;
 
 /** What `source`, `start` and `end` say of a node of the syntax. */
 type Written = Pick<Expression, "source" | "start" | "end">;

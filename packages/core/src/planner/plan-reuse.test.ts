@@ -159,6 +159,19 @@ resource "mock_thing" "a" {
   expect(made.changes.filter(({ action }) => action === "update")).toHaveLength(1);
 });
 
+it("a template that is a value is rendered for each plan", async () => {
+  const { clock, plan } = await start(`
+locals { text = "$\${plantimestamp()}" }
+resource "mock_thing" "a" {
+  name  = "a"
+  value = templatestring(local.text, {})
+}
+`);
+  await plan();
+  await clock.advance(1_000);
+  expect((await plan()).planned).toBe(1);
+});
+
 it("another configuration of a provider concerns all that it manages", async () => {
   const text = (region: string) => `provider "mock" { region = "${region}" }\n${THINGS}`;
   const { plan } = await start(text("here"));
