@@ -99,4 +99,16 @@ describe("the files of a stack", () => {
     await expect(filesOf("b")).rejects.toThrow("no configuration files");
     await expect(filesOf("../a")).rejects.toThrow("outside of the repository");
   });
+
+  it("are refused before they fill the memory: large modules, and links that multiply files", async () => {
+    await place.commit({ "a/main.tf": `#${" ".repeat(16 * 1024 * 1024)}` });
+    await expect(filesOf("a")).rejects.toThrow("the largest is a/main.tf");
+    const files = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`d/${at}`, ""]));
+    await place.commit({ "a/main.tf": "", ...files });
+    await place.git("config", "core.symlinks", "true");
+    const { symlink } = await import("node:fs/promises");
+    for (let at = 0; at < 251; at += 1) await symlink("../d", `${place.work}/a/l${at}`);
+    await place.commit({});
+    await expect(filesOf("a")).rejects.toThrow("more than 100000 files");
+  });
 });

@@ -16,8 +16,14 @@ export interface TreeFile {
 const MAX_LINK_BYTES = 4_096;
 /** Links one behind the other. */
 const MAX_LINKS = 20;
+/** Bytes of the targets of all links of a tree. */
+const MAX_ALL_LINKS_BYTES = 16 * 1024 * 1024;
 /** Links of one selection: each may lead to many files. */
 const MAX_SELECTED_LINKS = 1_000;
+/** Files of one selection, those behind links counted for each link. */
+const MAX_SELECTED_FILES = 100_000;
+/** Bytes of the files that are read as a whole at once: git packs gigabytes of the same byte into almost nothing. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
 /** Bytes that are read from git at once. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 const BATCH_FILES = 1_000;
@@ -42,9 +48,13 @@ export class TreeFiles {
   static async open(repository: GitRepository, tree: string): Promise<TreeFiles> {
     const entries = await repository.entries(tree);
     const links = entries.filter(({ kind, size }) => kind === "link" && size <= MAX_LINK_BYTES);
+    const bytes = links.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > MAX_ALL_LINKS_BYTES) {
+      throw new ServerError("unprocessable", "the links of the repository are too large");
+    }
     const targets = await repository.blobs(
       links.map(({ blob }) => blob),
-      links.reduce((sum, { size }) => sum + size, 0),
+      bytes,
     );
     return new TreeFiles(
       repository,
@@ -79,6 +89,10 @@ export class TreeFiles {
       if (entry === undefined || entry.kind === "submodule" || entry.kind === "link") return;
       const { blob, size } = entry;
       found.set(path, { path, source, executable: entry.kind === "program", blob, size });
+      if (found.size > MAX_SELECTED_FILES) {
+        const problem = `there are more than ${MAX_SELECTED_FILES} files, with those behind links`;
+        throw new ServerError("unprocessable", problem);
+      }
     };
     let links = 0;
     for (const [path, { kind }] of this.#entries) {
@@ -103,18 +117,20 @@ export class TreeFiles {
     return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** The content of single files, by their paths. */
+  /** The content of single files, by their paths. `unprocessable` where they are too large to be read as a whole. */
   async read(paths: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
-    const files = this.select((path) => paths.includes(path));
+    const chosen = new Set(paths);
+    const files = this.select((path) => chosen.has(path));
+    if (files.reduce((sum, { size }) => sum + size, 0) > MAX_READ_BYTES) {
+      const [{ path }] = files.toSorted((a, b) => b.size - a.size) as [TreeFile];
+      throw new ServerError(
+        "unprocessable",
+        `the configuration files of a module have more than ${MAX_READ_BYTES} bytes, the largest is ${path}`,
+      );
+    }
     const contents = new Map<string, Buffer>();
-    for (const file of files) contents.set(file.path, await this.content(file));
+    for await (const { file, bytes } of this.contents(files)) contents.set(file.path, bytes);
     return contents;
-  }
-
-  async content({ blob, size }: TreeFile): Promise<Buffer> {
-    const [bytes] = await this.#repository.blobs([blob], size);
-    if (bytes === undefined) throw new Error(`the object ${blob} was not read`);
-    return bytes;
   }
 
   /** Files with their contents, as many at once as fit. */
