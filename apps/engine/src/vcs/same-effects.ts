@@ -35,6 +35,16 @@ async function effectsOf(
   const { documentSha256 } = decodeRecord(SERVER_KINDS.summary, found);
   const text = await readText(parts.blobs, documentSha256, signal);
   if (text === undefined) return undefined;
-  const document = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const document = readExactly(text);
   return EFFECTS.map((name) => document[name]);
+}
+
+/** Reads a plan document with its numbers as they are written: large ones that differ are often one number of JavaScript. */
+export function readExactly(text: string): Readonly<Record<string, unknown>> {
+  const exact = (_name: string, value: unknown, { source }: { source?: string }): unknown =>
+    typeof value === "number" ? { number: source } : value;
+  // The type of the reviver lacks its third argument.
+  return JSON.parse(text, exact as (name: string, value: unknown) => unknown) as Readonly<
+    Record<string, unknown>
+  >;
 }
