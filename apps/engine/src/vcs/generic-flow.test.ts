@@ -217,6 +217,21 @@ it("refuses what is not signed, and does nothing twice", { timeout: 60_000 }, as
   expect(elsewhere.status).toBe(401);
 });
 
+it("sends a stored token to no address that it was not given for", async () => {
+  const { call, connection } = await start({ token: "canary-token" });
+  const body = { repository_url: "https://git.invalid/infra.git" };
+  const etag = (await call("GET", connection)).headers.get("etag") ?? "";
+  const headers = { "if-match": etag };
+  const refused = await call("PATCH", connection, { body, headers });
+  expect([refused.status, refused.text]).toEqual([
+    422,
+    expect.stringContaining("give a token with a new repository_url"),
+  ]);
+  const given = { ...body, token: "another-token" };
+  const taken = await call("PATCH", connection, { body: given, headers });
+  expect([taken.status, taken.text]).toEqual([200, taken.text]);
+});
+
 it("says what conflicts, and plans a newer commit instead of the one before", {
   timeout: 60_000,
 }, async () => {

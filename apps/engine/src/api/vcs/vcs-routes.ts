@@ -268,6 +268,7 @@ export function vcsRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         const row = await findConnection(tx, reference);
         if (row.message.id !== connection.id) throw new ServerError("changed");
         requireMatch(request, row.resource.generation);
+        requireTokenForAddress(row.message, change);
         tx.update(row, { ...change, actor, updatedAtMs: BigInt(tx.nowMs) });
         return { message: row.message, generation: tx.generation };
       });
@@ -433,4 +434,19 @@ function requireDistinct(names: readonly string[]): void {
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice === undefined) return;
   throw new ServerError("unprocessable", `the stack "${twice}" is named twice`);
+}
+
+/** A stored token goes to the addresses that it was given for; a changed one could be anybody's. */
+function requireTokenForAddress(
+  { token, repositoryUrl, apiUrl }: VcsConnection,
+  change: Partial<VcsConnection>,
+): void {
+  const moves =
+    (change.repositoryUrl ?? repositoryUrl) !== repositoryUrl ||
+    (change.apiUrl ?? apiUrl) !== apiUrl;
+  if (token.length === 0 || !moves || change.token !== undefined) return;
+  throw new ServerError(
+    "unprocessable",
+    "the stored token is for the addresses of before; give a token with a new repository_url or api_url",
+  );
 }

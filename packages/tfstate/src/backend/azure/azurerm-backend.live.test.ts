@@ -88,6 +88,12 @@ describe("states in blobs of Azure", { timeout: 120_000 }, () => {
     await backend.unlock?.("stg", staging.ID);
     await (await backend.lock("stg", record())).release();
 
+    // A lock that was broken meanwhile protects what others wrote since.
+    const broken = record();
+    await backend.lock("default", broken);
+    await second.unlock?.("default", broken.ID);
+    await expect(backend.write("default", Buffer.from("{}"))).rejects.toThrow(/Lease/);
+
     await using snapshots = await open({ snapshot: "true" });
     await snapshots.write("default", Buffer.from('{"serial": 2}'));
     expect(Buffer.from((await backend.read("default")) ?? []).toString()).toBe('{"serial": 2}');

@@ -196,7 +196,8 @@ export function azurermBackend(
         );
         if (answer.status !== 201) throw failure(workspace, "taking a snapshot", answer);
       }
-      const held = found?.leased === true ? lease : undefined;
+      // A lease of ours is named even where the blob has none any more: others may have written since it was broken.
+      const held = leases.get(workspace) ?? (found?.leased === true ? lockId : undefined);
       const answer = await put(workspace, bytes, found?.metadata ?? {}, { signal, lease: held });
       if (answer.status !== 201) throw failure(workspace, "writing the state", answer);
     },
@@ -232,7 +233,14 @@ export function azurermBackend(
       leases.set(workspace, record.ID);
       const named = { ...record, Path: `${home}/${container}/${nameOf(workspace)}` };
       const text = Buffer.from(lockText(named)).toString("base64");
-      await setMetadata(workspace, { ...found?.metadata, [LOCK]: text }, record.ID, options);
+      const metadata = { ...found?.metadata, [LOCK]: text };
+      try {
+        await setMetadata(workspace, metadata, record.ID, options);
+      } catch (error) {
+        // Without its record no command could end the lease. The caller's signal may be the reason.
+        await release(workspace, record.ID, {}).catch(() => undefined);
+        throw error;
+      }
       return held;
     },
     unlock: async (workspace, id, options = {}) => {
