@@ -43,7 +43,7 @@ export async function removeWorkspace(
     }
     await requireKeptState(tx, { stack: reference, name });
     const kept = await tx.find(SERVER_KINDS.keptState, stackPlace(reference));
-    // Without a present version nobody takes what remains for a state.
+    // Without a present version no command takes what remains for a state.
     if (kept !== undefined) tx.update(kept, { current: 0n });
     return false;
   });

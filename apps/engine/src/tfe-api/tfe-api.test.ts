@@ -195,7 +195,7 @@ describe("a state", () => {
     expect(await put(upload, stateOf(1))).toBe(409);
   });
 
-  it("has addresses that nobody can change", async () => {
+  it("has addresses that no caller can change", async () => {
     const { create, act, announce, put, uploadOf, store, call, dataOf } = await start();
     const id = await create("demo");
     await act(id, "lock");

@@ -15,7 +15,7 @@ export function isWorkspaceLock({ terraform }: StackLock): boolean {
   return terraform?.id.startsWith(ID_PREFIX) === true;
 }
 
-/** Locks a stack for a command. Undefined where it is locked already, whoever has the lock: two commands may have one token. */
+/** Locks a stack for a command. Undefined where it is locked already, also by the same token: two commands may have one token. */
 export async function lockWorkspace(
   parts: TransactionParts,
   stack: StackReference,

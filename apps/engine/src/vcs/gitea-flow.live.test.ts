@@ -147,7 +147,7 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
   expect((await call("GET", path)).json).toMatchObject({ fork: true, plans: [] });
   expect((await call("GET", `${P}/stacks/one/runs`)).json["runs"]).toHaveLength(3);
 
-  // So it is for what is on no branch: whoever may read can make such a pull request.
+  // So it is for what is on no branch: every reader can make such a pull request.
   await place.git("checkout", "--quiet", "-b", "topic");
   await place.commit({ "live/one/main.tf": 'output "x" { value = 2 }\n' });
   await place.git("push", "--quiet", "origin", "HEAD:refs/for/main", "-o", "topic=topic");

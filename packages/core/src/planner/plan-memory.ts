@@ -85,7 +85,7 @@ export interface PlanEffort {
 /**
  * Remembers the last plan of a stack, so that the next one costs what has changed: only what depends on that is evaluated, read
  * and planned again, and the plan is the one that would have been made without it, as long as two things hold. A provider
- * plans the same for the same configuration, prior state and configuration of its own; and nobody changes real objects that
+ * plans the same for the same configuration, prior state and configuration of its own; and nothing else changes real objects that
  * were read less than `readAgeMs` ago.
  *
  * It holds values, secrets included, as a plan does. A memory is for one plan at a time. Plans with targets, excludes,

@@ -60,7 +60,7 @@ export interface WorkspacePort {
   change(caller: TfeCaller, id: string, change: WorkspaceChange): Promise<TfeWorkspace>;
   /** Removes the workspace with its state; without `force` only one without resources. */
   remove(caller: TfeCaller, id: string, options: { readonly force: boolean }): Promise<void>;
-  /** Undefined where it is locked already, whoever has the lock. */
+  /** Undefined where it is locked already, also by the same caller. */
   lock(caller: TfeCaller, id: string, reason: string): Promise<TfeWorkspace | undefined>;
   /** The lock that keeps the caller from unlocking; `unlocked` where nothing is locked, `done` otherwise. */
   unlock(

@@ -11,7 +11,7 @@ interface TopicItem {
   /** Undefined for what belongs to the account as a whole. */
   readonly project: string | undefined;
   readonly id: string;
-  /** Encoded as JSON; at most once, whoever asks. */
+  /** Encoded as JSON; at most once for all readers. */
   readonly text: string;
 }
 

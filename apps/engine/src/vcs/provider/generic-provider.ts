@@ -45,7 +45,7 @@ export function createGenericProvider(options: GenericOptions): VcsProvider {
       const base = `refs/heads/${branch}`;
       const found = await repository.fetch([reference, base]);
       const head = found.get(reference);
-      // What was deleted has no commits to ask: whoever called knows what it was.
+      // What was deleted has no commits to ask: the caller knows what it was.
       if (head === undefined) return undefined;
       const baseCommit = found.get(base);
       const merged = baseCommit !== undefined && (await repository.isAncestor(head, baseCommit));
