@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
-import { type CredentialStore, isRole } from "@stackwright/registry";
+import { type CredentialStore, isRole, RegistryError } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
 
@@ -13,7 +13,7 @@ interface LoginPortParts {
   readonly codeKey: () => Promise<Uint8Array>;
 }
 
-/** Sign-in by a token of this server: the command gets one of its own, with the same roles and projects. */
+/** Sign-in by a token of this server: the command gets one of its own, which is valid as long as that one, with its roles and projects. */
 export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts): LoginPort {
   return {
     owner: async (token) => {
@@ -35,10 +35,13 @@ export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts)
           description: `terraform login of ${actor}`,
           expireTimeMs: Math.min(ends, untilMs ?? ends),
           token: `sw_${Buffer.from(secret).toString("base64url")}`,
+          parent: actor,
         });
         return token;
       } catch (error) {
         if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) return undefined;
+        const isEnded = error instanceof RegistryError && error.code === "REGISTRY_NOT_FOUND";
+        if (isEnded) return undefined;
         throw error;
       }
     },

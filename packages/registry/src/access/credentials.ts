@@ -18,6 +18,7 @@ import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import type { KeyRing } from "./key-ring.ts";
+import { limitedTo } from "./limited-to.ts";
 import { isRole, type Principal, type Role } from "./principal.ts";
 import { nameOfRole, rolesNamed } from "./role-names.ts";
 import { KIND_SETS, type TokenStorageScope } from "./storage-scopes.ts";
@@ -63,10 +64,21 @@ export interface CredentialStoreOptions {
 const KEY_FORM = /^[A-Z0-9]{8,40}$/;
 const SECRET_FORM = /^[A-Za-z0-9_-]{16,128}$/;
 const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
+/** Before the beginning of the digest, in the id of a token. */
+const TOKEN_ID = "token-";
+/** How many tokens may be made one with another: each is read for every request of the last one. */
+const MAX_PARENTS = 4;
 
 // The secret of an access key is needed in the clear to verify a signature, so it is stored encrypted,
 // bound to its key's name. A token is only ever compared, so its digest is enough: 256 random bits need
 // no salt and no slow hash.
+
+/** A token as it is stored, apart from the limits of its parents. */
+interface StoredToken {
+  readonly principal: Credential;
+  readonly scopes: readonly TokenStorageScope[];
+  readonly parent: string;
+}
 
 /** Access keys and tokens of all accounts. */
 export class CredentialStore {
@@ -75,10 +87,7 @@ export class CredentialStore {
   readonly #keys: KeyRing;
   readonly #clock: Clock;
   readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
-  readonly #tokenCache: CredentialCache<{
-    principal: Credential;
-    scopes: readonly TokenStorageScope[];
-  }>;
+  readonly #tokenCache: CredentialCache<StoredToken>;
 
   constructor(options: CredentialStoreOptions) {
     this.records = options.records;
@@ -118,13 +127,18 @@ export class CredentialStore {
     return { accessKey, secretKey };
   }
 
-  /** Makes a token. It is in the result and can never be read again. */
+  /**
+   * Makes a token. It is in the result and can never be read again. With a parent it is valid as long as that one is, with no more
+   * roles and projects than that one has at the time of a request; `REGISTRY_NOT_FOUND` where the parent is not valid.
+   */
   async createToken(
     input: NewCredential & {
       readonly storageScopes?: readonly TokenStorageScope[];
       /** The pool whose steps the workers of the token execute. @default that of the servers */
       readonly pool?: string | undefined;
       readonly token?: string;
+      /** Id of the token that it is made with. @default none */
+      readonly parent?: string | undefined;
     },
   ): Promise<{ readonly token: string; readonly tokenId: string }> {
     const token = input.token ?? `sw_${randomBytes(32).toString("base64url")}`;
@@ -132,11 +146,12 @@ export class CredentialStore {
       throw invalidField("token", "pattern", "a token is sw_ and 43 letters and digits");
     }
     const digest = digestOf(token);
-    const tokenId = `token-${digest.slice(0, 12)}`;
+    const tokenId = `${TOKEN_ID}${digest.slice(0, 12)}`;
     const message: TokenMessage = {
       ...this.#describe(input),
       tokenId,
       pool: input.pool ?? "",
+      parent: input.parent === undefined ? "" : await this.#parentOf(input.parent),
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,
         kinds: [...(scope.kinds ?? [])],
@@ -189,13 +204,19 @@ export class CredentialStore {
     if (stored.digest !== undefined) this.#tokenCache.forget(stored.digest);
   }
 
-  /** The credentials of an account, or of all of them, without secrets. */
+  /** The credentials of an account, or of all of them, without secrets: those that are not revoked. */
   async list(account?: string): Promise<readonly Credential[]> {
     const keys = await this.records.list(ACCESS_KEY, SYSTEM_TENANCY, "");
     const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, "");
+    const parents = new Map(tokens.map(({ resource, value }) => [resource.id.name, value.parent]));
+    /** Those that were made with a revoked token have ended with it. */
+    const hasEnded = (parent: string | undefined): boolean =>
+      parent !== "" && (parent === undefined || hasEnded(parents.get(parent)));
     return [
       ...keys.map(({ value }) => credentialOf(value.accessKey, value)),
-      ...tokens.map(({ value }) => credentialOf(value.tokenId, value)),
+      ...tokens
+        .filter(({ value }) => !hasEnded(value.parent))
+        .map(({ value }) => credentialOf(value.tokenId, value)),
     ]
       .filter((credential) => account === undefined || credential.account === account)
       .toSorted((a, b) => a.createTimeMs - b.createTimeMs);
@@ -224,15 +245,34 @@ export class CredentialStore {
     | undefined
   > {
     if (!TOKEN_FORM.test(token)) return undefined;
-    const digest = digestOf(token);
+    return this.#tokenAt(digestOf(token), MAX_PARENTS);
+  }
+
+  /** The valid token with a digest, limited to what its parents allow now. */
+  async #tokenAt(digest: string, parents: number): Promise<StoredToken | undefined> {
     const found = await this.#tokenCache.get(digest, async () => {
       const stored = await this.records.read(tokenAt(digest));
       if (stored === undefined) return undefined;
-      const { tokenId, storageScopes } = stored.value;
+      const { tokenId, storageScopes, parent } = stored.value;
       const scopes = storageScopes.map(storedScope);
-      return { principal: credentialOf(tokenId, stored.value), scopes };
+      return { principal: credentialOf(tokenId, stored.value), scopes, parent };
     });
-    return found && this.#isValid(found.principal) ? found : undefined;
+    if (found === undefined || !this.#isValid(found.principal)) return undefined;
+    if (found.parent === "") return found;
+    const parent = parents === 0 ? undefined : await this.#tokenAt(found.parent, parents - 1);
+    const principal = parent && limitedTo(parent.principal, found.principal);
+    return principal && { ...found, principal };
+  }
+
+  /** The name of the record of a token that others can be made with. */
+  async #parentOf(tokenId: string): Promise<string> {
+    const prefix = tokenId.slice(TOKEN_ID.length);
+    const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, prefix);
+    const digest = tokens.find(({ value }) => value.tokenId === tokenId)?.resource.id.name;
+    if (digest === undefined || !(await this.#tokenAt(digest, MAX_PARENTS - 1))) {
+      throw new RegistryError("REGISTRY_NOT_FOUND", `no other token can be made with ${tokenId}`);
+    }
+    return digest;
   }
 
   /** Whether there is any credential yet. */

@@ -213,6 +213,11 @@ export interface AccessToken {
   storageScopes: StorageScope[];
   /** The pool whose steps its workers execute; empty for the default one. */
   pool: string;
+  /**
+   * Name of the record of the token that it was made with: it is valid as long as that one, with no more roles and
+   * projects. Empty for one that stands by itself.
+   */
+  parent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1914,6 +1919,7 @@ function createBaseAccessToken(): AccessToken {
     rotatedFrom: "",
     storageScopes: [],
     pool: "",
+    parent: "",
   };
 }
 
@@ -1957,6 +1963,9 @@ export const AccessToken: MessageFns<AccessToken> = {
     }
     if (message.pool !== "") {
       writer.uint32(90).string(message.pool);
+    }
+    if (message.parent !== "") {
+      writer.uint32(98).string(message.parent);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2070,6 +2079,14 @@ export const AccessToken: MessageFns<AccessToken> = {
             message.pool = reader.string(true);
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.parent = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2117,6 +2134,7 @@ export const AccessToken: MessageFns<AccessToken> = {
     message.rotatedFrom = object.rotatedFrom ?? "";
     message.storageScopes = object.storageScopes?.map((e) => StorageScope.fromPartial(e)) || [];
     message.pool = object.pool ?? "";
+    message.parent = object.parent ?? "";
     return message;
   },
 };

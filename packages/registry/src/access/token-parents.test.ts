@@ -1,0 +1,72 @@
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createRegistryFixture } from "../testing/registry-fixture.ts";
+import type { NewCredential } from "./credentials.ts";
+
+async function start() {
+  const storage = createMemoryStorage();
+  const { credentials, clock, ...fixture } = await createRegistryFixture(storage);
+  onTestFinished(async () => {
+    await fixture[Symbol.asyncDispose]();
+    await storage.close();
+  });
+  const make = async (given: Partial<NewCredential> & { readonly parent?: string } = {}) =>
+    credentials.createToken({ account: "acme", roles: ["publisher"], ...given });
+  const principalOf = async ({ token }: { readonly token: string }) =>
+    (await credentials.tokenOwner(token))?.principal;
+  return { credentials, clock, make, principalOf };
+}
+
+describe("a token that was made with another one", () => {
+  it("is revoked with it, at once, and those that were made with it too", async () => {
+    const { credentials, make, principalOf } = await start();
+    const parent = await make();
+    const child = await make({ parent: parent.tokenId });
+    const grandchild = await make({ parent: child.tokenId });
+    expect((await principalOf(grandchild))?.actor).toBe(grandchild.tokenId);
+    await credentials.revoke(parent.tokenId);
+    expect(await principalOf(child)).toBeUndefined();
+    expect(await principalOf(grandchild)).toBeUndefined();
+    expect(await credentials.list()).toEqual([]);
+    await expect(make({ parent: parent.tokenId })).rejects.toMatchObject({
+      code: "REGISTRY_NOT_FOUND",
+    });
+  });
+
+  it("ends with it", async () => {
+    const { clock, make, principalOf } = await start();
+    clock.setWallMs(1_000_000);
+    const parent = await make({ expireTimeMs: 1_005_000 });
+    const child = await make({ parent: parent.tokenId });
+    expect(await principalOf(child)).toBeDefined();
+    clock.setWallMs(1_005_000);
+    expect(await principalOf(child)).toBeUndefined();
+  });
+
+  it("has no role and no project that it has not", async () => {
+    const { make, principalOf } = await start();
+    const parent = await make({ roles: ["deployer"], projects: ["web", "net"] });
+    const child = await make({
+      parent: parent.tokenId,
+      roles: ["admin"],
+      projects: ["net", "db"],
+    });
+    expect(await principalOf(child)).toMatchObject({ roles: ["deployer"], projects: ["net"] });
+    const whole = await make({ parent: parent.tokenId, roles: ["reader"] });
+    expect(await principalOf(whole)).toMatchObject({ roles: ["reader"], projects: ["web", "net"] });
+    const apart = await make({ parent: parent.tokenId, projects: ["db"] });
+    expect(await principalOf(apart)).toBeUndefined();
+    const other = await make({ parent: parent.tokenId, account: "other" });
+    expect(await principalOf(other)).toBeUndefined();
+  });
+
+  it("is refused after four others", async () => {
+    const { make, principalOf } = await start();
+    let last = await make();
+    for (let made = 0; made < 4; made += 1) last = await make({ parent: last.tokenId });
+    expect(await principalOf(last)).toBeDefined();
+    await expect(make({ parent: last.tokenId })).rejects.toMatchObject({
+      code: "REGISTRY_NOT_FOUND",
+    });
+  });
+});
