@@ -120,7 +120,7 @@ export async function workspaceDelete(
     if (edits.steps.length > 0) {
       await applyStateEdits(hold, createUlidGenerator({ wallMs: Date.now })(), edits);
     }
-    await found.stacks.remove(found.project, name, { signal });
+    await found.stacks.remove(stack, { signal });
   } finally {
     await found?.[Symbol.asyncDispose]();
   }

@@ -22,7 +22,7 @@ const TIMING = { ttlMs: 1_200, renewMs: 100, stopMs: 600 };
 async function setUp(holder: "lives" | "was killed") {
   const storage = createMemoryStorage();
   const stacks = new StackDirectory({ storage, nextId: () => TEST_STACK.stack });
-  await stacks.ensure(TEST_STACK, "shop");
+  const stack = await stacks.ensure(TEST_STACK, "shop");
   const first = createTestState({
     storage,
     owner: "first",
@@ -41,7 +41,7 @@ async function setUp(holder: "lives" | "was killed") {
   const context = { terminal, signal: new AbortController().signal };
   return {
     first: first.state,
-    deleteStack: async () => stacks.remove(TEST_STACK, "shop"),
+    deleteStack: async () => stacks.remove(stack),
     take: (lockTimeout = "0s", passes: { readonly passesLock?: boolean } = {}) =>
       acquireStackLock(session, { lockTimeout }, context, passes),
     lock: async (given: Partial<HumanLockMessage>) => {

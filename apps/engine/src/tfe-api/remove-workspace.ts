@@ -1,12 +1,13 @@
+import type { StackReference } from "@stackwright/core";
 import { parseStateFile } from "@stackwright/tfstate";
-import { memberPlace, stackPlace } from "../domain/run-places.ts";
+import { memberPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { requireKeptState } from "../queue/state-owner.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
-import type { StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
+import { removeNames, type StoredWorkspace } from "./workspace-directory.ts";
 
 /** Bytes of a state that may be one without resources. */
 const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
@@ -15,51 +16,76 @@ const STEP = 20;
 
 /**
  * Removes a workspace whose state a command keeps, with all versions of it; without `force` only one without resources. `conflict` while
- * it is locked, and for a stack that the engine runs and that has objects.
+ * it is locked, and for a stack that the engine runs and that has objects. The names, the lock and the present state go in one step, which
+ * fails when a state, a run or a lock comes meanwhile: it is decided again then.
  */
 export async function removeWorkspace(
-  parts: TransactionParts & ServedParts & { readonly directory: WorkspaceDirectory },
+  parts: TransactionParts & ServedParts,
   workspace: StoredWorkspace,
   { force }: { readonly force: boolean },
 ): Promise<void> {
   const { stack } = workspace;
-  const { reference, name } = stack;
-  const isEmpty = await hasNoResources(parts, workspace);
-  if (!isEmpty && !force) throw new ServerError("conflict", "workspace has resources");
   const ofEngine = await transact(parts, async (tx) => {
-    const lock = await tx.find(SERVER_KINDS.lock, stackPlace(reference));
-    if (lock !== undefined && !isOver(lock.message, tx.nowMs)) {
-      throw new ServerError("conflict", "workspace is locked");
+    if (!(await removeNames(tx, workspace))) return false;
+    const isRun = await guardQueue(tx, stack.reference);
+    if (isRun) await guardHead(tx, stack.reference);
+    else await requireKeptState(tx, { stack: stack.reference, name: stack.name });
+    await removePresentState(tx, stack.reference);
+    // Read after the records that this step guards: what is stored later fails it.
+    const isEmpty = (force && !isRun) || (await hasNoResources(parts, workspace));
+    if (!isEmpty && !force) throw new ServerError("conflict", "workspace has resources");
+    await removeLock(tx, stack.reference);
+    if (!isEmpty) {
+      throw new ServerError(
+        "conflict",
+        "Stackwright runs this stack: destroy its objects first, or forget them with: stackwright workspace delete -force",
+      );
     }
-    if (lock !== undefined) tx.remove(lock);
-    else tx.guardAbsent(SERVER_KINDS.lock, stackPlace(reference));
-    const queue = await tx.find(SERVER_KINDS.queue, stackPlace(reference));
-    if (queue !== undefined) {
-      const { current, pending } = queue.message;
-      if (current !== "" || pending.length > 0) {
-        throw new ServerError("conflict", "a run of the workspace is being processed");
-      }
-      return true;
-    }
-    await requireKeptState(tx, { stack: reference, name });
-    const kept = await tx.find(SERVER_KINDS.keptState, stackPlace(reference));
-    // Without a present version no command takes what remains for a state.
-    if (kept !== undefined) tx.update(kept, { current: 0n });
-    return false;
+    return isRun;
   });
-  if (ofEngine && !isEmpty) {
-    throw new ServerError(
-      "conflict",
-      "Stackwright runs this stack: destroy its objects first, or forget them with: stackwright workspace delete -force",
-    );
-  }
-  await parts.directory.remove(workspace);
-  if (!ofEngine) await removeVersions(parts, workspace);
+  if (!ofEngine) await removeVersions(parts, stack.reference);
 }
 
-async function removeVersions(parts: TransactionParts, { stack }: StoredWorkspace): Promise<void> {
-  const { reference } = stack;
-  const { tenancy, name: prefix } = memberPlace(reference, "");
+async function removeLock(tx: Transaction, stack: StackReference): Promise<void> {
+  const lock = await tx.find(SERVER_KINDS.lock, stackPlace(stack));
+  if (lock !== undefined && !isOver(lock.message, tx.nowMs)) {
+    throw new ServerError("conflict", "workspace is locked");
+  }
+  if (lock !== undefined) tx.remove(lock);
+  else tx.guardAbsent(SERVER_KINDS.lock, stackPlace(stack));
+}
+
+/** Whether the engine has had runs of a stack; `conflict` while it has one. */
+async function guardQueue(tx: Transaction, stack: StackReference): Promise<boolean> {
+  const queue = await tx.find(SERVER_KINDS.queue, stackPlace(stack));
+  if (queue === undefined) {
+    tx.guardAbsent(SERVER_KINDS.queue, stackPlace(stack));
+    return false;
+  }
+  const { current, pending } = queue.message;
+  if (current !== "" || pending.length > 0) {
+    throw new ServerError("conflict", "a run of the workspace is being processed");
+  }
+  tx.guardRow(queue);
+  return true;
+}
+
+async function guardHead(tx: Transaction, stack: StackReference): Promise<void> {
+  const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
+  if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, stackPlace(stack));
+  else tx.guardRow(head);
+}
+
+/** Each write of a state writes this record, too. */
+async function removePresentState(tx: Transaction, stack: StackReference): Promise<void> {
+  const kept = await tx.find(SERVER_KINDS.keptState, stackPlace(stack));
+  if (kept !== undefined) tx.remove(kept);
+  else tx.guardAbsent(SERVER_KINDS.keptState, stackPlace(stack));
+}
+
+/** Removes the versions of a stack that is gone: no more of them are added. */
+async function removeVersions(parts: TransactionParts, stack: StackReference): Promise<void> {
+  const { tenancy, name: prefix } = memberPlace(stack, "");
   const { type } = SERVER_KINDS.stateVersion;
   const found = await parts.storage.list("strong", type, tenancy, prefix);
   for (let at = 0; at < found.length; at += STEP) {
@@ -72,10 +98,6 @@ async function removeVersions(parts: TransactionParts, { stack }: StoredWorkspac
       }
     });
   }
-  await transact(parts, async (tx) => {
-    const kept = await tx.find(SERVER_KINDS.keptState, stackPlace(reference));
-    if (kept !== undefined) tx.remove(kept);
-  });
 }
 
 async function hasNoResources(parts: ServedParts, { stack }: StoredWorkspace): Promise<boolean> {

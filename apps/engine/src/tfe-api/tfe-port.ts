@@ -110,7 +110,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
       },
       remove: async (caller, id, { force }) => {
         const workspace = await require(caller, id);
-        await removeWorkspace({ ...parts, directory }, workspace, { force });
+        await removeWorkspace(parts, workspace, { force });
         const { name, project } = workspace.record;
         logger.warn({ workspace: name, project, actor: caller.actor }, "a workspace was deleted");
       },

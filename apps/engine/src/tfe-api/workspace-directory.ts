@@ -111,18 +111,6 @@ export class WorkspaceDirectory {
     });
   }
 
-  /** Takes name and record away, after what the stack consists of was removed. */
-  async remove({ stack, record }: StoredWorkspace): Promise<void> {
-    const { account, project, stack: id } = stack.reference;
-    await this.#stacks.remove({ account, project }, stack.name);
-    await transact(this.#parts, async (tx) => {
-      const own = await tx.find(SERVER_KINDS.workspace, workspacePlace(account, id));
-      const named = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, record.name));
-      if (own !== undefined) tx.remove(own);
-      if (named?.message.stack === id) tx.remove(named);
-    });
-  }
-
   async #named(account: string, name: string): Promise<StoredWorkspace | undefined> {
     const found = await readStored(
       this.#parts.storage,
@@ -224,6 +212,22 @@ export class WorkspaceDirectory {
       found.map((resource) => [resource.id.name, decodeRecord(SERVER_KINDS.workspace, resource)]),
     );
   }
+}
+
+/** Removes the stack of a workspace with its names, in a transaction. False where it is gone, or another one has its name by now. */
+export async function removeNames(
+  tx: Transaction,
+  { stack, record }: StoredWorkspace,
+): Promise<boolean> {
+  const { account, project, stack: id } = stack.reference;
+  const named = await tx.find(STACK_KIND, stackNamePlace(account, project, stack.name));
+  if (named?.message.id !== id) return false;
+  tx.remove(named);
+  const own = await tx.find(SERVER_KINDS.workspace, workspacePlace(account, id));
+  if (own !== undefined) tx.remove(own);
+  const known = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, record.name));
+  if (known?.message.stack === id) tx.remove(known);
+  return true;
 }
 
 /** Adds tags to others: a key has one value. */

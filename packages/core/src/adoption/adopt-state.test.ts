@@ -82,9 +82,9 @@ describe("an adoption", () => {
     await adopt("one");
     await expect(adopt("two")).rejects.toMatchObject({ code: "ENGINE_STATE_ADOPTED" });
     await stacks.recordOrigin(project, "one", { ...origin, handedBack: true });
-    await adopt("two");
+    const two = await adopt("two");
     await expect(adopt("one")).rejects.toMatchObject({ code: "ENGINE_STATE_ADOPTED" });
-    await stacks.remove(project, "two");
+    await stacks.remove(two);
     await adopt("three");
     const adopted = (await stacks.list(project)).map(({ name }) => name);
     expect(adopted).toEqual(["one", "three"]);

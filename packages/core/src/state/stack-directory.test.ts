@@ -54,10 +54,13 @@ describe("stacks by their names", () => {
   it("are gone when they are removed", async () => {
     await using storage = createMemoryStorage();
     const stacks = new StackDirectory({ storage });
-    const { reference } = await stacks.ensure(project, "prod");
-    await stacks.remove(project, "prod");
+    const first = await stacks.ensure(project, "prod");
+    await stacks.remove(first);
     expect(await stacks.find(project, "prod")).toBeUndefined();
-    expect((await stacks.ensure(project, "prod")).reference.stack).not.toBe(reference.stack);
+    const second = await stacks.ensure(project, "prod");
+    expect(second.reference.stack).not.toBe(first.reference.stack);
+    await stacks.remove(first);
+    expect(await stacks.find(project, "prod")).toEqual(second);
   });
 
   it.each(["", "a b", "-x", "ä", "x".repeat(129)])("cannot be called %j", async (name) => {

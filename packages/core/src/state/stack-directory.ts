@@ -242,12 +242,14 @@ export class StackDirectory {
     return hasMore && last !== undefined ? { stacks, next: last.name } : { stacks };
   }
 
-  /** Takes the name away. What the stack consists of is removed by its owner before. */
-  async remove(project: ProjectReference, name: string, options?: CallOptions): Promise<void> {
-    const resource = await readStored(this.#storage, "strong", stackId(project, name), options);
-    if (resource !== undefined) {
-      await this.#storage.deleteCAS(resource.id, resource.version, options);
-    }
+  /** Takes the name away, unless another stack has it by now. What the stack consists of is removed by its owner before. */
+  async remove(
+    { name, reference }: Pick<NamedStack, "name" | "reference">,
+    options?: CallOptions,
+  ): Promise<void> {
+    const resource = await readStored(this.#storage, "strong", stackId(reference, name), options);
+    if (resource === undefined || decodeKind(resource, Stack).id !== reference.stack) return;
+    await this.#storage.deleteCAS(resource.id, resource.version, options);
   }
 }
 

@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { systemClock } from "@stackwright/base/clock";
+import { createStoredKeys } from "@stackwright/core";
+import { MemoryBlobs } from "@stackwright/core/testing";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { describe, expect, it } from "vitest";
+import { storeStateContent } from "../terraform-state/state-content.ts";
+import {
+  addStateVersion,
+  findCurrentVersion,
+  listStateVersions,
+} from "../terraform-state/state-versions.ts";
+import { overBatches } from "../testing/over-batches.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { removeWorkspace } from "./remove-workspace.ts";
+import { WorkspaceDirectory } from "./workspace-directory.ts";
+
+const RESOURCE = '{"mode":"managed","type":"t","name":"a","provider":"x","instances":[]}';
+
+/** A workspace, and what is done once in the moment in which its removal writes. */
+async function start() {
+  const inner = createMemoryStorage();
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const storage = overBatches(inner, async (operations, write) => {
+    const removes = operations.some(
+      (one) => one.kind === "delete" && one.id.type.kind === "Stack" && meanwhile !== undefined,
+    );
+    if (removes) {
+      const work = meanwhile;
+      meanwhile = undefined;
+      await work?.();
+    }
+    return write();
+  });
+  const fixture = createRunFixture(storage);
+  const keys = createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } });
+  const parts = { ...fixture.parts, clock: systemClock, keys, blobs: new MemoryBlobs() };
+  const directory = new WorkspaceDirectory(parts);
+  const workspace = await directory.create("acme", { name: "one", project: "web" });
+  if (workspace === undefined) throw new Error("the workspace was not made");
+  const { stack } = workspace;
+  const store = async (serial: number, resources = ""): Promise<void> => {
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(
+        `{"version":4,"serial":${serial},"lineage":"l","terraform_version":"1.11.4","outputs":{},"resources":[${resources}]}`,
+      );
+    }
+    const { signal } = new AbortController();
+    const content = await storeStateContent(parts, {
+      stack: stack.reference,
+      content: bytes(),
+      signal,
+    });
+    await addStateVersion(parts, { stack, actor: "ann", content, lockId: undefined });
+  };
+  return {
+    directory,
+    stack,
+    store,
+    remove: async (force: boolean) => removeWorkspace(parts, workspace, { force }),
+    during: (work: () => Promise<unknown>) => {
+      meanwhile = work;
+    },
+    current: async () => findCurrentVersion(storage, stack.reference),
+    versions: async () => listStateVersions(storage, stack.reference),
+  };
+}
+
+describe("the removal of a workspace", () => {
+  it("keeps a state with resources that is stored meanwhile", async () => {
+    const { store, remove, during, current, directory, stack } = await start();
+    await store(1);
+    during(async () => store(2, RESOURCE));
+    await expect(remove(false)).rejects.toMatchObject({ code: "conflict" });
+    expect((await current())?.serial).toBe(2n);
+    expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
+  });
+
+  it("takes what is stored meanwhile with it by force, and later states are refused", async () => {
+    const { store, remove, during, versions, directory } = await start();
+    await store(1);
+    during(async () => store(2, RESOURCE));
+    await remove(true);
+    expect(await versions()).toEqual([]);
+    expect(await directory.find("acme", "one")).toBeUndefined();
+    await expect(store(3)).rejects.toMatchObject({ code: "not_found" });
+    expect(await versions()).toEqual([]);
+  });
+
+  it("leaves another workspace that has its name by now", async () => {
+    const { remove, during, directory } = await start();
+    let second: unknown;
+    during(async () => {
+      await remove(false);
+      second = await directory.create("acme", { name: "one", project: "web" });
+    });
+    await remove(false);
+    expect(second).toBeDefined();
+    expect(await directory.find("acme", "one")).toEqual(second);
+  });
+});
