@@ -34,6 +34,10 @@ export class TreeFiles {
   readonly #entries: ReadonlyMap<string, TreeEntry>;
   /** Targets of links, by their paths. */
   readonly #links: ReadonlyMap<string, string>;
+  /** All paths in their order, so that those below a folder lie together. */
+  readonly #sorted: readonly string[];
+  /** Names of what lies directly in a folder. */
+  readonly #names: ReadonlyMap<string, readonly string[]>;
 
   private constructor(
     repository: GitRepository,
@@ -43,6 +47,16 @@ export class TreeFiles {
     this.#repository = repository;
     this.#entries = entries;
     this.#links = links;
+    this.#sorted = [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1));
+    const names = new Map<string, string[]>();
+    for (const path of this.#sorted) {
+      const end = path.lastIndexOf("/");
+      const folder = end < 0 ? "" : path.slice(0, end);
+      const known = names.get(folder);
+      if (known === undefined) names.set(folder, [path.slice(end + 1)]);
+      else known.push(path.slice(end + 1));
+    }
+    this.#names = names;
   }
 
   static async open(repository: GitRepository, tree: string): Promise<TreeFiles> {
@@ -66,16 +80,12 @@ export class TreeFiles {
   /** Whether there is anything below a folder. */
   hasFolder(folder: string): boolean {
     if (folder === "") return this.#entries.size > 0;
-    const place = this.#resolve(folder, 0);
-    return [...this.#entries.keys()].some((path) => path.startsWith(`${place}/`));
+    return !this.#below(this.#resolve(folder, 0)).next().done;
   }
 
   /** Names of the files directly in a folder, those of links among them. */
   names(folder: string): readonly string[] {
-    const place = folder === "" ? "" : `${this.#resolve(folder, 0)}/`;
-    return [...this.#entries.keys()]
-      .filter((path) => path.startsWith(place) && !path.slice(place.length).includes("/"))
-      .map((path) => path.slice(place.length));
+    return this.#names.get(folder === "" ? "" : this.#resolve(folder, 0)) ?? [];
   }
 
   /**
@@ -83,6 +93,10 @@ export class TreeFiles {
    * `unprocessable` for links that lead nowhere or out of the repository.
    */
   select(isChosen: (path: string) => boolean): readonly TreeFile[] {
+    return this.#files(this.#sorted.filter(isChosen));
+  }
+
+  #files(paths: Iterable<string>): readonly TreeFile[] {
     const found = new Map<string, TreeFile>();
     const add = (path: string, source: string): void => {
       const entry = this.#entries.get(source);
@@ -95,9 +109,8 @@ export class TreeFiles {
       }
     };
     let links = 0;
-    for (const [path, { kind }] of this.#entries) {
-      if (!isChosen(path)) continue;
-      if (kind !== "link") {
+    for (const path of paths) {
+      if (this.#entries.get(path)?.kind !== "link") {
         add(path, path);
         continue;
       }
@@ -106,21 +119,20 @@ export class TreeFiles {
         throw new ServerError("unprocessable", `there are more than ${MAX_SELECTED_LINKS} links`);
       }
       const target = this.#resolve(path, 0);
-      const below = [...this.#entries].filter(([other]) => other.startsWith(`${target}/`));
-      if (!this.#entries.has(target) && below.length === 0) {
+      const isNothing = !this.#entries.has(target) && this.#below(target).next().done === true;
+      if (isNothing) {
         throw new ServerError("unprocessable", `the link ${path} leads to nothing`);
       }
       add(path, target);
       // A folder once: links in it are not followed further, so that no circle has an end.
-      for (const [other] of below) add(path + other.slice(target.length), other);
+      for (const other of this.#below(target)) add(path + other.slice(target.length), other);
     }
     return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
   /** The content of single files, by their paths. `unprocessable` where they are too large to be read as a whole. */
   async read(paths: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
-    const chosen = new Set(paths);
-    const files = this.select((path) => chosen.has(path));
+    const files = this.#files(new Set(paths));
     if (files.reduce((sum, { size }) => sum + size, 0) > MAX_READ_BYTES) {
       const [{ path }] = files.toSorted((a, b) => b.size - a.size) as [TreeFile];
       throw new ServerError(
@@ -154,6 +166,22 @@ export class TreeFiles {
       }
       at += batch.length;
     }
+  }
+
+  /** The paths below a folder. */
+  *#below(folder: string): Generator<string, undefined> {
+    const start = `${folder}/`;
+    let from = 0;
+    for (let to = this.#sorted.length; from < to; ) {
+      const middle = (from + to) >> 1;
+      if ((this.#sorted[middle] ?? "") < start) from = middle + 1;
+      else to = middle;
+    }
+    for (let path = this.#sorted[from]; path?.startsWith(start); path = this.#sorted[from]) {
+      yield path;
+      from += 1;
+    }
+    return undefined;
   }
 
   /** A path without links. */
