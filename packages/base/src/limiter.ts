@@ -137,6 +137,13 @@ export class KeyedRateLimiter {
     return bucket.take(nowMs) ? 0 : bucket.waitMs(nowMs);
   }
 
+  /** The milliseconds after which a token of the key is available, without taking it: 0 where one is. */
+  waitMs(key: string): number {
+    const nowMs = this.#nowMs();
+    const bucket = this.#buckets.get(key);
+    return bucket === undefined || bucket.has(nowMs) ? 0 : bucket.waitMs(nowMs);
+  }
+
   #forgetOldest(): void {
     for (const key of this.#buckets.keys()) {
       this.#buckets.delete(key);

@@ -31,14 +31,16 @@ type AtAddress = { Params: Static<typeof Address> };
 
 /** Bytes of a delivery. */
 const BODY_LIMIT = 1024 * 1024;
-/** Deliveries of one connection, and requests of one address, whether they are signed or not. */
+/** Signed deliveries of one connection; requests of one address, signed or not; and those of an address whose signature is wrong. */
 const CONNECTION_LIMIT = { perSecond: 50, burst: 200 };
 const ADDRESS_LIMIT = { perSecond: 100, burst: 500 };
+const FORGED_LIMIT = { perSecond: 10, burst: 100 };
 
 /**
  * Receives the webhooks of Git servers, to be registered under `/hooks/vcs`: `/ACCOUNT/PROJECT/CONNECTION`. A request without a
  * signature of the right form is refused before its body is read, and nothing of a body is parsed before the signature over its bytes was
- * found right. Whether a connection exists is not said.
+ * found right. Whether a connection exists is not said. What is not signed counts against its sender alone, so that no stranger uses up
+ * what the Git server of a connection may send.
  */
 export async function hookPlugin(
   fastify: FastifyInstance,
@@ -47,6 +49,7 @@ export async function hookPlugin(
   const { storage, keys, clock } = options;
   const connections = new KeyedRateLimiter(CONNECTION_LIMIT, () => clock.monotonicMs());
   const addresses = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
+  const forgers = new KeyedRateLimiter(FORGED_LIMIT, () => clock.monotonicMs());
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
   fastify.removeAllContentTypeParsers();
@@ -59,7 +62,7 @@ export async function hookPlugin(
       reply.header("cache-control", "no-store");
       const { account, project, connection: name } = request.params;
       const reference = { account, project, name };
-      const retryAfterMs = addresses.take(request.ip);
+      const retryAfterMs = forgers.waitMs(request.ip) || addresses.take(request.ip);
       if (retryAfterMs > 0) throw limited(retryAfterMs);
       const refused = (): ServerError =>
         new ServerError("unauthenticated", "the delivery has no valid signature");
@@ -70,11 +73,14 @@ export async function hookPlugin(
       const kind = kindOf(connection.kind);
       const signature = signatureOf(kind, request.headers);
       if (signature === undefined) throw refused();
-      const laterMs = connections.take(connection.id);
-      if (laterMs > 0) throw limited(laterMs);
       const body = await readBytes(request, BODY_LIMIT);
       const { webhookSecret } = await openSecrets(keys, reference, connection);
-      if (!isSigned(body, signature, webhookSecret)) throw refused();
+      if (!isSigned(body, signature, webhookSecret)) {
+        forgers.take(request.ip);
+        throw refused();
+      }
+      const laterMs = connections.take(connection.id);
+      if (laterMs > 0) throw limited(laterMs);
       const { repository, branch } = connection;
       const { headers } = request;
       const nowMs = clock.wallMs();

@@ -1,0 +1,63 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { createStoredKeys } from "@stackwright/core";
+import { VcsConnection, VcsConnection_Kind } from "@stackwright/proto/stackwright";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import fastify from "fastify";
+import { expect, it, onTestFinished } from "vitest";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { sealSecret } from "../vcs/connection-secrets.ts";
+import { connectionPlace } from "../vcs/vcs-places.ts";
+import { hookPlugin } from "./hook-plugin.ts";
+
+const SECRET = "a-secret-of-the-webhook";
+const REFERENCE = { account: "acme", project: "web", name: "infra" };
+
+async function start() {
+  const storage = createMemoryStorage();
+  const { parts, put, clock } = createRunFixture(storage);
+  const keys = createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } });
+  const sealed = await sealSecret(keys, REFERENCE, "ID", "webhook_secret", SECRET);
+  const connection = VcsConnection.fromPartial({
+    id: "ID",
+    name: "infra",
+    kind: VcsConnection_Kind.KIND_GENERIC,
+    branch: "main",
+    webhookSecret: sealed,
+  });
+  await put(SERVER_KINDS.vcsConnection, connectionPlace(REFERENCE), connection);
+  const app = fastify();
+  onTestFinished(async () => app.close());
+  await app.register(hookPlugin, { ...parts, keys });
+  let count = 0;
+  return async (remoteAddress: string, secret: string): Promise<number> => {
+    count += 1;
+    const payload = JSON.stringify({ ref: "refs/heads/main", time: clock.wallMs() / 1_000, count });
+    const signature = createHmac("sha256", secret).update(payload).digest("hex");
+    const answer = await app.inject({
+      method: "POST",
+      url: "/acme/web/infra",
+      remoteAddress,
+      payload,
+      headers: { "x-stackwright-signature": signature, "content-type": "application/json" },
+    });
+    return answer.statusCode;
+  };
+}
+
+it("counts forged deliveries against their sender, and not against the connection", async () => {
+  const deliver = await start();
+  const answers: number[] = [];
+  for (let at = 0; at < 250; at += 1) answers.push(await deliver("192.0.2.7", "another-secret"));
+  expect(answers.filter((status) => status === 401)).toHaveLength(100);
+  expect(answers.filter((status) => status === 429)).toHaveLength(150);
+  expect(await deliver("192.0.2.8", SECRET)).toBe(202);
+});
+
+it("bounds the signed deliveries of a connection, from whatever address", async () => {
+  const deliver = await start();
+  const answers: number[] = [];
+  for (let at = 0; at < 201; at += 1) answers.push(await deliver(`192.0.2.${at % 9}`, SECRET));
+  expect(answers.filter((status) => status === 202)).toHaveLength(200);
+  expect(answers.at(-1)).toBe(429);
+});
