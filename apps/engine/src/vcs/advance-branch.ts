@@ -10,7 +10,7 @@ import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { transact } from "../queue/transaction.ts";
 import { askFor } from "./ask-for.ts";
-import { TreeFiles } from "./git/tree-files.ts";
+import { VcsError } from "./provider/vcs-provider.ts";
 import { requestStackRuns } from "./request-stack-run.ts";
 import type { OpenConnection, VcsParts } from "./vcs-parts.ts";
 import { branchPlace } from "./vcs-places.ts";
@@ -67,30 +67,51 @@ async function noteStep(parts: VcsParts, open: OpenConnection, head: string): Pr
 async function takeStep(
   parts: VcsParts,
   open: OpenConnection,
-  { commit: before }: VcsBranch,
+  { commit: last, readCommit: before = last }: VcsBranch,
   { commit, atMs }: VcsStep,
 ): Promise<VcsBranch> {
   const { repository, connection, reference } = open;
   // What was pushed over before it was planned is nowhere any more: the next step has all that is new.
-  if (!(await repository.has(commit))) return endStep(parts, open, { commit, atMs, runs: [] });
-  const tree = await repository.treeOf(commit);
+  if (!(await repository.has(commit))) {
+    return endStep(parts, open, { commit, atMs, runs: [] }, before);
+  }
   // What was there before may be gone from the repository: then everything counts as new.
   const isKnown = before !== "" && (await repository.has(before));
-  const changed = isKnown
-    ? await repository.changedPaths(await repository.treeOf(before), tree)
-    : undefined;
   const { title, author } = await repository.subjectOf(commit);
-  const runs = await requestStackRuns(parts, open, {
-    tree: await TreeFiles.open(repository, tree),
+  const { runs, problem } = await requestStackRuns(parts, open, {
+    tree: await repository.treeOf(commit),
     commit,
-    changed,
+    since: isKnown ? await repository.treeOf(before) : undefined,
     mode: Run_Mode.MODE_APPLY,
     cause: `push:${reference.name}@${commit}`,
     message: `${commit.slice(0, 8)} ${title} (${author})`,
     identity: ["push", connection.branch, commit],
     atMs: Number(atMs),
+    // When its plan is applied says the connection, and not the project.
+    autoApply: false,
   });
-  return endStep(parts, open, { commit, atMs, runs: [...runs] });
+  const step = { commit, atMs, runs: [...runs] };
+  if (problem === "") return endStep(parts, open, step);
+  await reportUnread(parts, open, commit, problem);
+  return endStep(parts, open, step, before);
+}
+
+/** Says at a commit why nothing is planned for it. The branch does not wait for a server that takes no statuses. */
+async function reportUnread(
+  { logger }: VcsParts,
+  { provider, reference, signal }: OpenConnection,
+  commit: string,
+  problem: string,
+): Promise<void> {
+  logger.warn({ connection: reference.name, commit, problem }, "a commit could not be read");
+  const description = problem.slice(0, 140);
+  try {
+    const context = "stackwright/apply";
+    await provider.writeStatus({ commit, context, state: "error", description }, signal);
+  } catch (error) {
+    if (!(error instanceof VcsError)) throw error;
+    logger.warn({ connection: reference.name, commit, err: error }, "a status was not taken");
+  }
 }
 
 /** Notes what was requested for a step, and that the branch has it. */
@@ -98,6 +119,8 @@ async function endStep(
   parts: VcsParts,
   { reference, connection, guard }: OpenConnection,
   { commit, atMs, runs }: VcsStep,
+  /** The commit since which the next step has what is new. @default that of this step */
+  readCommit?: string,
 ): Promise<VcsBranch> {
   return transact(parts, async (tx) => {
     const row = await tx.get(SERVER_KINDS.vcsBranch, branchPlace(reference, connection));
@@ -105,7 +128,7 @@ async function endStep(
     const steps = row.message.steps.map((one) =>
       one.commit === commit && one.atMs === atMs ? { ...one, runs } : one,
     );
-    tx.update(row, { commit, steps, updatedAtMs: BigInt(tx.nowMs) });
+    tx.update(row, { commit, readCommit, steps, updatedAtMs: BigInt(tx.nowMs) });
     return row.message;
   });
 }

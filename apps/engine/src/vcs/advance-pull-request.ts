@@ -13,7 +13,7 @@ import { approveRun } from "../queue/decide.ts";
 import { transact } from "../queue/transaction.ts";
 import { advanceBranch } from "./advance-branch.ts";
 import { policyOf } from "./connection-kind.ts";
-import { TreeFiles } from "./git/tree-files.ts";
+import { plansDigest } from "./plans-digest.ts";
 import { type CommitStatus, type PullRequestFacts, VcsError } from "./provider/vcs-provider.ts";
 import { reportOf } from "./pull-request-report.ts";
 import { requestStackRuns } from "./request-stack-run.ts";
@@ -161,6 +161,7 @@ class PullRequestWork {
         plans: [],
         applies: [],
         applyRequested: false,
+        appliedByMerge: false,
         attempt: stored.attempt + (isAsked ? 1 : 0),
         note: isAsked ? `Planned again for ${usersOf(again)}.` : "",
         handled: handledOf(stored, again),
@@ -168,11 +169,10 @@ class PullRequestWork {
       };
     });
     if (tree === "") return;
-    const changed = await repository.changedPaths(await repository.treeOf(baseCommit), tree);
-    const plans = await requestStackRuns(this.#parts, this.#open, {
-      tree: await TreeFiles.open(repository, tree),
+    const { runs: plans } = await requestStackRuns(this.#parts, this.#open, {
+      tree,
       commit: head,
-      changed,
+      since: await repository.treeOf(baseCommit),
       mode: Run_Mode.MODE_PLAN_ONLY,
       cause: `pull-request:${reference.name}#${this.#id}@${head}`,
       message: `${this.#name()} ${noted.title}`,
@@ -188,8 +188,7 @@ class PullRequestWork {
     const branch = await advanceBranch(this.#parts, this.#open);
     const pull = await this.#read();
     if (pull === undefined || pull.mergeCommit === "") return;
-    const isOfMerge = pull.applies.length > 0 && pull.applyRequestedBy === "merge";
-    if (isOfMerge) return;
+    if (pull.applies.length > 0 && pull.appliedByMerge) return;
     for (const step of branch.steps) {
       if (!(await repository.isAncestor(pull.mergeCommit, step.commit))) continue;
       const planned = new Set(pull.plans.map(({ stack }) => stack));
@@ -199,6 +198,7 @@ class PullRequestWork {
         applies,
         applyRequested: policyOf(connection.apply) === "on_merge",
         applyRequestedBy: "merge",
+        appliedByMerge: true,
       }));
       return;
     }
@@ -208,7 +208,7 @@ class PullRequestWork {
   async #carryOut(facts: PullRequestFacts, commands: readonly VcsCommand[]): Promise<void> {
     const last = commands.findLast(({ verb }) => verb === "apply");
     if (last === undefined) return;
-    const refusal = await this.#refusalOf(facts, last.user);
+    const refusal = await this.#refusalOf(facts, last);
     if (refusal === undefined) return;
     if (refusal !== "") {
       await this.#save((stored) => ({
@@ -231,7 +231,7 @@ class PullRequestWork {
     }));
     if (requested.state !== VcsPullRequest_State.STATE_OPEN) return;
     if (requested.applies.length > 0) return;
-    const { repository, reference } = this.#open;
+    const { reference } = this.#open;
     const names = new Set(requested.plans.map(({ stack }) => stack));
     const open = {
       ...this.#open,
@@ -240,10 +240,10 @@ class PullRequestWork {
         stacks: this.#open.connection.stacks.filter(({ stack }) => names.has(stack)),
       },
     };
-    const applies = await requestStackRuns(this.#parts, open, {
-      tree: await TreeFiles.open(repository, requested.tree),
+    const { runs: applies } = await requestStackRuns(this.#parts, open, {
+      tree: requested.tree,
       commit: requested.head,
-      changed: undefined,
+      since: undefined,
       mode: Run_Mode.MODE_APPLY,
       cause: `pull-request:${reference.name}#${this.#id}@${requested.head}`,
       message: `${this.#name()} ${requested.title}, applied for ${last.user}`,
@@ -262,7 +262,8 @@ class PullRequestWork {
   }
 
   /** Why a comment does not apply the pull request; empty where it does, undefined where nothing is said to its author. */
-  async #refusalOf(facts: PullRequestFacts, user: string): Promise<string | undefined> {
+  async #refusalOf(facts: PullRequestFacts, command: VcsCommand): Promise<string | undefined> {
+    const { user } = command;
     const { connection, provider, signal } = this.#open;
     const { appliers, requiredReviews } = connection;
     const isListed = appliers.length === 0 || appliers.includes(user);
@@ -282,6 +283,9 @@ class PullRequestWork {
       ({ phase }) => phase === "plan_finished" || phase === "no_changes",
     );
     if (!isPlanned) return "Nothing was applied: not all plans are there.";
+    if (!(await this.#hasSeen(pull, command))) {
+      return "Nothing was applied: the plans that are shown were not there when the comment was written. Read them, and write it again.";
+    }
     if (facts.state === "merged") return "";
     // Who may only read can approve as well, and does not count.
     let approving = 0;
@@ -292,6 +296,17 @@ class PullRequestWork {
       return `Nothing was applied: ${approving} of ${requiredReviews} approving reviews of the newest commit.`;
     }
     return "";
+  }
+
+  /** Whether the plans are those that were there when a comment was written, and all of them were made. */
+  async #hasSeen(pull: VcsPullRequest, command: VcsCommand): Promise<boolean> {
+    const { head, plansSha256, writtenAtMs } = command;
+    // Git servers write times in seconds.
+    if (head !== pull.head || writtenAtMs + 1_000n <= pull.plannedAtMs) return false;
+    const { reference } = this.#open;
+    return (
+      plansSha256 === (await transact(this.#parts, async (tx) => plansDigest(tx, reference, pull)))
+    );
   }
 
   /** Approves the plans of the applies that do what was shown; says of the others why they wait. */
@@ -333,7 +348,7 @@ class PullRequestWork {
       await approveRun(this.#parts, reference, {
         actor: actorOf(connection),
         planDigest: run.planDigest,
-        comment: `${this.#name()}, ${pull.applyRequestedBy === "merge" ? "merged" : `requested by ${pull.applyRequestedBy}`}`,
+        comment: `${this.#name()}, ${pull.appliedByMerge ? "merged" : `requested by ${pull.applyRequestedBy}`}`,
       });
     } catch (error) {
       if (isServerError(error, "run_ended", "illegal_transition", "plan_changed")) return "";

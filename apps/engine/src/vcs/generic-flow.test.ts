@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { createGitPlace } from "../testing/git-place.ts";
@@ -230,6 +232,54 @@ it("sends a stored token to no address that it was not given for", async () => {
   const given = { ...body, token: "another-token" };
   const taken = await call("PATCH", connection, { body: given, headers });
   expect([taken.status, taken.text]).toEqual([200, taken.text]);
+});
+
+it("goes on after a commit that is too large to be read, with all that is new", {
+  timeout: 60_000,
+}, async () => {
+  const { place, receiver, settled, deliver, push, runsOf } = await start();
+  await place.commit({ "README.md": "read me" });
+  await push("main");
+  await settled();
+  const parent = await place.commit({ "stacks/one/main.tf": 'output "x" { value = 1 }\n' });
+  // A tree with more files than are looked through: all of them one blob.
+  const blob = Buffer.from(await place.git("rev-parse", "HEAD:stacks/one/main.tf"), "hex");
+  const entries = Array.from({ length: 200_001 }, (_, at) =>
+    Buffer.concat([Buffer.from(`100644 f${String(at).padStart(6, "0")}\0`), blob]),
+  );
+  await writeFile(join(place.folder, "tree"), Buffer.concat(entries));
+  const tree = await place.git("hash-object", "-t", "tree", "-w", join(place.folder, "tree"));
+  const large = await place.git("commit-tree", tree, "-p", parent, "-m", "large");
+  await place.git("push", "--quiet", "origin", `${large}:main`);
+  expect((await deliver("refs/heads/main")).status).toBe(202);
+  await settled();
+  expect(receiver.statuses().get("stackwright/apply")).toContain("error: the repository has more");
+  expect(await runsOf("one")).toEqual([]);
+  await place.git("reset", "--quiet", "--soft", large);
+  await place.commit({ "README.md": "read me again" });
+  await push("main");
+  await settled();
+  expect((await runsOf("one")).map(({ mode }) => mode)).toEqual(["apply"]);
+});
+
+it("applies what is pushed as the connection says, whatever the project does with its runs", {
+  timeout: 60_000,
+}, async () => {
+  const { place, call, settled, push, runsOf } = await start();
+  const project = { name: "web", auto_apply: "always" };
+  expect((await call("POST", "/api/v1/projects", { body: project })).status).toBe(201);
+  await place.commit({ "stacks/one/main.tf": 'resource "terraform_data" "b" {}\n' });
+  await push("main");
+  await settled();
+  const phases = async () => (await runsOf("one")).map(({ phase }) => phase);
+  await expect.poll(phases, { timeout: 25_000 }).toEqual(["awaiting_approval"]);
+});
+
+it("refuses the address of a folder that is none", async () => {
+  const { call } = await start();
+  const body = { name: "odd", kind: "generic", repository_url: "file:///a%2Fb", stacks: [] };
+  const refused = await call("POST", `${P}/vcs-connections`, { body });
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("a folder")]);
 });
 
 it("says what conflicts, and plans a newer commit instead of the one before", {

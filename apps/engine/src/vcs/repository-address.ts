@@ -17,7 +17,7 @@ export function protocolOf(
     throw new ServerError("unprocessable", "an address holds no credentials; use the token");
   }
   if (url.protocol === "file:") {
-    if (url.host === "" && isAllowed(fileURLToPath(url), localFolders)) return "file";
+    if (url.host === "" && isAllowed(folderOf(url), localFolders)) return "file";
     throw new ServerError(
       "unprocessable",
       "repositories of the server's own machine have to lie in a folder that its operator names (--vcs-folder)",
@@ -45,6 +45,14 @@ function parsed(address: string): URL {
   const url = URL.parse(address);
   if (url === null) throw new ServerError("unprocessable", `"${address}" is not a URL`);
   return url;
+}
+
+function folderOf(url: URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    throw new ServerError("unprocessable", `"${url.href}" is not the address of a folder`);
+  }
 }
 
 /** The real path counts, so that no link leads elsewhere. */

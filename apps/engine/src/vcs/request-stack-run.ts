@@ -7,17 +7,18 @@ import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { transact } from "../queue/transaction.ts";
-import type { TreeFiles } from "./git/tree-files.ts";
+import { TreeFiles } from "./git/tree-files.ts";
 import { packFiles } from "./pack-files.ts";
 import { type StackFiles, stackFiles } from "./stack-files.ts";
 import { actorOf, type OpenConnection, type VcsParts } from "./vcs-parts.ts";
 
 /** What is requested for the stacks that some changed files concern. */
 interface WantedRuns {
-  readonly tree: TreeFiles;
+  /** Id of the tree with their files. */
+  readonly tree: string;
   readonly commit: string;
-  /** Undefined where all files count as changed. */
-  readonly changed: readonly string[] | undefined;
+  /** The tree since which files count as changed; undefined where all do. */
+  readonly since: string | undefined;
   readonly mode: Run_Mode;
   readonly cause: string;
   readonly message: string;
@@ -28,39 +29,67 @@ interface WantedRuns {
   readonly autoApply?: boolean;
 }
 
-/** Requests a run for each stack that is affected; what keeps one from it is said in its place, and concerns no other. */
+/** What was requested, or why it cannot be known what the tree asks for. */
+interface RequestedRuns {
+  readonly runs: readonly VcsRun[];
+  /** Why the tree could not be read: then it is what is said of each stack. Empty where it was. */
+  readonly problem: string;
+}
+
+/**
+ * Requests a run for each stack that is affected; what keeps one from it is said in its place, and concerns no other. A tree over the
+ * bounds concerns all.
+ */
 export async function requestStackRuns(
   parts: VcsParts,
   open: OpenConnection,
   wanted: WantedRuns,
-): Promise<readonly VcsRun[]> {
+): Promise<RequestedRuns> {
+  const { repository, connection } = open;
   const runs: VcsRun[] = [];
-  for (const stack of open.connection.stacks) {
+  let tree: TreeFiles;
+  let changed: readonly string[] | undefined;
+  try {
+    tree = await TreeFiles.open(repository, wanted.tree);
+    changed =
+      wanted.since === undefined
+        ? undefined
+        : await repository.changedPaths(wanted.since, wanted.tree);
+  } catch (error) {
+    if (!isServerError(error) || error.retryable) throw error;
+    const problem = error.message;
+    return {
+      problem,
+      runs: connection.stacks.map(({ stack }) => VcsRun.create({ stack, problem })),
+    };
+  }
+  for (const stack of connection.stacks) {
     open.signal.throwIfAborted();
     try {
-      const files = await stackFiles(wanted.tree, stack);
-      const { changed } = wanted;
+      const files = await stackFiles(tree, stack);
       if (changed !== undefined && !changed.some((path) => files.isAffected(path))) continue;
-      runs.push(await requestOne(parts, open, stack, files, wanted));
+      runs.push(await requestOne(parts, open, stack, { tree, files, wanted }));
     } catch (error) {
       // What passes by itself is tried again, with the runs that were requested already.
       if (!isServerError(error) || error.retryable) throw error;
       // Where the folder of a stack is missing, the change concerns it if it removed the folder.
       const isConcerned =
-        wanted.changed === undefined ||
-        wanted.changed.some((path) => path.startsWith(`${stack.directory}/`));
+        changed === undefined || changed.some((path) => path.startsWith(`${stack.directory}/`));
       if (isConcerned) runs.push(VcsRun.create({ stack: stack.stack, problem: error.message }));
     }
   }
-  return runs;
+  return { runs, problem: "" };
 }
 
 async function requestOne(
   parts: VcsParts,
   open: OpenConnection,
   { stack: name }: VcsStack,
-  files: StackFiles,
-  wanted: WantedRuns,
+  {
+    tree,
+    files,
+    wanted,
+  }: { readonly tree: TreeFiles; readonly files: StackFiles; readonly wanted: WantedRuns },
 ): Promise<VcsRun> {
   const { reference: connection, guard, signal } = open;
   const { account, project } = connection;
@@ -78,7 +107,7 @@ async function requestOne(
     stack,
     stackName: name,
     actor,
-    content: packFiles(wanted.tree, files, signal),
+    content: packFiles(tree, files, signal),
     signal,
     root: files.root,
     commit: wanted.commit,

@@ -345,6 +345,7 @@ export interface PullRequest {
   readonly plans: readonly PullRequestRun[];
   readonly applies: readonly PullRequestRun[];
   readonly apply_requested_by?: string | undefined;
+  readonly applied_by_merge: boolean;
   readonly note: string;
   readonly created_at: string;
   readonly updated_at: string;

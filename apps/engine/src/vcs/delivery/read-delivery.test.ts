@@ -32,7 +32,7 @@ it("finds what a delivery of GitHub concerns", () => {
   expect(read("github", "issue_comment", comment("stackwright apply"))).toEqual({
     event: "comment",
     concerns,
-    command: { user: "ann", verb: "apply" },
+    command: { user: "ann", verb: "apply", writtenAtMs: BigInt(NOW - 60_000) },
   });
 });
 

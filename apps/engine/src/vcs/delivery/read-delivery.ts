@@ -10,7 +10,7 @@ export interface VcsEvent {
   readonly event: string;
   /** The branch of the connection, or a pull request by its id; undefined where it concerns neither. */
   readonly concerns?: "branch" | { readonly pullRequest: string };
-  readonly command?: Pick<VcsCommand, "user" | "verb">;
+  readonly command?: Pick<VcsCommand, "user" | "verb" | "writtenAtMs">;
 }
 
 interface DeliveryContext {
@@ -82,11 +82,16 @@ function hostedEvent(
   const comment = membersOf(body["comment"]);
   const verb = verbOf(textOf(comment["body"]));
   const user = textOf(membersOf(comment["user"])["login"]);
-  const age = nowMs - Date.parse(textOf(comment["created_at"]));
+  const writtenMs = Date.parse(textOf(comment["created_at"]));
+  const age = nowMs - writtenMs;
   if (id === undefined || !isPull || verb === undefined || user === "" || !(age <= MAX_AGE_MS)) {
     return { event: "ignored" };
   }
-  return { event: "comment", concerns: { pullRequest: id }, command: { user, verb } };
+  return {
+    event: "comment",
+    concerns: { pullRequest: id },
+    command: { user, verb, writtenAtMs: BigInt(writtenMs) },
+  };
 }
 
 /** What a comment asks for, if its first line is nothing else. */

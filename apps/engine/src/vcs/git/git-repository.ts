@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { withFolderLimit } from "@stackwright/core/modules";
+import { ServerError } from "../../domain/server-error.ts";
 import { GitError, type GitOptions, runGit } from "./run-git.ts";
 
 /** Where a repository is fetched from. */
@@ -138,7 +139,7 @@ export class GitRepository {
     );
     const lines = text.split("\0").filter((line) => line !== "");
     if (lines.length > MAX_ENTRIES) {
-      throw new GitError(`the repository has more than ${MAX_ENTRIES} files`, 0);
+      throw new ServerError("unprocessable", `the repository has more than ${MAX_ENTRIES} files`);
     }
     return lines.flatMap((line) => {
       const [, mode = "", blob = "", size = "", path = ""] =

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile } from "node:child_process";
+import { ServerError } from "../../domain/server-error.ts";
 
 /** Why git refused. The text is what it wrote, in one line, without credentials: none is in its arguments or addresses. */
 export class GitError extends Error {
@@ -46,7 +47,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
 const PASSED =
   /^(?:PATH|HTTPS?_PROXY|https?_proxy|NO_PROXY|no_proxy|SSL_CERT_(?:FILE|DIR)|GIT_SSL_CAINFO|SSH_AUTH_SOCK|GIT_SSH_COMMAND)$/;
 
-/** Runs git to its end, without a shell, settings of the user or a terminal, and returns what it wrote. Rejects with a {@link GitError}. */
+/**
+ * Runs git to its end, without a shell, settings of the user or a terminal, and returns what it wrote. Rejects with a {@link GitError}; `unprocessable`
+ * for an output over the limit.
+ */
 export async function runGit(words: readonly string[], options: GitOptions): Promise<Buffer> {
   const { cwd, signal, timeoutMs = 300_000, maxBytes = 64 * 1024 * 1024, input } = options;
   signal.throwIfAborted();
@@ -100,12 +104,12 @@ function failureOf(
   error: Error & { readonly code?: unknown; readonly killed?: boolean },
   stderr: Buffer,
   timeoutMs: number,
-): GitError {
+): GitError | ServerError {
   if (error.code === "ENOENT") {
     return new GitError("the program git is not installed on the server", 0);
   }
   if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") {
-    return new GitError("git wrote more than the server takes", 0);
+    return new ServerError("unprocessable", "git wrote more than the server takes");
   }
   if (error.killed === true) return new GitError(`git did not end within ${timeoutMs} ms`, 0);
   const lines = stderr

@@ -177,9 +177,8 @@ export class TreeFiles {
       if ((this.#sorted[middle] ?? "") < start) from = middle + 1;
       else to = middle;
     }
-    for (let path = this.#sorted[from]; path?.startsWith(start); path = this.#sorted[from]) {
-      yield path;
-      from += 1;
+    for (let at = from; this.#sorted[at]?.startsWith(start) === true; at += 1) {
+      yield this.#sorted[at] ?? "";
     }
     return undefined;
   }

@@ -136,6 +136,12 @@ export interface VcsCommand {
   verb: string;
   /** The delivery that reported it. */
   delivery: string;
+  /** The newest commit that was planned when it was reported; empty where none was. */
+  head: string;
+  /** SHA-256 of the plans that were there then, in hexadecimal. */
+  plansSha256: string;
+  /** When it was written, in milliseconds since 1970. */
+  writtenAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -147,6 +153,11 @@ export interface VcsBranch {
   steps: VcsStep[];
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /**
+   * The commit whose files the runs are of, where those of `commit` could not be read: what is new is new since then.
+   * Empty where that was nothing.
+   */
+  readCommit?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -226,6 +237,8 @@ export interface VcsPullRequest {
   applyRequestedAtMs: bigint;
   /** Deliveries of comments that were carried out, the oldest first. */
   handled: string[];
+  /** Its applies are the runs that the branch got for the merge. */
+  appliedByMerge: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -953,7 +966,7 @@ export const VcsTask: MessageFns<VcsTask> = {
 };
 
 function createBaseVcsCommand(): VcsCommand {
-  return { user: "", verb: "", delivery: "" };
+  return { user: "", verb: "", delivery: "", head: "", plansSha256: "", writtenAtMs: 0n };
 }
 
 export const VcsCommand: MessageFns<VcsCommand> = {
@@ -966,6 +979,18 @@ export const VcsCommand: MessageFns<VcsCommand> = {
     }
     if (message.delivery !== "") {
       writer.uint32(26).string(message.delivery);
+    }
+    if (message.head !== "") {
+      writer.uint32(34).string(message.head);
+    }
+    if (message.plansSha256 !== "") {
+      writer.uint32(42).string(message.plansSha256);
+    }
+    if (message.writtenAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.writtenAtMs) !== message.writtenAtMs) {
+        throw new globalThis.Error("value provided for field message.writtenAtMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.writtenAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1015,6 +1040,30 @@ export const VcsCommand: MessageFns<VcsCommand> = {
             message.delivery = reader.string(true);
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.head = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.plansSha256 = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.writtenAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1050,6 +1099,11 @@ export const VcsCommand: MessageFns<VcsCommand> = {
     message.user = object.user ?? "";
     message.verb = object.verb ?? "";
     message.delivery = object.delivery ?? "";
+    message.head = object.head ?? "";
+    message.plansSha256 = object.plansSha256 ?? "";
+    message.writtenAtMs = (object.writtenAtMs !== undefined && object.writtenAtMs !== null)
+      ? BigInt(object.writtenAtMs)
+      : 0n;
     return message;
   },
 };
@@ -1071,6 +1125,9 @@ export const VcsBranch: MessageFns<VcsBranch> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(24).int64(message.updatedAtMs);
+    }
+    if (message.readCommit !== undefined) {
+      writer.uint32(34).string(message.readCommit);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1120,6 +1177,14 @@ export const VcsBranch: MessageFns<VcsBranch> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.readCommit = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1157,6 +1222,7 @@ export const VcsBranch: MessageFns<VcsBranch> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.readCommit = object.readCommit ?? undefined;
     return message;
   },
 };
@@ -1407,6 +1473,7 @@ function createBaseVcsPullRequest(): VcsPullRequest {
     plannedAtMs: 0n,
     applyRequestedAtMs: 0n,
     handled: [],
+    appliedByMerge: false,
   };
 }
 
@@ -1498,6 +1565,9 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
     }
     for (const v of message.handled) {
       writer.uint32(202).string(v!);
+    }
+    if (message.appliedByMerge !== false) {
+      writer.uint32(208).bool(message.appliedByMerge);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1723,6 +1793,14 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
             message.handled.push(reader.string(true));
             continue;
           }
+          case 26: {
+            if (tag !== 208) {
+              break;
+            }
+
+            message.appliedByMerge = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1788,6 +1866,7 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
       ? BigInt(object.applyRequestedAtMs)
       : 0n;
     message.handled = object.handled?.map((e) => e) || [];
+    message.appliedByMerge = object.appliedByMerge ?? false;
     return message;
   },
 };

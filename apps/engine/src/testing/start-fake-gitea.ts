@@ -1,0 +1,45 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+
+/** The API of a Git server with one pull request, as far as connections call it. */
+export async function startFakeGitea(branch: string) {
+  const repo = { full_name: "acme/infra" };
+  const shown = { head: "", merged: false, mergeCommit: "", comment: "" };
+  const statuses = new Map<string, string>();
+  const answer = (method: string, path: string, body: Record<string, string>): object => {
+    if (path.endsWith("/pulls/1")) {
+      return {
+        title: "change",
+        user: { login: "ann" },
+        state: shown.merged ? "closed" : "open",
+        merged: shown.merged,
+        ...(shown.merged && { merge_commit_sha: shown.mergeCommit }),
+        base: { ref: "main", repo },
+        head: { ref: branch, sha: shown.head, repo },
+      };
+    }
+    if (path.endsWith("/permission")) return { permission: "write" };
+    if (path.includes("/statuses/")) {
+      statuses.set(body["context"] ?? "", `${body["state"]}: ${body["description"]}`);
+    }
+    if (path.includes("/comments") && method !== "GET") {
+      shown.comment = body["body"] ?? "";
+      return { id: 1 };
+    }
+    return method === "GET" ? [] : {};
+  };
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const { pathname } = new URL(request.url ?? "", "http://localhost");
+    const given = body === "" ? {} : (JSON.parse(body) as Record<string, string>);
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(answer(request.method ?? "", pathname, given)));
+  };
+  const server = createServer((request, response) => void receive(request, response));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/api/v1`, shown, statuses };
+}

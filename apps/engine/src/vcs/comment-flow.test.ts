@@ -1,0 +1,113 @@
+import { createHmac } from "node:crypto";
+import { expect, it } from "vitest";
+import { createGitPlace } from "../testing/git-place.ts";
+import { P, startApi } from "../testing/start-api.ts";
+import { startFakeGitea } from "../testing/start-fake-gitea.ts";
+
+const SECRET = "a-secret-of-the-webhook";
+const TIMEOUT = { timeout: 25_000 };
+const main = (value: number) => `resource "terraform_data" "a" { input = ${value} }\n`;
+
+/** A pull request at a Git server, planned once. */
+async function start() {
+  const place = await createGitPlace();
+  const gitea = await startFakeGitea("change");
+  const { server, call } = await startApi("in-process", { vcsFolders: [place.repositories] });
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  await place.commit({ "README.md": "infra" });
+  await place.git("push", "--quiet", "origin", "HEAD:main");
+  const connection = `${P}/vcs-connections/infra`;
+  const made = await call("POST", `${P}/vcs-connections`, {
+    body: {
+      name: "infra",
+      kind: "gitea",
+      repository_url: `file://${place.bare}`,
+      api_url: gitea.url,
+      repository: "acme/infra",
+      webhook_secret: SECRET,
+      token: "token",
+      apply: "on_comment",
+      required_reviews: 0,
+      stacks: [{ stack: "one", directory: "one" }],
+    },
+  });
+  expect([made.status, made.text]).toEqual([201, made.text]);
+  let count = 0;
+  const deliver = async (event: string, body: object): Promise<void> => {
+    count += 1;
+    const text = JSON.stringify({ ...body, count, repository: { full_name: "acme/infra" } });
+    const answer = await fetch(`${server.url}/hooks/vcs/default/web/infra`, {
+      method: "POST",
+      body: text,
+      headers: {
+        "content-type": "application/json",
+        "x-gitea-event": event,
+        "x-gitea-signature": createHmac("sha256", SECRET).update(text).digest("hex"),
+      },
+    });
+    expect(answer.status).toBe(202);
+  };
+  const tasks = async () => (await call("GET", `${connection}/tasks`)).json["tasks"];
+  const settled = async () => expect.poll(tasks, TIMEOUT).toEqual([]);
+  const push = async (): Promise<void> => {
+    await place.git("push", "--quiet", "origin", "HEAD:change", "HEAD:refs/pull/1/head");
+    gitea.shown.head = await place.git("rev-parse", "HEAD");
+  };
+  const look = async () => deliver("pull_request", { number: 1 });
+  const say = async (user: string, body: string, agoMs = 0) =>
+    deliver("issue_comment", {
+      action: "created",
+      is_pull: true,
+      issue: { number: 1 },
+      comment: { user: { login: user }, body, created_at: new Date(Date.now() - agoMs) },
+    });
+  const pull = async () => (await call("GET", `${connection}/pull-requests/1`)).json;
+  await settled();
+  await place.git("checkout", "--quiet", "-b", "change");
+  await place.commit({ "one/main.tf": main(1) });
+  await push();
+  await look();
+  await settled();
+  expect(gitea.shown.comment).toContain("1 to create, run 1");
+  return { place, gitea, call, deliver, settled, push, look, say, pull };
+}
+
+it("applies no plans by a comment that were made after it", { timeout: 120_000 }, async () => {
+  const { place, gitea, settled, push, look, say, pull } = await start();
+  // The newest commit is not planned yet when the comment comes, but when it is carried out.
+  await place.commit({ "one/main.tf": main(2) });
+  await push();
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(gitea.shown.comment).toContain("Nothing was applied");
+  await look();
+  await settled();
+  expect(await pull()).toMatchObject({ head: gitea.shown.head, applies: [] });
+  // It was written before the plans, and comes late.
+  await say("ben", "stackwright apply", 3_600_000);
+  await settled();
+  expect(gitea.shown.comment).toContain("were not there when the comment was written");
+  expect(await pull()).toMatchObject({ applies: [] });
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(gitea.shown.comment).toMatch(/1 to create, run \d \| applied, run \d/);
+});
+
+it("takes a user called merge for a user", { timeout: 120_000 }, async () => {
+  const { place, gitea, deliver, settled, look, say, pull } = await start();
+  await say("merge", "stackwright apply");
+  await settled();
+  const before = await pull();
+  expect(before).toMatchObject({ apply_requested_by: "merge", applied_by_merge: false });
+  await place.git("checkout", "--quiet", "main");
+  await place.git("merge", "--quiet", "--no-ff", "--message", "merge", "change");
+  await place.git("push", "--quiet", "origin", "main");
+  gitea.shown.mergeCommit = await place.git("rev-parse", "HEAD");
+  gitea.shown.merged = true;
+  await deliver("push", { ref: "refs/heads/main" });
+  await look();
+  await settled();
+  const after = await pull();
+  expect(after).toMatchObject({ state: "merged", applied_by_merge: true });
+  expect(after["applies"]).not.toEqual(before["applies"]);
+});
