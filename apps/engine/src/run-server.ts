@@ -9,11 +9,13 @@ import {
   type StackReference,
   type StoreAddress,
 } from "@stackwright/core";
-import type { Authenticator } from "@stackwright/registry";
+import type { Authenticator, CredentialStore } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { tfePlugin } from "@stackwright/tfe";
 import type { Logger } from "pino";
+import type { AccessDirectory } from "./access/access-directory.ts";
+import type { AuditTrail } from "./access/registry-audit.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
@@ -36,6 +38,9 @@ interface RunServerOptions {
   readonly address: StoreAddress;
   readonly keys: readonly [KeyEncryptionKey, ...KeyEncryptionKey[]];
   readonly authenticator: Authenticator;
+  readonly access: AccessDirectory;
+  readonly credentials: CredentialStore;
+  readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
@@ -93,6 +98,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   };
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
+  const { access, credentials, audit } = options;
   const { addressKey } = options;
   const { vcsFolders: localFolders = [] } = options;
   return {
@@ -103,6 +109,9 @@ export function openRunServer(options: RunServerOptions): RunServer {
           apiPlugin(fastify, {
             ...parts,
             authenticator,
+            access,
+            credentials,
+            audit,
             bell,
             live,
             stopping,

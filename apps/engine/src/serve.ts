@@ -21,6 +21,8 @@ import {
 import { LOGIN_CLIENT, LOGIN_PORTS, loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
+import { AccessDirectory } from "./access/access-directory.ts";
+import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
 import { IdleConnections } from "./idle-connections.ts";
@@ -143,7 +145,13 @@ export async function serve(
     policy: policyOf(resolved),
   });
   const { records } = registry.parts;
-  const credentials = new CredentialStore({ records, keys, clock });
+  const access = new AccessDirectory({ storage: store.storage, clock });
+  const credentials = new CredentialStore({
+    records,
+    keys,
+    clock,
+    rightsOf: async (token) => access.rightsOf(token),
+  });
   const metrics = stack.use(new ServerMetrics());
   if (resolved.bootstrapFile !== undefined && (await credentials.isEmpty())) {
     const first = await createFirstCredentials(credentials, "default");
@@ -161,6 +169,9 @@ export async function serve(
       address,
       keys: loaded,
       authenticator,
+      access,
+      credentials,
+      audit: registryAudit(registry, resolved.region),
       clock,
       logger,
       env,

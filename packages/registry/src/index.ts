@@ -8,8 +8,16 @@ export type {
 export { CredentialStore, WHOLE_STORE } from "./access/credentials.ts";
 export type { KeyRing } from "./access/key-ring.ts";
 export { createKeyRing } from "./access/key-ring.ts";
+export { limitedTo } from "./access/limited-to.ts";
 export type { Principal, Role } from "./access/principal.ts";
-export { hasRole, isRole, ROLES, requireRole } from "./access/principal.ts";
+export {
+  hasRole,
+  isAccountAdmin,
+  isRole,
+  principalIn,
+  ROLES,
+  requireRole,
+} from "./access/principal.ts";
 export { nameOfRole } from "./access/role-names.ts";
 export type { RequestedScope, TokenStorageScope } from "./access/storage-scopes.ts";
 export { KIND_SETS, storageScopesOf } from "./access/storage-scopes.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { operationsOf } from "../testing/api-document.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
 
-/** Who may call an operation: a role, and all above it. */
+/** Who may call an operation: a role, and all above it; everybody who is authenticated; or an admin who is limited to no project. */
 const LOWEST = {
   ListProjects: "reader",
   ShowProject: "reader",
@@ -23,7 +23,27 @@ const LOWEST = {
   ListStateVersions: "reader",
   ShowStateVersion: "reader",
   WatchTopics: "reader",
-  ShowCaller: "reader",
+  ShowCaller: "self",
+  ListTokens: "self",
+  CreateToken: "self",
+  RevokeToken: "self",
+  ListUsers: "account-admin",
+  CreateUser: "account-admin",
+  ShowUser: "account-admin",
+  ChangeUser: "account-admin",
+  ListTeams: "account-admin",
+  CreateTeam: "account-admin",
+  ShowTeam: "account-admin",
+  ChangeTeam: "account-admin",
+  DeleteTeam: "account-admin",
+  AddTeamMember: "account-admin",
+  RemoveTeamMember: "account-admin",
+  ListRoles: "account-admin",
+  GiveRole: "account-admin",
+  TakeRole: "account-admin",
+  ListProjectRoles: "admin",
+  GiveProjectRole: "admin",
+  TakeProjectRole: "admin",
   SearchResources: "reader",
   ListUses: "reader",
   ShowState: "reader",
@@ -36,10 +56,10 @@ const LOWEST = {
   ShowPlanView: "reader",
   RenderPlan: "reader",
   FollowRun: "reader",
-  CreateConfiguration: "deployer",
+  CreateConfiguration: "planner",
   SetVariable: "deployer",
   DeleteVariable: "deployer",
-  CreateRun: "deployer",
+  CreateRun: "planner",
   RetryRun: "deployer",
   ApproveRun: "deployer",
   DiscardRun: "deployer",
@@ -95,7 +115,38 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
 };
 
 /** Roles of the API, the lowest first; a worker has no part in it but for claims. */
-const RANKS = ["worker", "reader", "deployer", "admin"] as const;
+const RANKS = ["worker", "reader", "planner", "deployer", "admin"] as const;
+type Rank = (typeof RANKS)[number];
+
+/** Where somebody has which role. */
+interface Holder {
+  readonly account?: Rank;
+  readonly web?: Rank;
+  readonly elsewhere?: Rank;
+  /** A credential whose role is for the project `web` alone. */
+  readonly isLimited?: boolean;
+}
+
+interface Caller extends Holder {
+  readonly name: string;
+  readonly token: string;
+}
+
+/** The expected answer of a cell of the matrix. */
+function mayCall({ account, web, isLimited }: Holder, name: string, isInProject: boolean): boolean {
+  if (name in OF_WORKERS) return OF_WORKERS[name] === account;
+  const needed = LOWEST[name as keyof typeof LOWEST];
+  if (needed === "self") return true;
+  if (needed === "account-admin") return account === "admin" && isLimited !== true;
+  const there = Math.max(rankOf(account), isInProject ? rankOf(web) : -1);
+  // For what belongs to no project, those who have roles in projects alone have the lowest of these, and are no admins.
+  const beside = account === undefined ? Math.min(rankOf(web), rankOf("deployer")) : -1;
+  return Math.max(there, isInProject ? -1 : beside) >= rankOf(needed);
+}
+
+function rankOf(rank: Rank | undefined): number {
+  return rank === undefined ? -1 : RANKS.indexOf(rank);
+}
 
 it("each operation is allowed to the roles of the table, and to no other", {
   timeout: 60_000,
@@ -114,15 +165,57 @@ it("each operation is allowed to the roles of the table, and to no other", {
     version: "1",
     connection: "infra",
     pull_request: "1",
+    user: "bot",
+    team: "ops",
+    kind: "user",
+    subject: "bot",
+    token: "token-0123456789ab",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(
     Object.keys({ ...LOWEST, ...OF_WORKERS }).toSorted(),
   );
-  const tokens = await Promise.all(
-    RANKS.map(async (role) => ({ role, token: await tokenOf(role, ["web"]) })),
-  );
-  const elsewhere = await tokenOf("admin", ["elsewhere"]);
+  const withRoles = async (name: string, given: Holder, ceiling = "admin"): Promise<Caller> => {
+    await call("POST", "/api/v1/users", { body: { name, service: true } });
+    for (const [path, role] of [
+      ["/api/v1", given.account],
+      [P, given.web],
+      ["/api/v1/projects/elsewhere", given.elsewhere],
+    ] as const) {
+      if (role === undefined) continue;
+      const body = { role: role === "deployer" ? "operator" : role === "reader" ? "viewer" : role };
+      await call("PUT", `${path}/roles/user/${name}`, { body });
+    }
+    const made = await call("POST", "/api/v1/tokens", { body: { user: name, role: ceiling } });
+    return { name, token: String(made.json["token"]), ...given };
+  };
+  const callers: readonly Caller[] = [
+    ...(await Promise.all(
+      RANKS.map(async (role) => ({
+        name: role,
+        token: await tokenOf(role, ["web"]),
+        account: role,
+        isLimited: true,
+      })),
+    )),
+    { name: "account-admin", token: await tokenOf("admin"), account: "admin" },
+    await withRoles("user-of-nothing", {}),
+    ...(await Promise.all(
+      (["reader", "planner", "deployer", "admin"] as const).map(async (web) =>
+        withRoles(`${web}-of-web`, { web }),
+      ),
+    )),
+    await withRoles("deployer-among-viewers", { account: "reader", web: "deployer" }),
+    await withRoles("admin-of-account", { account: "admin" }),
+    {
+      ...(await withRoles("admin-that-plans", { account: "admin" }, "planner")),
+      account: "planner",
+    },
+  ];
+  const strangers = [
+    await tokenOf("admin", ["elsewhere"]),
+    (await withRoles("admin-of-elsewhere", { elsewhere: "admin" })).token,
+  ];
   const statusOf = async (method: string, path: string, token?: string): Promise<number> => {
     const gone = new AbortController();
     const answer = await fetch(server.url + path, {
@@ -139,18 +232,21 @@ it("each operation is allowed to the roles of the table, and to no other", {
     const path = template.replaceAll(/\{([a-z_]+)\}/g, (_, key: string) => values[key] ?? "");
     expect([name, await statusOf(method, path)]).toEqual([name, 401]);
     if (path.includes("/web")) {
-      expect([name, await statusOf(method, path, elsewhere)]).toEqual([name, 404]);
+      for (const stranger of strangers) {
+        expect([name, await statusOf(method, path, stranger)]).toEqual([name, 404]);
+      }
     }
-    for (const { role, token } of tokens) {
-      const isAllowed =
-        name in OF_WORKERS
-          ? OF_WORKERS[name] === role
-          : RANKS.indexOf(role) >= RANKS.indexOf(LOWEST[name as keyof typeof LOWEST]);
+    for (const caller of callers) {
       // The requests have no body: those who are allowed learn what is missing, or get an answer.
-      const status = await statusOf(method, path, token);
-      found.push(`${name} ${role} ${status === 403 ? "denied" : "allowed"}`);
-      expected.push(`${name} ${role} ${isAllowed ? "allowed" : "denied"}`);
-      expect([name, role, status === 401 || status >= 500]).toEqual([name, role, false]);
+      const status = await statusOf(method, path, caller.token);
+      found.push(`${name} ${caller.name} ${status === 403 ? "denied" : "allowed"}`);
+      const isAllowed = mayCall(caller, name, path.includes("/web"));
+      expected.push(`${name} ${caller.name} ${isAllowed ? "allowed" : "denied"}`);
+      expect([name, caller.name, status === 401 || status >= 500]).toEqual([
+        name,
+        caller.name,
+        false,
+      ]);
     }
   }
   expect(found).toEqual(expected);

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { RateLimit } from "@stackwright/base/limiter";
 import { type NamedStack, StackDirectory, type StoredKeys } from "@stackwright/core";
-import type { Authenticator, Principal } from "@stackwright/registry";
+import type { Authenticator, CredentialStore, Principal } from "@stackwright/registry";
 import { checkProject, isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { FastifyRequest, FastifySchema } from "fastify";
 import { type TSchema, Type } from "typebox";
+import type { AccessDirectory } from "../access/access-directory.ts";
+import type { AuditTrail } from "../access/registry-audit.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
@@ -18,6 +20,11 @@ export interface ApiOptions extends TransactionParts {
   readonly blobs: BlobStore;
   readonly keys: StoredKeys;
   readonly authenticator: Authenticator;
+  /** Users, teams and roles. */
+  readonly access: AccessDirectory;
+  readonly credentials: CredentialStore;
+  /** Where changes and refusals are noted. */
+  readonly audit: AuditTrail;
   readonly bell: LogBell;
   readonly live: LiveView;
   /** Requests per credential. @default 200 per second, 2,000 at once */

@@ -5,9 +5,13 @@ import { ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import { roleRoutes } from "./access/role-routes.ts";
+import { teamRoutes } from "./access/team-routes.ts";
+import { tokenRoutes } from "./access/token-routes.ts";
+import { userRoutes } from "./access/user-routes.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
-import { authorize } from "./authorize.ts";
+import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
@@ -36,7 +40,16 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** What a caller of `/api/v1` needs: a role, or the token of a claim. */
     readonly access?: ApiRole | "run";
+    /** Whether a route of no single stack shows only those stacks that the caller is limited to. */
+    readonly limitsStacks?: boolean;
   }
+}
+
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** The name of an operation in the OpenAPI document. */
+function operationOf(schema: unknown): string | undefined {
+  return (schema as { readonly operationId?: string } | undefined)?.operationId;
 }
 
 /** Bytes of a JSON body. */
@@ -65,8 +78,10 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     const claim = await authorizeClaim(options, request);
     let caller: string;
     if (claim === undefined) {
-      const principal = await authorize(options.authenticator, request);
+      const principal = await authenticateToken(options.authenticator, request);
+      // Refusals are audited with the caller.
       principals.set(request, principal);
+      principals.set(request, authorize(request, principal));
       caller = `${principal.account}\0${principal.actor}`;
     } else {
       claims.set(request, claim);
@@ -78,6 +93,17 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
         retryAfterMs,
       });
     }
+  });
+  // Before the answer, so that who has it finds the entry.
+  fastify.addHook("onSend", async (request, reply) => {
+    const { audit } = options;
+    const { statusCode: status } = reply;
+    if (READS.has(request.method) || claims.has(request) || status >= 500) return;
+    const { schema, url = "" } = request.routeOptions;
+    const action = operationOf(schema) ?? `${request.method} ${url}`;
+    const target = (request.raw.url ?? "").split("?", 1)[0]?.slice("/api/v1/".length, 256) ?? "";
+    const outcome = status < 400 ? "done" : `HTTP_${status}`;
+    await audit.note(request, principals.get(request), { action, target, outcome });
   });
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
@@ -100,10 +126,14 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       return claim;
     },
     authorizeAgain: async (request) => {
-      await authorize(options.authenticator, request);
+      authorize(request, await authenticateToken(options.authenticator, request));
     },
   };
   callerRoutes(fastify, parts);
+  userRoutes(fastify, parts);
+  teamRoutes(fastify, parts);
+  roleRoutes(fastify, parts);
+  tokenRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);

@@ -1,11 +1,19 @@
-import { hasRole, type Principal, type Role } from "@stackwright/registry";
+import {
+  hasRole,
+  isAccountAdmin,
+  nameOfRole,
+  type Principal,
+  type Role,
+} from "@stackwright/registry";
 import { ServerError } from "../domain/server-error.ts";
 
 /** What callers of the API may do, lowest first, by the roles that credentials have. */
 const API_ROLES = Object.freeze({
   /** Reads. */
   viewer: "reader",
-  /** Uploads configurations and makes, approves, cancels runs; writes variables. */
+  /** Uploads configurations and requests plans that nothing can apply. */
+  planner: "planner",
+  /** Makes, approves, cancels runs; writes variables. */
   operator: "deployer",
   /** Makes stacks, and ends runs at once. */
   admin: "admin",
@@ -13,14 +21,23 @@ const API_ROLES = Object.freeze({
   worker: "worker",
 } satisfies Record<string, Role>);
 
-export type ApiRole = keyof typeof API_ROLES;
+/** Beside the roles: those who administer the account rather than projects of it, and all who are authenticated. */
+export type ApiRole = keyof typeof API_ROLES | "account-admin" | "self";
 
 /** `forbidden` for a caller without the role. */
 export function requireApiRole(principal: Principal, needed: ApiRole): void {
+  if (needed === "self") return;
+  if (needed === "account-admin") {
+    if (isAccountAdmin(principal)) return;
+    throw new ServerError(
+      "forbidden",
+      `${principal.actor} is not allowed to do this; it needs the role admin of the account`,
+    );
+  }
   const role = API_ROLES[needed];
   if (hasRole(principal, role)) return;
   throw new ServerError(
     "forbidden",
-    `${principal.actor} is not allowed to do this; it needs the role ${role === "worker" ? role : `registry:${role}`}`,
+    `${principal.actor} is not allowed to do this; it needs the role ${nameOfRole(role)}`,
   );
 }

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import { type NamedStack, StackDirectory } from "@stackwright/core";
-import { type Authenticator, hasRole, type Principal } from "@stackwright/registry";
+import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { checkProjectName, ProjectName, StackNameSchema } from "../api/api-parts.ts";
 import { requireApiRole } from "../api/api-roles.ts";
-import { authenticateToken, seesProject } from "../api/authorize.ts";
+import { authenticateToken, seesProject, seesStack } from "../api/authorize.ts";
 import { answerProblem } from "../api/problem.ts";
 import { readBytes } from "../api/read-body.ts";
 import { UploadPlaces } from "../api/upload-places.ts";
@@ -76,7 +76,6 @@ export async function statePlugin(
       request,
       bearerOf(authorization),
     );
-    requireApiRole(principal, "operator");
     principals.set(request, principal);
     const retryAfterMs = limiter.take(`${principal.account}\0${principal.actor}`);
     if (retryAfterMs > 0) {
@@ -90,11 +89,16 @@ export async function statePlugin(
   const callerOf = (request: FastifyRequest<AtAddress>): Principal => {
     const principal = principals.get(request);
     if (principal === undefined) throw new ServerError("unauthenticated");
-    const { account, project } = request.params;
-    if (account !== principal.account || !seesProject(principal, project)) {
+    const { account, project, stack } = request.params;
+    const there = account === principal.account ? principalIn(principal, project) : undefined;
+    if (there === undefined || !seesProject(there, project)) {
       throw new ServerError("forbidden", `the credential is not for ${account}/${project}`);
     }
-    return principal;
+    if (!seesStack(there, project, stack)) {
+      throw new ServerError("forbidden", `the credential is not for the stack "${stack}"`);
+    }
+    requireApiRole(there, "operator");
+    return there;
   };
   const findStack = async (request: FastifyRequest<AtAddress>): Promise<NamedStack | undefined> => {
     const { account, project, stack } = request.params;

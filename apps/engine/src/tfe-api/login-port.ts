@@ -19,11 +19,17 @@ export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts)
     owner: async (token) => {
       const found = await credentials.tokenOwner(token);
       if (found === undefined) return undefined;
-      const { account, actor, roles, projects, expireTimeMs } = found.principal;
+      const { account, actor, credential, roles, projects, expireTimeMs } = found.principal;
       // A worker is no user; a token that is limited to parts of the store has no roles of its own.
       const given = roles.filter((role) => role !== "worker");
       if (given.length === 0) return undefined;
-      return { account, actor, roles: given, projects, untilMs: expireTimeMs ?? null };
+      return {
+        account,
+        actor: credential ?? actor,
+        roles: given,
+        projects,
+        untilMs: expireTimeMs ?? null,
+      };
     },
     issue: async ({ account, actor, roles, projects, untilMs }, secret) => {
       const ends = Math.floor(clock.wallMs()) + TOKEN_MS;

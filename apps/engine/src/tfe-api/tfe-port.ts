@@ -1,10 +1,11 @@
 import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
-import { type Authenticator, hasRole, type Principal } from "@stackwright/registry";
+import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { TfeCaller, TfePort, TfeWorkspace, WorkspaceLock } from "@stackwright/tfe";
 import type { Logger } from "pino";
-import { authenticateToken, seesProject } from "../api/authorize.ts";
+import { requireApiRole } from "../api/api-roles.ts";
+import { authenticateToken } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -167,8 +168,34 @@ export function createTfePort(parts: TfePortParts): TfePort {
   };
 }
 
+/** Without a list of projects a caller sees all of its account. */
+function seesProject({ projects }: TfeCaller, project: string): boolean {
+  return projects.length === 0 || projects.includes(project);
+}
+
+/**
+ * The caller of a request. This API has no roles per project: one that may operate some projects only is shown as one that sees these
+ * and no others.
+ */
 function callerOf(principal: Principal): TfeCaller {
-  const { account, actor, projects } = principal;
+  const { account, actor, projects, stacks = [], projectRoles } = principal;
+  requireApiRole(principal, "viewer");
+  if (stacks.length > 0) {
+    throw new ServerError("forbidden", `${actor} is limited to stacks, which this API is not`);
+  }
+  const operated = [...(projectRoles?.keys() ?? [])].flatMap((name) => {
+    const there = principalIn(principal, name);
+    return there !== undefined && hasRole(there, "deployer") ? [{ name, there }] : [];
+  });
+  if (operated.length > 0 && !hasRole(principal, "deployer")) {
+    return {
+      account,
+      actor,
+      projects: operated.map(({ name }) => name),
+      isOperator: true,
+      isAdmin: operated.every(({ there }) => hasRole(there, "admin")),
+    };
+  }
   return {
     account,
     actor,

@@ -5,7 +5,7 @@ import {
   type StorageScope,
   AccessToken as TokenMessage,
 } from "@stackwright/proto/stackwright";
-import { WILDCARD } from "@stackwright/storage";
+import { isStorageError, WILDCARD } from "@stackwright/storage";
 import {
   deleteOperation,
   type RecordName,
@@ -38,6 +38,10 @@ export interface NewCredential {
   readonly roles: readonly Role[];
   /** Projects that requests may select. @default all of the account */
   readonly projects?: readonly string[] | undefined;
+  /** Stacks that a token is limited to, as PROJECT/STACK. @default all of its projects */
+  readonly stacks?: readonly string[] | undefined;
+  /** The user whose rights a token has, as far as its roles and projects allow. @default none: it stands for itself */
+  readonly user?: string | undefined;
   readonly description?: string | undefined;
   /** When it ceases to be valid, in ms since the Unix epoch. @default never */
   readonly expireTimeMs?: number | undefined;
@@ -50,6 +54,8 @@ export interface Credential extends Principal {
   readonly expireTimeMs: number | undefined;
   readonly disabled: boolean;
   readonly rotatedFrom: string | undefined;
+  /** When a token was last used, to the hour; undefined for one that was not, and for access keys. */
+  readonly lastUseTimeMs: number | undefined;
 }
 
 /** Options of {@link CredentialStore}. */
@@ -59,6 +65,10 @@ export interface CredentialStoreOptions {
   readonly clock: Clock;
   /** How long a credential is kept in memory, and so how late a change counts. @default 1,000 */
   readonly cacheMs?: number | undefined;
+  /**
+   * What a token of a user may do now; undefined for one that may not be used. Without it such tokens are refused.
+   */
+  readonly rightsOf?: ((token: Credential) => Promise<Credential | undefined>) | undefined;
 }
 
 const KEY_FORM = /^[A-Z0-9]{8,40}$/;
@@ -68,6 +78,8 @@ const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
 const TOKEN_ID = "token-";
 /** How many tokens may be made one with another: each is read for every request of the last one. */
 const MAX_PARENTS = 4;
+const REVOKE_ATTEMPTS = 5;
+const USE_RECORDED_MS = 3_600_000;
 
 // The secret of an access key is needed in the clear to verify a signature, so it is stored encrypted,
 // bound to its key's name. A token is only ever compared, so its digest is enough: 256 random bits need
@@ -88,11 +100,13 @@ export class CredentialStore {
   readonly #clock: Clock;
   readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
   readonly #tokenCache: CredentialCache<StoredToken>;
+  readonly #rightsOf: CredentialStoreOptions["rightsOf"];
 
   constructor(options: CredentialStoreOptions) {
     this.records = options.records;
     this.#keys = options.keys;
     this.#clock = options.clock;
+    this.#rightsOf = options.rightsOf;
     const { cacheMs = 1_000 } = options;
     const nowMs = (): number => this.#clock.monotonicMs();
     this.#keyCache = new CredentialCache(cacheMs, nowMs);
@@ -147,11 +161,15 @@ export class CredentialStore {
     }
     const digest = digestOf(token);
     const tokenId = `${TOKEN_ID}${digest.slice(0, 12)}`;
+    const parent = input.parent === undefined ? undefined : await this.#parentOf(input.parent);
     const message: TokenMessage = {
       ...this.#describe(input),
       tokenId,
       pool: input.pool ?? "",
-      parent: input.parent === undefined ? "" : await this.#parentOf(input.parent),
+      parent: parent?.digest ?? "",
+      user: parent?.user ?? input.user ?? "",
+      stacks: [...(parent?.stacks ?? input.stacks ?? [])],
+      lastUseTimeMs: 0n,
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,
         kinds: [...(scope.kinds ?? [])],
@@ -197,11 +215,20 @@ export class CredentialStore {
 
   /** Ends an access key or a token (by its id) at once, as far as this instance is concerned. */
   async revoke(actor: string): Promise<void> {
-    const stored = await this.#find(actor);
-    if (stored === undefined) throw noCredential();
-    await this.records.storage.batch([deleteOperation(stored.record)]);
-    this.#keyCache.forget(actor);
-    if (stored.digest !== undefined) this.#tokenCache.forget(stored.digest);
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await this.#find(actor);
+      if (stored === undefined) throw noCredential();
+      try {
+        await this.records.storage.batch([deleteOperation(stored.record)]);
+        this.#keyCache.forget(actor);
+        if (stored.digest !== undefined) this.#tokenCache.forget(stored.digest);
+        return;
+      } catch (error) {
+        // A use was recorded meanwhile.
+        if (!isStorageError(error, "STORAGE_CAS_FAILURE") || attempt === REVOKE_ATTEMPTS)
+          throw error;
+      }
+    }
   }
 
   /** The credentials of an account, or of all of them, without secrets: those that are not revoked. */
@@ -253,26 +280,51 @@ export class CredentialStore {
     const found = await this.#tokenCache.get(digest, async () => {
       const stored = await this.records.read(tokenAt(digest));
       if (stored === undefined) return undefined;
+      await this.#recordUse(digest, stored);
       const { tokenId, storageScopes, parent } = stored.value;
       const scopes = storageScopes.map(storedScope);
       return { principal: credentialOf(tokenId, stored.value), scopes, parent };
     });
     if (found === undefined || !this.#isValid(found.principal)) return undefined;
-    if (found.parent === "") return found;
+    const isOfUser = found.principal.user !== undefined;
+    const own = isOfUser ? await this.#rightsOf?.(found.principal) : found.principal;
+    if (own === undefined || found.parent === "") return own && { ...found, principal: own };
     const parent = parents === 0 ? undefined : await this.#tokenAt(found.parent, parents - 1);
-    const principal = parent && limitedTo(parent.principal, found.principal);
+    const principal = parent && limitedTo(parent.principal, own);
     return principal && { ...found, principal };
   }
 
+  /** Records that a token is used, at most once an hour. What another server writes meanwhile counts as well. */
+  async #recordUse(digest: string, { value, resource }: StoredRecord<TokenMessage>): Promise<void> {
+    const nowMs = Math.floor(this.#clock.wallMs());
+    if (nowMs - Number(value.lastUseTimeMs) < USE_RECORDED_MS) return;
+    try {
+      const used = { ...value, lastUseTimeMs: BigInt(Math.max(0, nowMs)) };
+      await this.records.write(tokenAt(digest), used, { value, resource });
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+    }
+  }
+
   /** The name of the record of a token that others can be made with. */
-  async #parentOf(tokenId: string): Promise<string> {
+  async #parentOf(tokenId: string): Promise<{
+    readonly digest: string;
+    readonly user: string;
+    readonly stacks: readonly string[];
+  }> {
     const prefix = tokenId.slice(TOKEN_ID.length);
     const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, prefix);
-    const digest = tokens.find(({ value }) => value.tokenId === tokenId)?.resource.id.name;
-    if (digest === undefined || !(await this.#tokenAt(digest, MAX_PARENTS - 1))) {
+    const found = tokens.find(({ value }) => value.tokenId === tokenId);
+    const digest = found?.resource.id.name;
+    if (
+      found === undefined ||
+      digest === undefined ||
+      !(await this.#tokenAt(digest, MAX_PARENTS - 1))
+    ) {
       throw new RegistryError("REGISTRY_NOT_FOUND", `no other token can be made with ${tokenId}`);
     }
-    return digest;
+    const { user, stacks } = found.value;
+    return { digest, user, stacks };
   }
 
   /** Whether there is any credential yet. */
@@ -351,14 +403,19 @@ function credentialOf(
     | "expireTimeMs"
     | "disabled"
     | "rotatedFrom"
-  > & { readonly pool?: string },
+  > &
+    Partial<Pick<TokenMessage, "pool" | "user" | "stacks" | "lastUseTimeMs">>,
 ): Credential {
+  const { user = "", stacks = [], lastUseTimeMs = 0n } = message;
   return {
     actor,
     account: message.account,
     roles: rolesNamed(message.roles),
     projects: message.projects,
     ...(message.pool !== undefined && message.pool !== "" && { pool: message.pool }),
+    ...(user !== "" && { user }),
+    ...(stacks.length > 0 && { stacks }),
+    lastUseTimeMs: lastUseTimeMs === 0n ? undefined : Number(lastUseTimeMs),
     description: message.description,
     createTimeMs: Number(message.createTimeMs),
     expireTimeMs: message.expireTimeMs === 0n ? undefined : Number(message.expireTimeMs),

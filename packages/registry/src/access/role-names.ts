@@ -9,7 +9,7 @@ const PREFIX = "registry:";
 /** What a role is called in a credential. */
 export function nameOfRole(role: Role): string {
   if (role === "operator") return SITE_ADMIN;
-  return role === "worker" ? role : PREFIX + role;
+  return role === "worker" || role === "planner" ? role : PREFIX + role;
 }
 
 /** The role of a name, also of an earlier release; undefined for names that are none. */

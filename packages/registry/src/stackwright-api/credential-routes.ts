@@ -143,6 +143,14 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
         details: { needed: ["operator"] },
       });
     }
+    const { projects: own } = principal;
+    const isWithin = projects.length > 0 && projects.every((name) => own.includes(name));
+    if (own.length > 0 && !(isWithin && storageScopes.length === 0)) {
+      throw new RegistryError(
+        "REGISTRY_FORBIDDEN",
+        `${principal.actor} is limited to the projects ${own.join(", ")}, and so is what it makes: it needs projects of these, and no storage_scopes`,
+      );
+    }
     const days = body.expires_in_days;
     const nowMs = registry.parts.clock.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
@@ -154,7 +162,13 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
   async function ownCredential(principal: Principal, actor: string): Promise<Credential> {
     const all = hasRole(principal, "operator") ? undefined : principal.account;
     const found = (await credentials.list(all)).find((known) => known.actor === actor);
-    if (found === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
+    const { projects } = principal;
+    const isVisible =
+      projects.length === 0 ||
+      (found !== undefined &&
+        found.projects.length > 0 &&
+        found.projects.every((name) => projects.includes(name)));
+    if (found === undefined || !isVisible) throw new RegistryError("REGISTRY_NOT_FOUND");
     // The caller of a rotation gets the new secret, and with it the rights of the key.
     if (found.roles.includes("operator")) requireRole(principal, "operator");
     return found;

@@ -33,7 +33,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         { params: StackParams, "x-body": "application/gzip" },
         { 413: "too large", 415: "not gzip", 422: "the archive is not valid" },
       ),
-      config: { access: "operator", upload: true },
+      config: { access: "planner", upload: true },
     },
     async (request, reply) => {
       const principal = parts.principalOf(request);

@@ -17,6 +17,7 @@ import {
   requireMatch,
   routeSchema,
 } from "../api-parts.ts";
+import { seesProject } from "../authorize.ts";
 import {
   NewProject,
   ProjectSettings,
@@ -45,10 +46,11 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           projects: Type.Array(Type.Object({ name: Type.String() }, { title: "ProjectName" })),
         }),
       }),
-      config: { access: "viewer" },
+      config: { access: "viewer", limitsStacks: true },
     },
     async (request) => {
-      const { account, projects: own } = principalOf(request);
+      const principal = principalOf(request);
+      const { account } = principal;
       const everywhere = { partition: account, peerName: "*", namespace: "*" };
       const { tenancy } = projectPlace({ account, project: "" });
       const { type: settings } = SERVER_KINDS.project;
@@ -65,7 +67,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       for await (const { id } of listResourceHeads(storage, "strong", settings, tenancy, "")) {
         names.add(id.name);
       }
-      const visible = [...names].filter((name) => own.length === 0 || own.includes(name));
+      const visible = [...names].filter((name) => seesProject(principal, name));
       return { projects: visible.toSorted().map((name) => ({ name })) };
     },
   );
@@ -114,7 +116,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         { 200: ProjectView },
         { params: ProjectParams },
       ),
-      config: { access: "viewer" },
+      config: { access: "viewer", limitsStacks: true },
     },
     async (request, reply) => {
       const principal = principalOf(request);

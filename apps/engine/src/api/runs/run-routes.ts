@@ -116,10 +116,12 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           429: "the queue is full",
         },
       ),
-      config: { access: "operator" },
+      config: { access: "planner" },
     },
     async (request, reply) => {
-      const named = await stackOf(parts, principalOf(request), request.params);
+      const principal = principalOf(request);
+      const named = await stackOf(parts, principal, request.params);
+      if (request.body.mode !== "plan_only") requireApiRole(principal, "operator");
       const { mode = "apply", auto_apply: autoApply, ...options } = request.body;
       return requestRun(parts, request, reply, named, {
         ...options,

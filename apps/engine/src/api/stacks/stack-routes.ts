@@ -11,6 +11,7 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import { seesStack } from "../authorize.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 
 const StackView = Type.Object(
@@ -40,15 +41,17 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         { 200: Type.Object({ stacks: Type.Array(StackView), next: Type.Optional(Type.String()) }) },
         { params: ProjectParams, querystring: PageQuery },
       ),
-      config: { access: "viewer" },
+      config: { access: "viewer", limitsStacks: true },
     },
     async (request, reply) => {
-      const { account } = principalOf(request);
+      const principal = principalOf(request);
+      const { account } = principal;
       const { project } = request.params;
       checkProjectName(project);
       const { limit, after } = pageOf(request.query);
       const page = await stacks.page({ account, project }, { limit, after });
-      const found = page.stacks.map(viewOf);
+      const visible = page.stacks.filter(({ name }) => seesStack(principal, project, name));
+      const found = visible.map(viewOf);
       if (page.next === undefined) return { stacks: found };
       return { stacks: found, next: nextPage(request, reply, limit, page.next) };
     },

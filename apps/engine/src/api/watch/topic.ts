@@ -2,6 +2,7 @@ import type { Principal } from "@stackwright/registry";
 import type { ChangeRing } from "../../live/change-ring.ts";
 import type { LiveView } from "../../live/live-view.ts";
 import type { NamedRun } from "../../live/recent-runs.ts";
+import { seesProject } from "../authorize.ts";
 import { modeNameOf } from "../runs/run-view.ts";
 import { statusViewOf } from "./status-view.ts";
 
@@ -35,10 +36,9 @@ export interface Topic {
 /** What a reader may see. */
 export type Visible = (item: Pick<TopicItem, "account" | "project">) => boolean;
 
-export function visibleTo({ account, projects }: Principal): Visible {
-  return (item) =>
-    item.account === account &&
-    (item.project === undefined || projects.length === 0 || projects.includes(item.project));
+export function visibleTo(principal: Principal): Visible {
+  return ({ account, project }) =>
+    account === principal.account && (project === undefined || seesProject(principal, project));
 }
 
 /** What topics a request may name. */

@@ -218,6 +218,12 @@ export interface AccessToken {
    * projects. Empty for one that stands by itself.
    */
   parent: string;
+  /** The user whose rights it has, as far as its roles and projects allow; empty for one that stands for itself. */
+  user: string;
+  /** Stacks that it is limited to, as PROJECT/STACK; none means all of its projects. */
+  stacks: string[];
+  /** When it was last used, to the hour; zero for never. */
+  lastUseTimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1920,6 +1926,9 @@ function createBaseAccessToken(): AccessToken {
     storageScopes: [],
     pool: "",
     parent: "",
+    user: "",
+    stacks: [],
+    lastUseTimeMs: 0n,
   };
 }
 
@@ -1966,6 +1975,18 @@ export const AccessToken: MessageFns<AccessToken> = {
     }
     if (message.parent !== "") {
       writer.uint32(98).string(message.parent);
+    }
+    if (message.user !== "") {
+      writer.uint32(106).string(message.user);
+    }
+    for (const v of message.stacks) {
+      writer.uint32(114).string(v!);
+    }
+    if (message.lastUseTimeMs !== 0n) {
+      if (BigInt.asUintN(64, message.lastUseTimeMs) !== message.lastUseTimeMs) {
+        throw new globalThis.Error("value provided for field message.lastUseTimeMs of type uint64 too large");
+      }
+      writer.uint32(120).uint64(message.lastUseTimeMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2087,6 +2108,30 @@ export const AccessToken: MessageFns<AccessToken> = {
             message.parent = reader.string(true);
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.user = reader.string(true);
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.stacks.push(reader.string(true));
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.lastUseTimeMs = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2135,6 +2180,11 @@ export const AccessToken: MessageFns<AccessToken> = {
     message.storageScopes = object.storageScopes?.map((e) => StorageScope.fromPartial(e)) || [];
     message.pool = object.pool ?? "";
     message.parent = object.parent ?? "";
+    message.user = object.user ?? "";
+    message.stacks = object.stacks?.map((e) => e) || [];
+    message.lastUseTimeMs = (object.lastUseTimeMs !== undefined && object.lastUseTimeMs !== null)
+      ? BigInt(object.lastUseTimeMs)
+      : 0n;
     return message;
   },
 };

@@ -1,0 +1,86 @@
+import type { Clock } from "@stackwright/base/clock";
+import { type Credential, limitedTo, type Principal } from "@stackwright/registry";
+import type { StorageBackend } from "@stackwright/storage";
+import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { accountTenancy } from "./access-places.ts";
+import { type AccessFacts, rightsOfUser } from "./effective-rights.ts";
+
+/** How late a change by another server counts. */
+const KEPT_MS = 1_000;
+/** Accounts whose facts are kept. */
+const MAX_ACCOUNTS = 1_000;
+
+interface Kept {
+  readonly facts: Promise<AccessFacts>;
+  readonly untilMs: number;
+}
+
+/** Users, teams and roles of all accounts, as requests are judged by them: read again at most once a second. */
+export class AccessDirectory {
+  readonly #storage: StorageBackend;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor({ storage, clock }: { readonly storage: StorageBackend; readonly clock: Clock }) {
+    this.#storage = storage;
+    this.#clock = clock;
+  }
+
+  async facts(account: string): Promise<AccessFacts> {
+    const nowMs = this.#clock.monotonicMs();
+    const kept = this.#kept.get(account);
+    if (kept !== undefined && kept.untilMs > nowMs) return kept.facts;
+    if (this.#kept.size >= MAX_ACCOUNTS) this.#kept.clear();
+    const facts = this.#read(account);
+    const entry = { facts, untilMs: nowMs + KEPT_MS };
+    this.#kept.set(account, entry);
+    facts.catch(() => {
+      if (this.#kept.get(account) === entry) this.#kept.delete(account);
+    });
+    return facts;
+  }
+
+  /** What was changed here counts at once. */
+  forget(account: string): void {
+    this.#kept.delete(account);
+  }
+
+  /** A user as a caller, with all of its rights; undefined for one that may not sign in, or does not exist. */
+  async principalOf(
+    account: string,
+    name: string,
+    credential: string,
+  ): Promise<Principal | undefined> {
+    const facts = await this.facts(account);
+    const user = facts.users.get(name);
+    if (user === undefined || user.disabled) return undefined;
+    return { account, actor: `user-${name}`, user: name, credential, ...rightsOfUser(facts, user) };
+  }
+
+  /** What a token of a user may do now: what its user may, as far as the token is not limited. */
+  async rightsOf(token: Credential): Promise<Credential | undefined> {
+    const { account, user = "", actor: id } = token;
+    const owner = await this.principalOf(account, user, id);
+    if (owner === undefined) return undefined;
+    const limited = limitedTo(token, owner);
+    // A user without any role is known, and may do nothing.
+    return limited === undefined
+      ? { ...token, ...owner, roles: [], projects: [], projectRoles: undefined }
+      : { ...token, ...limited };
+  }
+
+  async #read(account: string): Promise<AccessFacts> {
+    const [users, teams, bindings] = await Promise.all([
+      this.#list(account, SERVER_KINDS.user),
+      this.#list(account, SERVER_KINDS.team),
+      this.#list(account, SERVER_KINDS.roleBinding),
+    ]);
+    return { users: new Map(users.map((user) => [user.name, user])), teams, bindings };
+  }
+
+  async #list<M>(account: string, kind: RecordKind<M>): Promise<readonly M[]> {
+    const found = await this.#storage.list("strong", kind.type, accountTenancy(account), "");
+    return found.map((one) => decodeRecord(kind, one));
+  }
+}

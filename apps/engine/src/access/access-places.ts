@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { type Tenancy, tenancyOf } from "@stackwright/storage";
+import type { Place } from "../domain/run-places.ts";
+
+export type SubjectKind = "user" | "team";
+
+/** What a role is given to, and where. */
+export interface BindingPlace {
+  readonly account: string;
+  /** Undefined: in the whole account. */
+  readonly project?: string | undefined;
+  readonly kind: SubjectKind;
+  readonly subject: string;
+}
+
+export function accountTenancy(account: string): Tenancy {
+  return tenancyOf({ kind: "account", account });
+}
+
+/** Where a user or a team is. */
+export function memberOfAccount(account: string, name: string): Place {
+  return { tenancy: accountTenancy(account), name };
+}
+
+export function bindingPlace({ account, project, kind, subject }: BindingPlace): Place {
+  const place = project === undefined ? "account" : `project-${project}`;
+  return { tenancy: accountTenancy(account), name: `${place}.${kind}.${subject}` };
+}
+
+/** Where the user of an identity is noted: an issuer and what it calls the user, never an address of mail. */
+export function identityPlace(account: string, issuer: string, subject: string): Place {
+  const digest = createHash("sha256").update(`${issuer}\0${subject}`).digest("hex");
+  return { tenancy: accountTenancy(account), name: digest };
+}

@@ -1,0 +1,67 @@
+import type { RoleBinding, Team, User } from "@stackwright/proto/stackwright";
+import { hasRole, type Principal, type Role } from "@stackwright/registry";
+
+/** The roles that users and teams can be given, the lowest first, by what credentials call them. */
+export const USER_ROLES = Object.freeze({
+  viewer: "reader",
+  planner: "planner",
+  operator: "deployer",
+  publisher: "publisher",
+  admin: "admin",
+} satisfies Record<string, Role>);
+
+export type UserRole = keyof typeof USER_ROLES;
+
+export function isUserRole(text: string): text is UserRole {
+  return Object.hasOwn(USER_ROLES, text);
+}
+
+/** Who has which role in an account. */
+export interface AccessFacts {
+  readonly users: ReadonlyMap<string, User>;
+  readonly teams: readonly Team[];
+  readonly bindings: readonly RoleBinding[];
+}
+
+/** What a user may do, in the form that all guards ask. */
+type Rights = Pick<Principal, "roles" | "projects" | "projectRoles">;
+
+/** Whether a user is in a team: by its name, or by a group that its identity provider put it in. */
+export function isMember({ members, groups }: Team, user: User): boolean {
+  return members.includes(user.name) || groups.some((group) => user.groups.includes(group));
+}
+
+/**
+ * What the bindings of a user and its teams allow. A user with roles in single projects alone sees these, and has beside them, for what
+ * belongs to no project, the lowest of its roles; never more than a deployer has, as an admin of a project is none of the account.
+ */
+export function rightsOfUser({ teams, bindings }: AccessFacts, user: User): Rights {
+  const own = new Set(teams.filter((team) => isMember(team, user)).map(({ name }) => name));
+  const inAccount = new Set<Role>();
+  const inProjects = new Map<string, Set<Role>>();
+  for (const { subjectKind, subject, project, role } of bindings) {
+    const isOwn = subjectKind === "user" ? subject === user.name : own.has(subject);
+    if (!isOwn || !isUserRole(role)) continue;
+    const roles = project === "" ? inAccount : (inProjects.get(project) ?? new Set());
+    roles.add(USER_ROLES[role]);
+    if (project !== "") inProjects.set(project, roles);
+  }
+  const projectRoles = new Map([...inProjects].map(([name, roles]) => [name, [...roles]]));
+  const known = projectRoles.size > 0 ? { projectRoles } : {};
+  if (inAccount.size > 0) return { roles: [...inAccount], projects: [], ...known };
+  if (projectRoles.size === 0) return { roles: [], projects: [] };
+  return {
+    roles: lowestOf([...projectRoles.values()]),
+    projects: [...projectRoles.keys()],
+    ...known,
+  };
+}
+
+function lowestOf(all: readonly (readonly Role[])[]): readonly Role[] {
+  const everywhere = (role: Role): boolean =>
+    all.every((roles) => hasRole({ ...WITHOUT_ROLES, roles }, role));
+  const found = (["deployer", "planner", "reader"] as const).find(everywhere);
+  return found === undefined ? [] : [found];
+}
+
+const WITHOUT_ROLES: Principal = Object.freeze({ account: "", actor: "", roles: [], projects: [] });

@@ -1,0 +1,35 @@
+import type { Principal, Registry, RequestContext } from "@stackwright/registry";
+import type { FastifyRequest } from "fastify";
+
+/** What was asked for, and what came of it. */
+interface AuditFacts {
+  /** Such as `CreateRun`. */
+  readonly action: string;
+  readonly target: string;
+  /** `done`, or the code of the refusal. */
+  readonly outcome: string;
+}
+
+/** Where changes and refusals are noted, with those who asked for them. Never rejects. */
+export interface AuditTrail {
+  note(request: FastifyRequest, principal: Principal | undefined, facts: AuditFacts): Promise<void>;
+}
+
+/** The audit trail of the registry, as that of the whole server: an account has one. */
+export function registryAudit(registry: Registry, region: string): AuditTrail {
+  return {
+    note: async (request, principal, { action, target, outcome }) => {
+      const context: RequestContext = {
+        actor: principal?.actor ?? "",
+        requestId: request.id,
+        remoteAddress: request.ip,
+      };
+      const { credential } = principal ?? {};
+      const details = credential === undefined ? {} : { credential };
+      const facts = { action, target, outcome, details };
+      const scope = principal && { account: principal.account, region };
+      if (outcome === "done" && scope !== undefined) await registry.note(scope, context, facts);
+      else await registry.auditRefusal(scope, context, facts);
+    },
+  };
+}

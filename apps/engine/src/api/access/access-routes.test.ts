@@ -1,0 +1,189 @@
+import { expect, it } from "vitest";
+import { P, S, startApi } from "../../testing/start-api.ts";
+
+/** A server with a stack in `web` and one in `net`, and calls of the admin of the account that make users. */
+async function start() {
+  const api = await startApi("none");
+  const { call } = api;
+  for (const project of ["web", "net"]) {
+    await call("POST", `/api/v1/projects/${project}/stacks`, { body: { name: "one" } });
+  }
+  const user = async (name: string, roles: Readonly<Record<string, string>> = {}) => {
+    expect((await call("POST", "/api/v1/users", { body: { name, service: true } })).status).toBe(
+      201,
+    );
+    for (const [place, role] of Object.entries(roles)) {
+      const path = place === "account" ? "/api/v1" : `/api/v1/projects/${place}`;
+      const given = await call("PUT", `${path}/roles/user/${name}`, { body: { role } });
+      expect(given.status).toBe(200);
+    }
+  };
+  const tokenFor = async (user: string, given: object = {}) => {
+    const body = { user, role: "admin", ...given };
+    const made = await call("POST", "/api/v1/tokens", { body });
+    expect(made.status).toBe(201);
+    return made.json as { readonly id: string; readonly token: string };
+  };
+  const statusOf = async (token: string, method: string, path: string, body?: object) =>
+    (await call(method, path, { token, body })).status;
+  return { ...api, user, tokenFor, statusOf };
+}
+
+it("a token has the rights of its user at the time of each request", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot");
+  const { token } = await tokenFor("bot");
+  expect(await statusOf(token, "GET", `${P}/stacks`)).toBe(403);
+  expect(await statusOf(token, "GET", "/api/v1/caller")).toBe(200);
+  await call("PUT", `${P}/roles/user/bot`, { body: { role: "viewer" } });
+  expect(await statusOf(token, "GET", `${P}/stacks`)).toBe(200);
+  expect(await statusOf(token, "POST", `${P}/stacks`, { name: "two" })).toBe(403);
+  await call("PUT", `${P}/roles/user/bot`, { body: { role: "admin" } });
+  expect(await statusOf(token, "POST", `${P}/stacks`, { name: "two" })).toBe(201);
+  await call("PATCH", "/api/v1/users/bot", { body: { disabled: true } });
+  expect(await statusOf(token, "GET", `${P}/stacks`)).toBe(401);
+  await call("PATCH", "/api/v1/users/bot", { body: { disabled: false } });
+  await call("DELETE", `${P}/roles/user/bot`);
+  expect(await statusOf(token, "GET", `${P}/stacks`)).toBe(403);
+});
+
+it("another project does not exist for those who have no role in it, and an admin of one is none of the account", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("lead", { web: "admin" });
+  const { token } = await tokenFor("lead");
+  expect(await statusOf(token, "GET", "/api/v1/projects/net/stacks")).toBe(404);
+  expect(await statusOf(token, "GET", "/api/v1/projects/net/stacks/one")).toBe(404);
+  expect(
+    await statusOf(token, "PUT", "/api/v1/projects/net/roles/user/lead", { role: "admin" }),
+  ).toBe(404);
+  const { json } = await call("GET", "/api/v1/projects", { token });
+  expect(json["projects"]).toEqual([{ name: "web" }]);
+  for (const path of ["/api/v1/users", "/api/v1/teams", "/api/v1/roles"]) {
+    expect([path, await statusOf(token, "GET", path)]).toEqual([path, 403]);
+  }
+  expect(await statusOf(token, "POST", "/api/v1/projects", { name: "new" })).toBe(403);
+  expect(await statusOf(token, "GET", "/api/v1/registry/credentials")).toBe(403);
+  expect(await statusOf(token, "GET", "/api/v1/registry/audit")).toBe(403);
+  expect(await statusOf(token, "PUT", `${P}/roles/user/lead`, { role: "operator" })).toBe(200);
+});
+
+it("a role of a team is that of its members, by name and by group, until the team or the membership ends", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot");
+  const { token } = await tokenFor("bot");
+  const team = { name: "ops", groups: ["platform"] };
+  expect((await call("POST", "/api/v1/teams", { body: team })).status).toBe(201);
+  await call("PUT", "/api/v1/roles/team/ops", { body: { role: "operator" } });
+  expect(await statusOf(token, "GET", S)).toBe(403);
+  await call("PUT", "/api/v1/teams/ops/members/bot");
+  expect(await statusOf(token, "GET", S)).toBe(200);
+  await call("DELETE", "/api/v1/teams/ops/members/bot");
+  expect(await statusOf(token, "GET", S)).toBe(403);
+  await call("PUT", "/api/v1/teams/ops/members/bot");
+  expect((await call("DELETE", "/api/v1/teams/ops")).status).toBe(204);
+  // A team of the same name begins without roles and members.
+  await call("POST", "/api/v1/teams", { body: { name: "ops" } });
+  await call("PUT", "/api/v1/teams/ops/members/bot");
+  expect(await statusOf(token, "GET", S)).toBe(403);
+  expect((await call("PUT", "/api/v1/teams/ops/members/other")).status).toBe(404);
+  expect((await call("PUT", "/api/v1/roles/team/none", { body: { role: "viewer" } })).status).toBe(
+    404,
+  );
+});
+
+it("a planner plans and never approves or applies", async () => {
+  const { call, upload, user, tokenFor } = await start();
+  await user("planner", { account: "admin" });
+  const { token } = await tokenFor("planner", { role: "planner" });
+  const { digest } = (await upload()).json;
+  const request = async (mode: string) =>
+    call("POST", `${S}/runs`, { token, body: { configuration: digest, mode } });
+  const plan = await request("plan_only");
+  expect(plan.status).toBe(201);
+  for (const mode of ["apply", "destroy", "refresh_only"]) {
+    expect([mode, (await request(mode)).status]).toEqual([mode, 403]);
+  }
+  const run = `${S}/runs/${String(plan.json["id"])}`;
+  const body = { plan_digest: digest };
+  expect((await call("POST", `${run}/approvals`, { token, body })).status).toBe(403);
+  expect((await call("POST", `${run}/retry`, { token, body: {} })).status).toBe(403);
+  expect((await call("GET", "/api/v1/users", { token })).status).toBe(403);
+});
+
+it("a token that is limited to stacks sees and changes no others, nor what belongs to none", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await call("POST", `${P}/stacks`, { body: { name: "two" } });
+  await user("bot", { account: "admin" });
+  const { token } = await tokenFor("bot", { stacks: ["web/one"] });
+  expect(await statusOf(token, "GET", S)).toBe(200);
+  expect(await statusOf(token, "GET", `${P}/stacks/two`)).toBe(404);
+  expect(await statusOf(token, "GET", "/api/v1/projects/net/stacks/one")).toBe(404);
+  const { json } = await call("GET", `${P}/stacks`, { token });
+  expect((json["stacks"] as { name: string }[]).map(({ name }) => name)).toEqual(["one"]);
+  for (const path of [
+    `${P}/variable-sets`,
+    "/api/v1/search",
+    "/api/v1/watch?topics=stacks",
+    "/api/v1/users",
+  ]) {
+    expect([path, await statusOf(token, "GET", path)]).toEqual([path, 403]);
+  }
+  expect(await statusOf(token, "GET", "/api/v2/organizations/default/workspaces")).toBe(403);
+  expect(await statusOf(token, "GET", "/state/v1/default/web/two")).toBe(403);
+});
+
+it("a stolen token makes none that outlives it, lists and revokes only its own, and its last use is seen", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot", { account: "operator" });
+  await user("other", { account: "admin" });
+  const first = await tokenFor("bot", { role: "operator" });
+  const others = await tokenFor("other");
+  const { token } = first;
+  const child = await call("POST", "/api/v1/tokens", { token, body: { role: "admin" } });
+  expect(child.status).toBe(201);
+  expect(await statusOf(token, "POST", "/api/v1/tokens", { role: "admin", user: "other" })).toBe(
+    403,
+  );
+  const listed = (await call("GET", "/api/v1/tokens", { token })).json["tokens"];
+  const shown = listed as { id: string; user: string; used_at?: string }[];
+  expect(shown.map((one) => one.user)).toEqual(["bot", "bot"]);
+  expect(shown.find(({ id }) => id === first.id)?.used_at).toBeDefined();
+  expect(JSON.stringify(shown)).not.toContain(token);
+  expect(await statusOf(token, "DELETE", `/api/v1/tokens/${others.id}`)).toBe(404);
+  expect((await call("DELETE", `/api/v1/tokens/${first.id}`)).status).toBe(204);
+  expect(await statusOf(token, "GET", S)).toBe(401);
+  expect(await statusOf(String(child.json["token"]), "GET", S)).toBe(401);
+});
+
+it("a credential that is limited to projects makes none that is not", async () => {
+  const { call, tokenOf } = await startApi("none");
+  const token = await tokenOf("admin", ["web"]);
+  const make = async (body: object) =>
+    (await call("POST", "/api/v1/registry/tokens", { token, body })).status;
+  expect(await make({ roles: ["registry:admin"] })).toBe(403);
+  expect(await make({ roles: ["registry:reader"], projects: ["net"] })).toBe(403);
+  expect(await make({ roles: ["registry:reader"], projects: ["web"] })).toBe(201);
+  expect((await call("GET", "/api/v1/users", { token })).status).toBe(403);
+});
+
+it("changes and refusals are audited with the user and the token", async () => {
+  const { call, user, tokenFor } = await start();
+  await user("lead", { web: "admin" });
+  const { id, token } = await tokenFor("lead");
+  await call("POST", `${P}/stacks`, { token, body: { name: "two" } });
+  await call("POST", "/api/v1/users", { token, body: { name: "x" } });
+  const entries = (await call("GET", "/api/v1/registry/audit")).json["entries"] as object[];
+  const audited = { actor: "user-lead", details: { credential: id } };
+  expect(entries).toContainEqual(
+    expect.objectContaining({
+      ...audited,
+      action: "CreateStack",
+      target: "projects/web/stacks",
+      outcome: "done",
+    }),
+  );
+  expect(entries).toContainEqual(
+    expect.objectContaining({ action: "CreateUser", target: "users", outcome: "HTTP_403" }),
+  );
+  expect(JSON.stringify(entries)).not.toContain(token);
+});

@@ -1,0 +1,165 @@
+import { RoleBinding } from "@stackwright/proto/stackwright";
+import type { Principal } from "@stackwright/registry";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import {
+  accountTenancy,
+  type BindingPlace,
+  bindingPlace,
+  memberOfAccount,
+} from "../../access/access-places.ts";
+import type { UserRole } from "../../access/effective-rights.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { transact } from "../../queue/transaction.ts";
+import {
+  type ApiParts,
+  checkProjectName,
+  ProjectName,
+  ProjectParams,
+  routeSchema,
+} from "../api-parts.ts";
+import { NewRole, RoleView, roleViewOf, SubjectKindSchema, SubjectName } from "./access-view.ts";
+
+const subject = { kind: SubjectKindSchema, subject: SubjectName };
+const AccountRoleParams = Type.Object(subject);
+const ProjectRoleParams = Type.Object({ project: ProjectName, ...subject });
+const KIND = SERVER_KINDS.roleBinding;
+/** Roles of an account. */
+const MAX_ROLES = 20_000;
+
+/** `/roles` of the account and `/projects/{project}/roles`: a user or a team has one role in each place, which includes the lower ones. */
+export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, access, principalOf } = parts;
+  const ofAccount = { access: "account-admin" } as const;
+  const ofProject = { access: "admin" } as const;
+
+  const list = async (account: string, project?: string) => {
+    const found = await storage.list("strong", KIND.type, accountTenancy(account), "");
+    const roles = found
+      .map((one) => decodeRecord(KIND, one))
+      .filter((one) => project === undefined || one.project === project);
+    return { roles: roles.map(roleViewOf) };
+  };
+  const give = async ({ actor }: Principal, at: BindingPlace, role: UserRole) => {
+    const { account, project = "", kind } = at;
+    if (project !== "" && role === "publisher") {
+      throw new ServerError("unprocessable", "publisher is a role of the account, not of projects");
+    }
+    if ((await list(account)).roles.length >= MAX_ROLES) {
+      throw new ServerError("unprocessable", `an account has at most ${MAX_ROLES} roles`);
+    }
+    const given = await transact(parts, async (tx) => {
+      // A team that is deleted meanwhile leaves no role to one of the same name.
+      const place = memberOfAccount(account, at.subject);
+      if (kind === "user") tx.guardRow(await tx.get(SERVER_KINDS.user, place));
+      else tx.guardRow(await tx.get(SERVER_KINDS.team, place));
+      const updatedAtMs = BigInt(tx.nowMs);
+      const empty = () => RoleBinding.create({ subjectKind: kind, subject: at.subject, project });
+      const row = await tx.findOrNew(KIND, bindingPlace(at), empty);
+      tx.update(row, { role, actor, updatedAtMs });
+      return row.message;
+    });
+    access.forget(account);
+    return roleViewOf(given);
+  };
+  const take = async (at: BindingPlace) => {
+    await transact(parts, async (tx) => tx.remove(await tx.get(KIND, bindingPlace(at))));
+    access.forget(at.account);
+  };
+
+  fastify.get(
+    "/roles",
+    {
+      schema: routeSchema("List the roles of the account and of its projects", "ListRoles", {
+        200: Type.Object({ roles: Type.Array(RoleView) }),
+      }),
+      config: ofAccount,
+    },
+    async (request) => list(principalOf(request).account),
+  );
+
+  fastify.put<{ Params: Static<typeof AccountRoleParams>; Body: Static<typeof NewRole> }>(
+    "/roles/:kind/:subject",
+    {
+      schema: routeSchema(
+        "Give a user or a team a role in the whole account, in place of the one it has there",
+        "GiveRole",
+        { 200: RoleView },
+        { params: AccountRoleParams, body: NewRole },
+      ),
+      config: ofAccount,
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      return give(principal, { ...request.params, account: principal.account }, request.body.role);
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof AccountRoleParams> }>(
+    "/roles/:kind/:subject",
+    {
+      schema: routeSchema(
+        "Take the role in the account away",
+        "TakeRole",
+        { 204: Type.Null() },
+        { params: AccountRoleParams },
+      ),
+      config: ofAccount,
+    },
+    async (request, reply) => {
+      await take({ ...request.params, account: principalOf(request).account });
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.get<{ Params: Static<typeof ProjectParams> }>(
+    "/projects/:project/roles",
+    {
+      schema: routeSchema(
+        "List the roles that are given in a project",
+        "ListProjectRoles",
+        { 200: Type.Object({ roles: Type.Array(RoleView) }) },
+        { params: ProjectParams },
+      ),
+      config: ofProject,
+    },
+    async (request) => list(principalOf(request).account, request.params.project),
+  );
+
+  fastify.put<{ Params: Static<typeof ProjectRoleParams>; Body: Static<typeof NewRole> }>(
+    "/projects/:project/roles/:kind/:subject",
+    {
+      schema: routeSchema(
+        "Give a user or a team a role in a project, in place of the one it has there",
+        "GiveProjectRole",
+        { 200: RoleView },
+        { params: ProjectRoleParams, body: NewRole },
+      ),
+      config: ofProject,
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      checkProjectName(request.params.project);
+      return give(principal, { ...request.params, account: principal.account }, request.body.role);
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof ProjectRoleParams> }>(
+    "/projects/:project/roles/:kind/:subject",
+    {
+      schema: routeSchema(
+        "Take the role in a project away",
+        "TakeProjectRole",
+        { 204: Type.Null() },
+        { params: ProjectRoleParams },
+      ),
+      config: ofProject,
+    },
+    async (request, reply) => {
+      await take({ ...request.params, account: principalOf(request).account });
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,203 @@
+import { Team } from "@stackwright/proto/stackwright";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { accountTenancy, bindingPlace, memberOfAccount } from "../../access/access-places.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { transact } from "../../queue/transaction.ts";
+import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { NewTeam, SubjectName, TeamSettings, TeamView, teamViewOf } from "./access-view.ts";
+
+const TeamParams = Type.Object({ team: SubjectName });
+const MemberParams = Type.Object({ team: SubjectName, user: SubjectName });
+const MAX_TEAMS = 1_000;
+const MAX_MEMBERS = 1_000;
+
+/** `/teams` and their members. */
+export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, access, principalOf } = parts;
+  const KIND = SERVER_KINDS.team;
+  const config = { access: "account-admin" } as const;
+  const list = async (account: string) =>
+    storage.list("strong", KIND.type, accountTenancy(account), "");
+
+  fastify.get(
+    "/teams",
+    {
+      schema: routeSchema("List the teams of the account", "ListTeams", {
+        200: Type.Object({ teams: Type.Array(TeamView) }),
+      }),
+      config,
+    },
+    async (request) => {
+      const found = await list(principalOf(request).account);
+      const teams = found.map((one) => teamViewOf(decodeRecord(KIND, one)));
+      return { teams: teams.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+  );
+
+  fastify.post<{ Body: Static<typeof NewTeam> }>(
+    "/teams",
+    {
+      schema: routeSchema(
+        "Create a team; users of its groups at the identity provider are members without being listed",
+        "CreateTeam",
+        { 201: TeamView },
+        { body: NewTeam },
+        { 409: "the name is in use", 422: "the account has too many teams" },
+      ),
+      config,
+    },
+    async (request, reply) => {
+      const { account } = principalOf(request);
+      const { name, description = "", groups = [] } = request.body;
+      if ((await list(account)).length >= MAX_TEAMS) {
+        throw new ServerError("unprocessable", `an account has at most ${MAX_TEAMS} teams`);
+      }
+      const made = await transact(parts, async (tx) => {
+        const place = memberOfAccount(account, name);
+        if ((await tx.find(KIND, place)) !== undefined) {
+          throw new ServerError("name_taken", `there is a team "${name}"`);
+        }
+        const team = Team.create({ name, description, groups, createdAtMs: BigInt(tx.nowMs) });
+        tx.create(KIND, place, team);
+        return team;
+      });
+      access.forget(account);
+      reply.header("location", `/api/v1/teams/${name}`);
+      return reply.code(201).send(teamViewOf(made));
+    },
+  );
+
+  fastify.get<{ Params: Static<typeof TeamParams> }>(
+    "/teams/:team",
+    {
+      schema: routeSchema("Show a team", "ShowTeam", { 200: TeamView }, { params: TeamParams }),
+      config,
+    },
+    async (request) => {
+      const place = memberOfAccount(principalOf(request).account, request.params.team);
+      return teamViewOf(await transact(parts, async (tx) => (await tx.get(KIND, place)).message));
+    },
+  );
+
+  /** What a change leaves of a team. */
+  const change = async (
+    account: string,
+    name: string,
+    edit: (team: Team) => Partial<Team>,
+    user?: string,
+  ): Promise<Team> => {
+    const changed = await transact(parts, async (tx) => {
+      const row = await tx.get(KIND, memberOfAccount(account, name));
+      if (user !== undefined) await tx.get(SERVER_KINDS.user, memberOfAccount(account, user));
+      tx.update(row, edit(row.message));
+      return row.message;
+    });
+    access.forget(account);
+    return changed;
+  };
+
+  fastify.patch<{ Params: Static<typeof TeamParams>; Body: Static<typeof TeamSettings> }>(
+    "/teams/:team",
+    {
+      schema: routeSchema(
+        "Change the description or the groups of a team",
+        "ChangeTeam",
+        { 200: TeamView },
+        { params: TeamParams, body: TeamSettings },
+      ),
+      config,
+    },
+    async (request) => {
+      const { account } = principalOf(request);
+      const { description, groups } = request.body;
+      return teamViewOf(
+        await change(account, request.params.team, () => ({
+          ...(description !== undefined && { description }),
+          ...(groups !== undefined && { groups }),
+        })),
+      );
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof TeamParams> }>(
+    "/teams/:team",
+    {
+      schema: routeSchema(
+        "Delete a team with its roles",
+        "DeleteTeam",
+        { 204: Type.Null() },
+        { params: TeamParams },
+      ),
+      config,
+    },
+    async (request, reply) => {
+      const { account } = principalOf(request);
+      const { team: name } = request.params;
+      const { roleBinding } = SERVER_KINDS;
+      const stored = await storage.list("strong", roleBinding.type, accountTenancy(account), "");
+      const own = stored
+        .map((one) => decodeRecord(roleBinding, one))
+        .filter(({ subjectKind, subject }) => subjectKind === "team" && subject === name);
+      // In parts, as a batch is bounded: the team itself goes last, so that a repetition does the rest.
+      for (const { project } of own) {
+        const at = { account, kind: "team", subject: name } as const;
+        await transact(parts, async (tx) => {
+          const place = bindingPlace({ ...at, ...(project !== "" && { project }) });
+          const row = await tx.find(roleBinding, place);
+          if (row !== undefined) tx.remove(row);
+        });
+      }
+      await transact(parts, async (tx) =>
+        tx.remove(await tx.get(KIND, memberOfAccount(account, name))),
+      );
+      access.forget(account);
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.put<{ Params: Static<typeof MemberParams> }>(
+    "/teams/:team/members/:user",
+    {
+      schema: routeSchema(
+        "Add a user to a team",
+        "AddTeamMember",
+        { 200: TeamView },
+        { params: MemberParams },
+        { 422: "the team has too many members" },
+      ),
+      config,
+    },
+    async (request) => {
+      const { team, user } = request.params;
+      const edit = ({ members }: Team): Partial<Team> => {
+        if (members.includes(user)) return { members };
+        if (members.length >= MAX_MEMBERS) {
+          throw new ServerError("unprocessable", `a team has at most ${MAX_MEMBERS} members`);
+        }
+        return { members: [...members, user].toSorted() };
+      };
+      return teamViewOf(await change(principalOf(request).account, team, edit, user));
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof MemberParams> }>(
+    "/teams/:team/members/:user",
+    {
+      schema: routeSchema(
+        "Remove a user from a team",
+        "RemoveTeamMember",
+        { 200: TeamView },
+        { params: MemberParams },
+      ),
+      config,
+    },
+    async (request) => {
+      const { team, user } = request.params;
+      const edit = ({ members }: Team) => ({ members: members.filter((name) => name !== user) });
+      return teamViewOf(await change(principalOf(request).account, team, edit));
+    },
+  );
+}

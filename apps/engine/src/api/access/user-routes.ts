@@ -1,0 +1,116 @@
+import { User } from "@stackwright/proto/stackwright";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { transact } from "../../queue/transaction.ts";
+import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { NewUser, SubjectName, UserSettings, UserView, userViewOf } from "./access-view.ts";
+
+const UserParams = Type.Object({ user: SubjectName });
+const MAX_USERS = 10_000;
+
+/** `/users`. They are disabled rather than deleted: what they did stays theirs, and no other user gets their names. */
+export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, access, principalOf } = parts;
+  const KIND = SERVER_KINDS.user;
+  const config = { access: "account-admin" } as const;
+  const list = async (account: string) =>
+    storage.list("strong", KIND.type, accountTenancy(account), "");
+
+  fastify.get(
+    "/users",
+    {
+      schema: routeSchema("List the users and service accounts of the account", "ListUsers", {
+        200: Type.Object({ users: Type.Array(UserView) }),
+      }),
+      config,
+    },
+    async (request) => {
+      const found = await list(principalOf(request).account);
+      const users = found.map((one) => userViewOf(decodeRecord(KIND, one)));
+      return { users: users.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+  );
+
+  fastify.post<{ Body: Static<typeof NewUser> }>(
+    "/users",
+    {
+      schema: routeSchema(
+        "Create a user, before it signs in, or a service account",
+        "CreateUser",
+        { 201: UserView },
+        { body: NewUser },
+        { 409: "the name is in use", 422: "the account has too many users" },
+      ),
+      config,
+    },
+    async (request, reply) => {
+      const { account } = principalOf(request);
+      const { name, service = false, ...settings } = request.body;
+      if ((await list(account)).length >= MAX_USERS) {
+        throw new ServerError("unprocessable", `an account has at most ${MAX_USERS} users`);
+      }
+      const made = await transact(parts, async (tx) => {
+        const place = memberOfAccount(account, name);
+        if ((await tx.find(KIND, place)) !== undefined) {
+          throw new ServerError("name_taken", `there is a user "${name}"`);
+        }
+        const createdAtMs = BigInt(tx.nowMs);
+        const user = User.create({ name, service, ...settingsOf(settings), createdAtMs });
+        tx.create(KIND, place, user);
+        return user;
+      });
+      access.forget(account);
+      reply.header("location", `/api/v1/users/${name}`);
+      return reply.code(201).send(userViewOf(made));
+    },
+  );
+
+  fastify.get<{ Params: Static<typeof UserParams> }>(
+    "/users/:user",
+    {
+      schema: routeSchema("Show a user", "ShowUser", { 200: UserView }, { params: UserParams }),
+      config,
+    },
+    async (request) => {
+      const place = memberOfAccount(principalOf(request).account, request.params.user);
+      return userViewOf(await transact(parts, async (tx) => (await tx.get(KIND, place)).message));
+    },
+  );
+
+  fastify.patch<{ Params: Static<typeof UserParams>; Body: Static<typeof UserSettings> }>(
+    "/users/:user",
+    {
+      schema: routeSchema(
+        "Change a user; one that is disabled is refused with all of its tokens and sessions",
+        "ChangeUser",
+        { 200: UserView },
+        { params: UserParams, body: UserSettings },
+      ),
+      config,
+    },
+    async (request) => {
+      const { account } = principalOf(request);
+      const place = memberOfAccount(account, request.params.user);
+      const changed = await transact(parts, async (tx) => {
+        const row = await tx.get(KIND, place);
+        tx.update(row, settingsOf(request.body));
+        return row.message;
+      });
+      access.forget(account);
+      return userViewOf(changed);
+    },
+  );
+}
+
+function settingsOf(settings: Static<typeof UserSettings>): Partial<User> {
+  const { display_name: displayName, email, disabled } = settings;
+  return {
+    ...(displayName !== undefined && { displayName }),
+    ...(email !== undefined && { email }),
+    ...(disabled !== undefined && { disabled }),
+  };
+}
