@@ -7,6 +7,7 @@ import {
 } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
+import { defineAccessCommands } from "./access-commands.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineFamiliarCommands } from "./familiar-commands.ts";
@@ -94,6 +95,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineServerRunCommands(define, run);
   defineVariableCommands(define, run);
   defineVcsCommands(define, run);
+  defineAccessCommands(define, run);
   defineStateVersionCommands(define, run);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);

@@ -8,12 +8,19 @@ export interface Applying {
 }
 
 export interface Caller {
-  /** id of the credential */
+  /** the user, or the id of a credential without one */
   readonly actor: string;
   readonly account: string;
   readonly roles: readonly string[];
   /** empty: all projects of the account */
   readonly projects: readonly string[];
+  readonly user?: string | undefined;
+  /** id of the token or of the login session of a user */
+  readonly credential?: string | undefined;
+  /** further roles in single projects */
+  readonly project_roles?: Readonly<Record<string, unknown>> | undefined;
+  /** the only ones it may see */
+  readonly stacks?: readonly string[] | undefined;
 }
 
 export interface Claim {
@@ -150,6 +157,12 @@ export interface FreezeOverrideReason {
   readonly reason: string;
 }
 
+export interface MadeToken {
+  readonly id: string;
+  /** shown once */
+  readonly token: string;
+}
+
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
@@ -190,6 +203,10 @@ export interface NewProject {
   readonly pools?: readonly PoolRule[] | undefined;
 }
 
+export interface NewRole {
+  readonly role: UserRole;
+}
+
 export interface NewRun {
   readonly configuration: string;
   readonly mode?: RunMode | undefined;
@@ -220,6 +237,21 @@ export interface NewStackLock {
   readonly expires_in_seconds?: number | undefined;
 }
 
+export interface NewTeam {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+export interface NewToken {
+  readonly role: UserRole;
+  readonly user?: string | undefined;
+  readonly projects?: readonly string[] | undefined;
+  readonly stacks?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+  readonly expires_in_days?: number | undefined;
+}
+
 export interface NewTrigger {
   /** the stack whose outputs are followed; without a project of the same one */
   readonly producer: {
@@ -229,6 +261,14 @@ export interface NewTrigger {
   readonly mode: RunMode;
   readonly auto_apply?: boolean | undefined;
   readonly message?: string | undefined;
+}
+
+export interface NewUser {
+  readonly name: string;
+  readonly service?: boolean | undefined;
+  readonly display_name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly disabled?: boolean | undefined;
 }
 
 export interface NewVariable {
@@ -396,6 +436,17 @@ export interface Revision {
   readonly complete: boolean;
 }
 
+export interface Role {
+  readonly kind: "user" | "team";
+  readonly subject: string;
+  /** without it in the whole account */
+  readonly project?: string | undefined;
+  readonly role: UserRole;
+  /** who gave it */
+  readonly actor: string;
+  readonly updated_at: string;
+}
+
 export interface Run {
   readonly id: string;
   readonly number: number;
@@ -535,6 +586,37 @@ export interface StateView {
 })[];
 }
 
+export interface Team {
+  readonly name: string;
+  readonly description: string;
+  readonly members: readonly string[];
+  /** groups of the identity provider whose users are members as well */
+  readonly groups: readonly string[];
+  readonly created_at: string;
+}
+
+export interface TeamSettings {
+  readonly description?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+export interface Token {
+  readonly id: string;
+  /** none: the token stands for itself */
+  readonly user?: string | undefined;
+  /** the most that it allows of what its user may */
+  readonly roles: readonly string[];
+  /** empty: all of its user */
+  readonly projects: readonly string[];
+  /** PROJECT/STACK; empty: all of its projects */
+  readonly stacks: readonly string[];
+  readonly description: string;
+  readonly created_at: string;
+  readonly expires_at?: string | undefined;
+  /** the last use, to the hour */
+  readonly used_at?: string | undefined;
+}
+
 export interface Trigger {
   readonly id: string;
   readonly producer: {
@@ -558,6 +640,29 @@ export interface Trigger {
 export interface TriggerChange {
   readonly message?: string | undefined;
   readonly paused?: boolean | undefined;
+}
+
+export interface User {
+  readonly name: string;
+  readonly display_name: string;
+  readonly email: string;
+  /** a service account: it signs in nowhere */
+  readonly service: boolean;
+  /** all of its credentials are refused */
+  readonly disabled: boolean;
+  /** of the identity provider */
+  readonly groups: readonly string[];
+  readonly issuer?: string | undefined;
+  readonly created_at: string;
+  readonly signed_in_at?: string | undefined;
+}
+
+export type UserRole = "viewer" | "planner" | "operator" | "publisher" | "admin";
+
+export interface UserSettings {
+  readonly display_name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly disabled?: boolean | undefined;
 }
 
 export interface Variable {
@@ -660,6 +765,14 @@ export interface WorkerEndpoint {
 
 /** The operations of the API by name, with what they take and return. */
 export interface Operations {
+  /** Add a user to a team: `PUT /api/v1/teams/{team}/members/{user}`. */
+  readonly AddTeamMember: {
+    readonly input: {
+      readonly team: string;
+      readonly user: string;
+    };
+    readonly output: Team;
+  };
   /** Append a numbered batch of events to the log of a run; a repeated batch is stored once: `POST /api/v1/worker/claims/{run}/events`. */
   readonly AppendEvents: {
     readonly input: {
@@ -725,6 +838,14 @@ export interface Operations {
     };
     readonly output: Schedule;
   };
+  /** Change the description or the groups of a team: `PATCH /api/v1/teams/{team}`. */
+  readonly ChangeTeam: {
+    readonly input: {
+      readonly team: string;
+      readonly body?: TeamSettings | undefined;
+    };
+    readonly output: Team;
+  };
   /** Change the message of a trigger, pause it, or let it continue: `PATCH /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
   readonly ChangeTrigger: {
     readonly input: {
@@ -735,6 +856,14 @@ export interface Operations {
       readonly body?: TriggerChange | undefined;
     };
     readonly output: Trigger;
+  };
+  /** Change a user; one that is disabled is refused with all of its tokens and sessions: `PATCH /api/v1/users/{user}`. */
+  readonly ChangeUser: {
+    readonly input: {
+      readonly user: string;
+      readonly body?: UserSettings | undefined;
+    };
+    readonly output: User;
   };
   /** Change the stacks, the priority or the description of a variable set: `PATCH /api/v1/projects/{project}/variable-sets/{set}`. */
   readonly ChangeVariableSet: {
@@ -818,6 +947,20 @@ export interface Operations {
     };
     readonly output: Stack;
   };
+  /** Create a team; users of its groups at the identity provider are members without being listed: `POST /api/v1/teams`. */
+  readonly CreateTeam: {
+    readonly input: {
+      readonly body: NewTeam;
+    };
+    readonly output: Team;
+  };
+  /** Make a token of the caller, or of a service account; it is shown once: `POST /api/v1/tokens`. */
+  readonly CreateToken: {
+    readonly input: {
+      readonly body: NewToken;
+    };
+    readonly output: MadeToken;
+  };
   /** Create a trigger: runs of this stack when the outputs of another one have changed: `POST /api/v1/projects/{project}/stacks/{stack}/triggers`. */
   readonly CreateTrigger: {
     readonly input: {
@@ -826,6 +969,13 @@ export interface Operations {
       readonly body: NewTrigger;
     };
     readonly output: Trigger;
+  };
+  /** Create a user, before it signs in, or a service account: `POST /api/v1/users`. */
+  readonly CreateUser: {
+    readonly input: {
+      readonly body: NewUser;
+    };
+    readonly output: User;
   };
   /** Create a variable set: for all stacks of a project, or those that patterns name: `POST /api/v1/projects/{project}/variable-sets`. */
   readonly CreateVariableSet: {
@@ -869,6 +1019,13 @@ export interface Operations {
       readonly category: "terraform" | "env";
       readonly key: string;
       readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a team with its roles: `DELETE /api/v1/teams/{team}`. */
+  readonly DeleteTeam: {
+    readonly input: {
+      readonly team: string;
     };
     readonly output: undefined;
   };
@@ -964,6 +1121,25 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Give a user or a team a role in a project, in place of the one it has there: `PUT /api/v1/projects/{project}/roles/{kind}/{subject}`. */
+  readonly GiveProjectRole: {
+    readonly input: {
+      readonly project: string;
+      readonly kind: "user" | "team";
+      readonly subject: string;
+      readonly body: NewRole;
+    };
+    readonly output: Role;
+  };
+  /** Give a user or a team a role in the whole account, in place of the one it has there: `PUT /api/v1/roles/{kind}/{subject}`. */
+  readonly GiveRole: {
+    readonly input: {
+      readonly kind: "user" | "team";
+      readonly subject: string;
+      readonly body: NewRole;
+    };
+    readonly output: Role;
+  };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
   readonly ListEffectiveVariables: {
     readonly input: {
@@ -972,6 +1148,15 @@ export interface Operations {
     };
     readonly output: {
   readonly variables: readonly EffectiveVariable[];
+};
+  };
+  /** List the roles that are given in a project: `GET /api/v1/projects/{project}/roles`. */
+  readonly ListProjectRoles: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: {
+  readonly roles: readonly Role[];
 };
   };
   /** List projects: `GET /api/v1/projects`. */
@@ -1000,6 +1185,13 @@ export interface Operations {
     };
     readonly output: {
   readonly revisions: readonly Revision[];
+};
+  };
+  /** List the roles of the account and of its projects: `GET /api/v1/roles`. */
+  readonly ListRoles: {
+    readonly input: {};
+    readonly output: {
+  readonly roles: readonly Role[];
 };
   };
   /** List the runs of a stack, the oldest or the newest first: `GET /api/v1/projects/{project}/stacks/{stack}/runs`. */
@@ -1050,6 +1242,20 @@ export interface Operations {
   readonly state_versions: readonly StateVersion[];
 };
   };
+  /** List the teams of the account: `GET /api/v1/teams`. */
+  readonly ListTeams: {
+    readonly input: {};
+    readonly output: {
+  readonly teams: readonly Team[];
+};
+  };
+  /** List the tokens of the caller, or of the account for its admins, without their secrets: `GET /api/v1/tokens`. */
+  readonly ListTokens: {
+    readonly input: {};
+    readonly output: {
+  readonly tokens: readonly Token[];
+};
+  };
   /** List the triggers of a stack, the oldest first: `GET /api/v1/projects/{project}/stacks/{stack}/triggers`. */
   readonly ListTriggers: {
     readonly input: {
@@ -1058,6 +1264,13 @@ export interface Operations {
     };
     readonly output: {
   readonly triggers: readonly Trigger[];
+};
+  };
+  /** List the users and service accounts of the account: `GET /api/v1/users`. */
+  readonly ListUsers: {
+    readonly input: {};
+    readonly output: {
+  readonly users: readonly User[];
 };
   };
   /** List the stacks that use a provider, a variable set or the outputs of another stack: `GET /api/v1/where-used`. */
@@ -1128,6 +1341,14 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Remove a user from a team: `DELETE /api/v1/teams/{team}/members/{user}`. */
+  readonly RemoveTeamMember: {
+    readonly input: {
+      readonly team: string;
+      readonly user: string;
+    };
+    readonly output: Team;
+  };
   /** Show the plan of a run as text, Markdown or HTML: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered`. */
   readonly RenderPlan: {
     readonly input: {
@@ -1161,6 +1382,13 @@ export interface Operations {
 } | undefined;
     };
     readonly output: Run;
+  };
+  /** Revoke a token, with those that were made with it: `DELETE /api/v1/tokens/{token}`. */
+  readonly RevokeToken: {
+    readonly input: {
+      readonly token: string;
+    };
+    readonly output: undefined;
   };
   /** Find resources in all stacks that the caller may see, by their addresses and types: `GET /api/v1/search`. */
   readonly SearchResources: {
@@ -1343,6 +1571,13 @@ export interface Operations {
     };
     readonly output: StateVersion;
   };
+  /** Show a team: `GET /api/v1/teams/{team}`. */
+  readonly ShowTeam: {
+    readonly input: {
+      readonly team: string;
+    };
+    readonly output: Team;
+  };
   /** Show a trigger; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}`. */
   readonly ShowTrigger: {
     readonly input: {
@@ -1351,6 +1586,13 @@ export interface Operations {
       readonly trigger: string;
     };
     readonly output: Trigger;
+  };
+  /** Show a user: `GET /api/v1/users/{user}`. */
+  readonly ShowUser: {
+    readonly input: {
+      readonly user: string;
+    };
+    readonly output: User;
   };
   /** Show a variable; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}`. */
   readonly ShowVariable: {
@@ -1400,6 +1642,23 @@ export interface Operations {
   readonly tasks: readonly VcsTask[];
 };
   };
+  /** Take the role in a project away: `DELETE /api/v1/projects/{project}/roles/{kind}/{subject}`. */
+  readonly TakeProjectRole: {
+    readonly input: {
+      readonly project: string;
+      readonly kind: "user" | "team";
+      readonly subject: string;
+    };
+    readonly output: undefined;
+  };
+  /** Take the role in the account away: `DELETE /api/v1/roles/{kind}/{subject}`. */
+  readonly TakeRole: {
+    readonly input: {
+      readonly kind: "user" | "team";
+      readonly subject: string;
+    };
+    readonly output: undefined;
+  };
   /** End the freeze of a project: `DELETE /api/v1/projects/{project}/freeze`. */
   readonly UnfreezeProject: {
     readonly input: {
@@ -1443,6 +1702,7 @@ export interface OperationRow {
 }
 
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {
+  AddTeamMember: {"method":"PUT","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   AppendEvents: {"method":"POST","path":"/api/v1/worker/claims/{run}/events","query":[],"headers":[]},
   ApproveRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals","query":[],"headers":[]},
   BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
@@ -1450,7 +1710,9 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
+  ChangeTeam: {"method":"PATCH","path":"/api/v1/teams/{team}","query":[],"headers":[]},
   ChangeTrigger: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
+  ChangeUser: {"method":"PATCH","path":"/api/v1/users/{user}","query":[],"headers":[]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeVcsConnection: {"method":"PATCH","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
@@ -1460,12 +1722,16 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
   CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
+  CreateTeam: {"method":"POST","path":"/api/v1/teams","query":[],"headers":[]},
+  CreateToken: {"method":"POST","path":"/api/v1/tokens","query":[],"headers":[]},
   CreateTrigger: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
+  CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  DeleteTeam: {"method":"DELETE","path":"/api/v1/teams/{team}","query":[],"headers":[]},
   DeleteTrigger: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
@@ -1476,15 +1742,22 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
+  GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
+  GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
+  ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
   ListRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions","query":["limit"],"headers":[]},
+  ListRoles: {"method":"GET","path":"/api/v1/roles","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
+  ListTeams: {"method":"GET","path":"/api/v1/teams","query":[],"headers":[]},
+  ListTokens: {"method":"GET","path":"/api/v1/tokens","query":[],"headers":[]},
   ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
+  ListUsers: {"method":"GET","path":"/api/v1/users","query":[],"headers":[]},
   ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version"],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
@@ -1492,9 +1765,11 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListVcsTasks: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/tasks","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
+  RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
+  RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
@@ -1515,13 +1790,17 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowState: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state","query":[],"headers":[]},
   ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},
+  ShowTeam: {"method":"GET","path":"/api/v1/teams/{team}","query":[],"headers":[]},
   ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
+  ShowUser: {"method":"GET","path":"/api/v1/users/{user}","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
   ShowVcsConnection: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
   StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
   SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
+  TakeProjectRole: {"method":"DELETE","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
+  TakeRole: {"method":"DELETE","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
