@@ -47,7 +47,7 @@ it("users, teams, roles and tokens are made, listed and ended", { timeout: 60_00
   expect(await output("teams", "remove", "ops", "bot")).toContain("no listed members");
   expect(await output("teams", "delete", "ops")).toBe("Deleted the team ops.\n");
   for (const [words, message] of [
-    [["roles", "give", "king", "--user", "bot"], '"king" is no role'],
+    [["roles", "give", "king", "--user", "bot"], '"king" is not a valid role'],
     [["roles", "give", "viewer"], "--user"],
     [["roles", "give", "viewer", "--user", "none"], 'no User "none"'],
     [["tokens", "create", "--role", "viewer"], "belongs to no user"],

@@ -37,7 +37,9 @@ export async function rolesGive(
 ): Promise<ExitCode> {
   const role = ROLES.find((one) => one === text);
   if (role === undefined) {
-    throw new CommandError(`"${text}" is no role.`, { advice: `Roles are ${ROLES.join(", ")}.` });
+    throw new CommandError(`"${text}" is not a valid role.`, {
+      advice: `Roles are ${ROLES.join(", ")}.`,
+    });
   }
   const at = { ...subjectOf(options), body: { role } };
   return accountCall(

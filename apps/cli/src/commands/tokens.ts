@@ -35,7 +35,9 @@ export async function tokensCreate(
 ): Promise<ExitCode> {
   const role = ROLES.find((one) => one === text);
   if (role === undefined) {
-    throw new CommandError(`"${text}" is no role.`, { advice: `Roles are ${ROLES.join(", ")}.` });
+    throw new CommandError(`"${text}" is not a valid role.`, {
+      advice: `Roles are ${ROLES.join(", ")}.`,
+    });
   }
   const body = {
     role,

@@ -33,8 +33,8 @@ function defineUserCommands(define: Define, run: CommandAction): void {
   );
   withServer(define("create <name>", "create a user or a service account", users))
     .option("--service", "a service account, which signs in nowhere", false)
-    .option("--display-name <text>", "what people call it")
-    .option("--email <address>", "address for people")
+    .option("--display-name <text>", "name to show")
+    .option("--email <address>", "address of mail")
     .action(async (name: string, options: UserOptions, command: Command) => {
       const { usersCreate } = await import("../commands/users.ts");
       await run(command, async (context) => usersCreate(name, options, context));

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type Tenancy, tenancyOf } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
 
@@ -25,10 +24,4 @@ export function memberOfAccount(account: string, name: string): Place {
 export function bindingPlace({ account, project, kind, subject }: BindingPlace): Place {
   const place = project === undefined ? "account" : `project-${project}`;
   return { tenancy: accountTenancy(account), name: `${place}.${kind}.${subject}` };
-}
-
-/** Where the user of an identity is noted: an issuer and what it calls the user, never an address of mail. */
-export function identityPlace(account: string, issuer: string, subject: string): Place {
-  const digest = createHash("sha256").update(`${issuer}\0${subject}`).digest("hex");
-  return { tenancy: accountTenancy(account), name: digest };
 }

@@ -12,7 +12,7 @@ export const USER_ROLES = Object.freeze({
 
 export type UserRole = keyof typeof USER_ROLES;
 
-export function isUserRole(text: string): text is UserRole {
+function isUserRole(text: string): text is UserRole {
   return Object.hasOwn(USER_ROLES, text);
 }
 
@@ -27,7 +27,7 @@ export interface AccessFacts {
 type Rights = Pick<Principal, "roles" | "projects" | "projectRoles">;
 
 /** Whether a user is in a team: by its name, or by a group that its identity provider put it in. */
-export function isMember({ members, groups }: Team, user: User): boolean {
+function isMember({ members, groups }: Team, user: User): boolean {
   return members.includes(user.name) || groups.some((group) => user.groups.includes(group));
 }
 

@@ -99,7 +99,7 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateToken",
         { 201: MadeToken },
         { body: NewToken },
-        { 422: "the caller is no user, or the named one is no service account" },
+        { 422: "the caller has no user, or the named one is not a service account" },
       ),
       config,
     },
@@ -161,7 +161,7 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     if (message.service) return;
     throw new ServerError(
       "unprocessable",
-      `"${name}" is no service account: it makes its own tokens`,
+      `"${name}" makes its own tokens: only those of service accounts are made by others`,
     );
   }
 }
