@@ -14,6 +14,7 @@ import { defineFamiliarCommands } from "./familiar-commands.ts";
 import { defineKeyCommands } from "./key-commands.ts";
 import { defineLoginCommands } from "./login-commands.ts";
 import { defineModuleCommands } from "./module-commands.ts";
+import { defineMuxCommands } from "./mux-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
@@ -88,6 +89,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineStoreCommands(define, run);
   defineModuleCommands(define, run);
   defineProviderCommands(define, run);
+  defineMuxCommands(define, run);
   defineFamiliarCommands(program, define, run);
   defineWorkspaceCommands(define, run);
   defineServerCommands(define, run, process);

@@ -96,9 +96,10 @@ function onlyFolders<T extends { readonly methods: readonly unknown[] | undefine
 export async function findInstalled(
   project: Project,
   context: CommandContext,
+  recorded: Iterable<string> = [],
 ): Promise<ReadonlyMap<string, InstalledProvider>> {
   const attached = await attachedProviders(context.env);
-  const requirements = requirementsOf(project).filter(isInstalled(attached));
+  const requirements = requirementsOf(project, recorded).filter(isInstalled(attached));
   if (requirements.length === 0) return new Map();
   const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;

@@ -10,6 +10,7 @@ import {
   installedOrigin,
   joinedOrigin,
   ProviderInstancePool,
+  type ProviderLog,
   type ProviderOrigin,
   privateOrigin,
   pulumiOrigin,
@@ -44,10 +45,18 @@ interface EngineEnvironment {
   readonly registry?: string | undefined;
   /** Only with providers that are installed already. @default false */
   readonly asInstalled?: boolean;
+  /** Providers that are there although the configuration does not require them. */
+  readonly sources?: readonly string[];
+  /** Is given what local Pulumi and cocorpc programs log. @default writes it to standard error */
+  readonly onLog?: (entry: ProviderLog) => void;
+  /** Starts Pulumi programs again that end by themselves. @default false */
+  readonly restarts?: boolean;
 }
 
 /** An engine of a command. Its runs share providers; disposing ends these, and the connections that it has. */
 export interface CommandEngine extends Engine, AsyncDisposable {
+  /** Where single programs come from, in the order in which they are asked. */
+  readonly programOrigins: readonly ProviderOrigin[];
   /** Records in the registry which private providers the stack uses after a run; warns where that fails. */
   noteUses(state: StackState): Promise<void>;
 }
@@ -59,10 +68,18 @@ export interface CommandEngine extends Engine, AsyncDisposable {
 export async function openEngine(
   project: Project,
   context: CommandContext,
-  { state, session, registry: named, asInstalled = false }: EngineEnvironment = {},
+  {
+    state,
+    session,
+    registry: named,
+    asInstalled = false,
+    sources = [],
+    onLog = providerLogs(context, "info"),
+    restarts = false,
+  }: EngineEnvironment = {},
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
-  const recorded = new Set<string>();
+  const recorded = new Set<string>(sources);
   if (state !== undefined) {
     const { objects } = await state.read({ signal: context.signal });
     for (const { provider } of objects.values()) recorded.add(provider.source);
@@ -73,7 +90,7 @@ export async function openEngine(
     ? new Map()
     : // Nothing is brought for a configuration that cannot be used; it is only checked.
       asInstalled || isWrong
-      ? await findInstalled(project, context)
+      ? await findInstalled(project, context, recorded)
       : await install(project, context, { recorded });
   for (const line of installedLines(installed)) {
     terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
@@ -89,7 +106,6 @@ export async function openEngine(
       ? undefined
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
   const pool = new ProviderInstancePool();
-  const onLog = providerLogs(context, "info");
   const attached = await attachedProviders(env);
   const builtin = builtinOrigin({
     backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
@@ -101,7 +117,11 @@ export async function openEngine(
       onLog: providerLogs(context, "off"),
       launch: installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
     }),
-    pulumiOrigin({ directories: pulumiFolders(env), onLog }),
+    pulumiOrigin({
+      directories: pulumiFolders(env),
+      onLog,
+      ...(restarts && { host: { restart: {} } }),
+    }),
     cocorpcOrigin({ directories: foldersOf(env.STACKWRIGHT_COCORPC_PLUGINS), onLog }),
   ];
   const privateOnes =
@@ -136,6 +156,7 @@ export async function openEngine(
   });
   return {
     ...engine,
+    programOrigins: programs,
     noteUses: async (after) => {
       if (registry === undefined) return;
       const { account, project: name, stack } = after.reference;

@@ -1,3 +1,4 @@
+import type { ResourceProvider } from "@stackwright/mux";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 
@@ -5,6 +6,32 @@ import { Value } from "typebox/value";
 const MAX_PROGRAMS = 32;
 
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 1024 });
+/** Deadlines in seconds, at most a week. */
+const seconds = Type.Number({ exclusiveMinimum: 0, maximum: 604_800 });
+
+/** The methods of the protocol that a deadline may be given to. */
+const METHODS = [
+  "handshake",
+  "parameterize",
+  "getSchema",
+  "checkConfig",
+  "diffConfig",
+  "configure",
+  "invoke",
+  "call",
+  "check",
+  "diff",
+  "create",
+  "read",
+  "update",
+  "delete",
+  "construct",
+  "list",
+  "getPluginInfo",
+  "getMapping",
+  "getMappings",
+] as const satisfies readonly (keyof ResourceProvider)[];
+
 const closed = { additionalProperties: false } as const;
 
 const JoinedFileSchema = Type.Object(
@@ -19,6 +46,12 @@ const JoinedFileSchema = Type.Object(
                 source: text("its source address"),
                 version: Type.Optional(text("a version constraint")),
                 name: Type.Optional(text("its name in messages")),
+                deadlines: Type.Optional(
+                  Type.Object(
+                    Object.fromEntries(METHODS.map((method) => [method, Type.Optional(seconds)])),
+                    closed,
+                  ),
+                ),
               },
               closed,
             ),
@@ -28,6 +61,20 @@ const JoinedFileSchema = Type.Object(
             Type.Union([Type.Literal("error"), Type.Literal("first"), Type.Literal("last")]),
           ),
           owners: Type.Optional(Type.Record(Type.String(), text("the name of a program"))),
+          package: Type.Optional(
+            Type.Object(
+              {
+                name: Type.Optional(
+                  Type.String({ pattern: "^[a-z][a-z0-9-]{0,99}$", description: "its name" }),
+                ),
+                version: Type.Optional(
+                  Type.String({ pattern: "^\\d+\\.\\d+\\.\\d+", maxLength: 100 }),
+                ),
+                degradedStart: Type.Optional(Type.Boolean()),
+              },
+              closed,
+            ),
+          ),
         },
         closed,
       ),

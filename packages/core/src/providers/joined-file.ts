@@ -1,5 +1,5 @@
 import { readJsonObject } from "@stackwright/base/json";
-import type { ConflictPolicy } from "@stackwright/mux";
+import type { ConflictPolicy, ServerLimits } from "@stackwright/mux";
 import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 
@@ -12,6 +12,16 @@ export interface JoinedProgram {
   readonly name: string;
   readonly address: ProviderAddress;
   readonly constraints: VersionConstraints;
+  /** Deadlines of its methods where it is served by `mux serve`, in milliseconds. */
+  readonly deadlinesMs: NonNullable<ServerLimits["methodTimeoutMs"]>;
+}
+
+/** How the programs are served as one provider to engines of Pulumi. */
+export interface ServedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Whether it starts without programs that are not available, which come in later. */
+  readonly degradedStart: boolean;
 }
 
 /** A provider that is made of several programs. */
@@ -22,6 +32,7 @@ export interface JoinedProvider {
   readonly conflicts: ConflictPolicy;
   /** The program that serves a type, data source or function which several have, by its name. */
   readonly owners: ReadonlyMap<string, string>;
+  readonly served: ServedPackage;
 }
 
 const POLICIES = { error: "error", first: "first-wins", last: "last-wins" } as const;
@@ -69,9 +80,15 @@ export async function parseJoinedProviders(
     const programs = entry.programs.map((program) => {
       const own = addressOf(program.source);
       return {
-        name: program.name ?? own.toString().split("/").at(-1) ?? "",
+        name: program.name ?? lastPart(own.toString()),
         address: own,
         constraints: constraintsOf(program.version),
+        deadlinesMs: Object.fromEntries(
+          Object.entries(program.deadlines ?? {}).map(([method, seconds]) => [
+            method,
+            Number(seconds) * 1000,
+          ]),
+        ),
       };
     });
     const names = new Set<string>();
@@ -91,7 +108,17 @@ export async function parseJoinedProviders(
         );
       }
     }
-    found.set(address, { programs, conflicts: POLICIES[entry.conflicts ?? "error"], owners });
+    const served = {
+      name: entry.package?.name ?? lastPart(address),
+      version: entry.package?.version ?? "0.0.0",
+      degradedStart: entry.package?.degradedStart ?? false,
+    };
+    found.set(address, {
+      programs,
+      conflicts: POLICIES[entry.conflicts ?? "error"],
+      owners,
+      served,
+    });
   }
   for (const [source, { programs }] of found) {
     const nested = programs.find(({ address }) => found.has(address.toString()));
@@ -102,4 +129,8 @@ export async function parseJoinedProviders(
     }
   }
   return found;
+}
+
+function lastPart(source: string): string {
+  return source.split("/").at(-1) ?? "";
 }

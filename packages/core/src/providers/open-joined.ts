@@ -1,4 +1,4 @@
-import { createMux, MuxError, parsePackageSchema } from "@stackwright/mux";
+import { createMux, MuxError } from "@stackwright/mux";
 import { adaptPulumiProvider } from "@stackwright/mux/adapters";
 import {
   type JoinedLifecycleProvider,
@@ -141,7 +141,7 @@ async function openMux(
       merge: {
         tokens: conflicts,
         types: conflicts,
-        owners: await tokenOwners(started, owners, how),
+        owners: (token) => owners.get(typeNameOfToken(token)),
       },
     });
     const provider: LifecycleProvider = adaptPulumiProvider(mux, {
@@ -177,26 +177,6 @@ async function openMux(
       { cause: error },
     );
   }
-}
-
-/** The chosen owners of types, by the tokens that the programs of a mux know them by. */
-async function tokenOwners(
-  started: ReadonlyMap<string, OpenedPulumiProgram>,
-  owners: ReadonlyMap<string, string>,
-  { signal }: OpenProviderOptions,
-): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const [program, { provider }] of started) {
-    const wanted = [...owners].flatMap(([type, owner]) => (owner === program ? [type] : []));
-    if (wanted.length === 0) continue;
-    const request = { version: 0, subpackageName: "", subpackageVersion: "" };
-    const { schema } = await provider.getSchema(request, { ...(signal && { signal }) });
-    const { resources = {}, functions = {} } = parsePackageSchema(program, schema);
-    for (const token of [...Object.keys(resources), ...Object.keys(functions)]) {
-      if (wanted.includes(typeNameOfToken(token))) found.set(token, program);
-    }
-  }
-  return found;
 }
 
 /** Names of types with the server that has their token. */

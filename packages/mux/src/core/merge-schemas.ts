@@ -19,8 +19,8 @@ export interface MergePolicy {
   readonly tokens?: ConflictPolicy;
   /** For types that are defined differently; equal definitions never conflict. @default "first-wins" */
   readonly types?: ConflictPolicy;
-  /** The name of the server that gets a token, against the policy. */
-  readonly owners?: ReadonlyMap<string, string>;
+  /** The name of the server that gets a token, against the policy. A server that does not define it gets nothing. */
+  readonly owners?: ReadonlyMap<string, string> | ((token: string) => string | undefined);
 }
 
 /** One name that several servers define, and who got it. Equal type definitions are not listed. */
@@ -102,7 +102,7 @@ interface NameMerge {
   readonly kind: SchemaConflict["kind"];
   readonly part: "resources" | "functions" | "types";
   readonly policy: ConflictPolicy;
-  readonly owners: ReadonlyMap<string, string> | undefined;
+  readonly owners: MergePolicy["owners"];
   readonly conflicts: SchemaConflict[];
 }
 
@@ -126,7 +126,7 @@ function mergeNames({ schemas, kind, part, policy, owners, conflicts }: NameMerg
   const definitions: [string, JsonValue][] = [];
   for (const [token, servers] of candidates) {
     const [earliest = 0] = servers;
-    const wanted = owners?.get(token);
+    const wanted = typeof owners === "function" ? owners(token) : owners?.get(token);
     const forced =
       wanted === undefined ? undefined : servers.find((index) => schemas[index]?.server === wanted);
     const winner = forced ?? (policy === "last-wins" ? (servers.at(-1) ?? earliest) : earliest);
