@@ -1,12 +1,4 @@
-import {
-  createMux,
-  type HostSlot,
-  type Mux,
-  MuxError,
-  type MuxServer,
-  type ResourceProvider,
-} from "@stackwright/mux";
-import { toPulumiProvider } from "@stackwright/mux/adapters";
+import type { HostSlot, Mux, MuxServer, ResourceProvider } from "@stackwright/mux";
 import { typeNameOfToken } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
 import type { OpenedPulumiProgram, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
@@ -52,6 +44,8 @@ export async function openProgramMux(
   entry: JoinedProvider,
   options: ProgramMuxOptions,
 ): Promise<ProgramMux> {
+  // Loaded where a provider of several programs is served: most commands do without it.
+  const { createMux, MuxError } = await import("@stackwright/mux");
   const { served, owners } = entry;
   const started = new Map<string, OpenedPulumiProgram>();
   let isClosed = false;
@@ -134,6 +128,7 @@ async function openProgram(
     const version = await origin.select({ address, constraints }, how);
     const reference = { source: address.toString(), version, alias: "" };
     if (origin.openPulumi !== undefined) return await origin.openPulumi(reference, how);
+    const { toPulumiProvider } = await import("@stackwright/mux/adapters");
     const [{ provider, check }] = await origin.open(reference, how);
     return {
       provider: toPulumiProvider(provider, { package: served.name, version: served.version }),
