@@ -21,6 +21,7 @@ import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
+import { modulePlugin } from "./module-api/module-plugin.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
@@ -57,6 +58,8 @@ interface RunServerOptions {
   readonly provisionerProjects?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
+  /** The same for those of archives of modules. */
+  readonly moduleAddressKey: () => Promise<Uint8Array>;
   /** Folders of this machine whose Git repositories may be connected. @default none */
   readonly vcsFolders?: readonly string[] | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
@@ -99,7 +102,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   const { access, credentials, audit } = options;
-  const { addressKey } = options;
+  const { addressKey, moduleAddressKey } = options;
   const { vcsFolders: localFolders = [] } = options;
   return {
     plugins: [
@@ -119,6 +122,11 @@ export function openRunServer(options: RunServerOptions): RunServer {
             workers,
             localFolders,
           }),
+      },
+      {
+        prefix: "",
+        plugin: async (fastify) =>
+          modulePlugin(fastify, { ...parts, authenticator, addressKey: moduleAddressKey }),
       },
       { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },
       {

@@ -28,6 +28,7 @@ import { consolePlugin } from "./console/console-plugin.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
+import { MODULES_PREFIX } from "./module-api/module-plugin.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { openRunServer, TFE_PREFIX } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
@@ -183,6 +184,7 @@ export async function serve(
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       addressKey: async () => registry.secrets.key("tfe-address"),
+      moduleAddressKey: async () => registry.secrets.key("module-address"),
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;
@@ -338,6 +340,7 @@ export async function serve(
 function discoveredServices(prefix: string): Readonly<Record<string, unknown>> {
   const names = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
   return {
+    "modules.v1": `${MODULES_PREFIX}/`,
     ...Object.fromEntries(names.map((name) => [name, `${prefix}/`])),
     "login.v1": {
       client: LOGIN_CLIENT,

@@ -13,6 +13,8 @@ export type {
   Operations,
   Problem,
   ProblemCode,
+  PublishedModule,
+  PublishedModuleVersion,
   Role,
   Run,
   RunMode,

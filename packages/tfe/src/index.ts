@@ -25,4 +25,5 @@ export type {
   WorkspacePort,
   WorkspaceTag,
 } from "./port/workspace-port.ts";
+export { readAddress, signAddress } from "./signed-address.ts";
 export { tfePlugin } from "./tfe-plugin.ts";

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { GetOptions } from "../commands/get.ts";
 import type { InitOptions } from "../commands/init.ts";
 import type { CommandAction, Define } from "./program.ts";
+import { definePublishedModuleCommands } from "./published-module-commands.ts";
 import { collect } from "./run-commands.ts";
 
 /** Commands that install what a configuration needs. */
@@ -31,12 +32,14 @@ export function defineModuleCommands(define: Define, run: CommandAction): void {
       await run(command, async (context) => get(options, context));
     });
 
-  define("modules", "list the modules that the configuration calls")
+  const called = define("modules", "list the modules that the configuration calls");
+  called
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }, command: Command) => {
       const { modules } = await import("../commands/modules.ts");
       await run(command, async (context) => modules(options, context));
     });
+  definePublishedModuleCommands(define, run, called);
 }
 
 /** Where test files are besides the folder itself. */

@@ -84,6 +84,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/provider-page.tsx"), "ProviderPage"),
     ),
     inRoot(
+      "/registry/modules/$namespace/$name/$system",
+      lazyRouteComponent(async () => import("./pages/module-page.tsx"), "ModulePage"),
+    ),
+    inRoot(
       "/audit",
       lazyRouteComponent(async () => import("./pages/audit-page.tsx"), "AuditPage"),
     ),

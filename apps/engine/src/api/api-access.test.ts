@@ -20,6 +20,11 @@ const LOWEST = {
   ShowSchedule: "reader",
   ListTriggers: "reader",
   ShowTrigger: "reader",
+  ListModules: "reader",
+  ShowModule: "reader",
+  ShowModuleVersion: "reader",
+  PublishModule: "publisher",
+  WithdrawModule: "publisher",
   ListStateVersions: "reader",
   ShowStateVersion: "reader",
   WatchTopics: "reader",
@@ -115,7 +120,7 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
 };
 
 /** Roles of the API, the lowest first; a worker has no part in it but for claims. */
-const RANKS = ["worker", "reader", "planner", "deployer", "admin"] as const;
+const RANKS = ["worker", "reader", "planner", "deployer", "publisher", "admin"] as const;
 type Rank = (typeof RANKS)[number];
 
 /** Where somebody has which role. */
@@ -162,6 +167,9 @@ it("each operation is allowed to the roles of the table, and to no other", {
     category: "terraform",
     key: "word",
     set: "shared",
+    namespace: "acme",
+    name: "net",
+    system: "aws",
     version: "1",
     connection: "infra",
     pull_request: "1",

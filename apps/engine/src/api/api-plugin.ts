@@ -15,6 +15,7 @@ import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
+import { moduleRoutes } from "./modules/module-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { readJsonBody } from "./read-body.ts";
@@ -145,6 +146,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);
+  moduleRoutes(fastify, parts);
   vcsRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);

@@ -15,6 +15,8 @@ const API_ROLES = Object.freeze({
   planner: "planner",
   /** Makes, approves, cancels runs; writes variables. */
   operator: "deployer",
+  /** Publishes and withdraws modules. */
+  publisher: "publisher",
   /** Makes stacks, and ends runs at once. */
   admin: "admin",
   /** Claims steps of runs, and executes them elsewhere. */

@@ -52,6 +52,8 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "PlanSummary.documentSha256",
     "PlanSummary.viewSha256",
     "StateVersion.contentSha256",
+    "ModuleVersion.archiveSha256",
+    "ModuleVersion.documentationSha256",
     "VcsPullRequest.commentSha256",
   ]);
 });

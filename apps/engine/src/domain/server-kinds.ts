@@ -5,6 +5,7 @@ import {
   IdempotencyRecord,
   KeptState,
   LoginSession,
+  ModuleVersion,
   PlanSummary,
   Project,
   RoleBinding,
@@ -175,6 +176,14 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["workspace"],
     maxBytes: KIB,
     retention: "with the stack",
+  }),
+  moduleVersion: kindOf("ModuleVersion", ModuleVersion, {
+    scope: "account",
+    nameParts: ["namespace", "module", "system", "version"],
+    maxBytes: 8 * KIB,
+    blobs: ({ archiveSha256, documentationSha256 }) =>
+      [archiveSha256, documentationSha256].filter((sha256) => sha256 !== ""),
+    retention: "until deleted",
   }),
   freeze: kindOf("Freeze", Freeze, {
     scope: "project",

@@ -7,10 +7,13 @@ import {
   type Engine,
   hasChanges,
   loadConfiguration,
+  MODULE_LOCK_NAME,
+  ModuleInstaller,
   type Plan,
   planToJson,
   planVariables,
   type RunEvent,
+  readModuleLock,
   type StackState,
   summarizePlan,
 } from "@stackwright/core";
@@ -89,7 +92,16 @@ async function execute(
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
-  const configuration = await loadConfiguration(files, { early, meantSource });
+  // Modules from elsewhere are those of the bundle: a run fetches none.
+  const packages = new ModuleInstaller({
+    files,
+    directory,
+    dataFolder: ".terraform",
+    mode: "never",
+    lock: await readModuleLock(join(directory, MODULE_LOCK_NAME)),
+    fetcher: () => Promise.reject(new Error("a run fetches no modules")),
+  });
+  const configuration = await loadConfiguration(files, { early, meantSource, packages });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

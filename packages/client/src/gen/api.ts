@@ -163,6 +163,43 @@ export interface MadeToken {
   readonly token: string;
 }
 
+export interface ModuleDocumentation {
+  readonly version: PublishedModuleVersion;
+  readonly modules: readonly ({
+  /** folder in the package; empty for the module itself */
+  readonly path: string;
+  readonly readme: string;
+  readonly inputs: readonly ({
+  readonly name: string;
+  readonly type: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly default?: string | undefined;
+  readonly sensitive: boolean;
+})[];
+  readonly outputs: readonly ({
+  readonly name: string;
+  readonly description: string;
+  readonly sensitive: boolean;
+})[];
+  readonly providers: readonly ({
+  readonly name: string;
+  readonly source: string;
+  readonly version: string;
+})[];
+  readonly resources: readonly string[];
+  readonly calls: readonly ({
+  readonly name: string;
+  readonly source: string;
+  readonly version: string;
+})[];
+})[];
+}
+
+export interface Modules {
+  readonly modules: readonly PublishedModule[];
+}
+
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
@@ -369,6 +406,31 @@ export interface ProjectSettings {
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
+}
+
+export interface PublishedModule {
+  readonly namespace: string;
+  readonly name: string;
+  readonly system: string;
+  /** the newest version that is offered and no pre-release */
+  readonly latest?: string | undefined;
+  /** newest first */
+  readonly versions: readonly PublishedModuleVersion[];
+}
+
+export interface PublishedModuleVersion {
+  readonly version: string;
+  /** of the files */
+  readonly digest: string;
+  /** of the archive */
+  readonly sha256?: string | undefined;
+  readonly archive_bytes: number;
+  readonly source?: string | undefined;
+  readonly commit?: string | undefined;
+  readonly actor: string;
+  readonly published_at: string;
+  readonly withdrawn_at?: string | undefined;
+  readonly withdrawn_reason?: string | undefined;
 }
 
 export interface PullRequest {
@@ -1150,6 +1212,11 @@ export interface Operations {
   readonly variables: readonly EffectiveVariable[];
 };
   };
+  /** List the private modules of the account: `GET /api/v1/registry/modules`. */
+  readonly ListModules: {
+    readonly input: {};
+    readonly output: Modules;
+  };
   /** List the roles that are given in a project: `GET /api/v1/projects/{project}/roles`. */
   readonly ListProjectRoles: {
     readonly input: {
@@ -1341,6 +1408,19 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Publish a version of a module as a gzip-compressed tar archive: `PUT /api/v1/registry/modules/{namespace}/{name}/{system}/{version}`. */
+  readonly PublishModule: {
+    readonly input: {
+      readonly source?: string | undefined;
+      readonly commit?: string | undefined;
+      readonly namespace: string;
+      readonly name: string;
+      readonly system: string;
+      readonly version: string;
+      readonly body: UploadBody;
+    };
+    readonly output: PublishedModuleVersion;
+  };
   /** Remove a user from a team: `DELETE /api/v1/teams/{team}/members/{user}`. */
   readonly RemoveTeamMember: {
     readonly input: {
@@ -1467,6 +1547,25 @@ export interface Operations {
       readonly stack: string;
     };
     readonly output: StackLock;
+  };
+  /** Show a private module with all of its versions: `GET /api/v1/registry/modules/{namespace}/{name}/{system}`. */
+  readonly ShowModule: {
+    readonly input: {
+      readonly namespace: string;
+      readonly name: string;
+      readonly system: string;
+    };
+    readonly output: PublishedModule;
+  };
+  /** Show what a version of a module takes and gives: `GET /api/v1/registry/modules/{namespace}/{name}/{system}/{version}`. */
+  readonly ShowModuleVersion: {
+    readonly input: {
+      readonly namespace: string;
+      readonly name: string;
+      readonly system: string;
+      readonly version: string;
+    };
+    readonly output: ModuleDocumentation;
   };
   /** Show the plan of a run, without sensitive values: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan`. */
   readonly ShowPlan: {
@@ -1683,6 +1782,17 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Withdraw a version of a module: it is offered no longer, and its number stays taken: `DELETE /api/v1/registry/modules/{namespace}/{name}/{system}/{version}`. */
+  readonly WithdrawModule: {
+    readonly input: {
+      readonly reason?: string | undefined;
+      readonly namespace: string;
+      readonly name: string;
+      readonly system: string;
+      readonly version: string;
+    };
+    readonly output: PublishedModuleVersion;
+  };
 }
 
 /** How an operation is sent. */
@@ -1745,6 +1855,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
+  ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
@@ -1765,6 +1876,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListVcsTasks: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/tasks","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
+  PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
@@ -1778,6 +1890,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
+  ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
+  ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
@@ -1804,4 +1918,5 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
+  WithdrawModule: {"method":"DELETE","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["reason"],"headers":[]},
 };

@@ -5,6 +5,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useServer } from "../session/server-context.tsx";
+import { ModulesList } from "./modules-list.tsx";
 
 interface Provider {
   readonly provider_id: string;
@@ -26,7 +27,7 @@ export function RegistryPage() {
   return (
     <>
       <PageHead title="Registry">
-        <p className="quiet">Private providers of this account</p>
+        <p className="quiet">Private providers and modules of this account</p>
       </PageHead>
       <Loaded query={query} what="providers">
         {({ providers }) => {
@@ -87,6 +88,7 @@ export function RegistryPage() {
           );
         }}
       </Loaded>
+      <ModulesList />
     </>
   );
 }

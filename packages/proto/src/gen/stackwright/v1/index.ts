@@ -12,6 +12,9 @@ export {
   Heartbeat,
 } from "./fence.ts";
 export {
+  ModuleVersion,
+} from "./module.ts";
+export {
   AccessKey,
   AccessToken,
   AuditEntry,

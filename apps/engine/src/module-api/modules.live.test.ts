@@ -1,0 +1,97 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, it } from "vitest";
+import { startApi } from "../testing/start-api.ts";
+import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
+
+const TERRAFORM = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const OWN = join(import.meta.dirname, "../../../cli/bin/stackwright.mjs");
+
+const greeting = (word: string): string =>
+  `variable "who" { type = string }\noutput "greeting" { value = "${word} \${var.who}" }\n`;
+
+beforeEach((context) => {
+  const { status } = spawnSync(TERRAFORM, ["version"]);
+  context.skip(status !== 0, `${TERRAFORM} cannot be run on this machine`);
+});
+
+it("a module is published, installed by both commands, upgraded and withdrawn", {
+  timeout: 120_000,
+}, async () => {
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const api = await startApi("none", { tls: { certificateFile, keyFile }, host: "localhost" });
+  // Hosts of module sources have a dot, which that of a test on one machine has not.
+  const host = "modules.example.test";
+  const { port } = new URL(api.server.url);
+  const service = `https://localhost:${port}/terraform/v1/modules/`;
+  const token = await api.tokenOf("reader");
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "modules-"));
+  const rootOf = async (command: string) =>
+    terraformRoot(command, {
+      SSL_CERT_FILE: certificateFile,
+      NODE_EXTRA_CA_CERTS: certificateFile,
+      STACKWRIGHT_MODULE_CACHE: join(scratch.path, "cache"),
+      STACKWRIGHT_SERVER: api.server.url,
+      STACKWRIGHT_TOKEN: api.first.token,
+    });
+  const author = await rootOf(process.execPath);
+  await mkdir(join(author.directory, "hello/modules/sub"), { recursive: true });
+  await author.write(greeting("sub"), "hello/modules/sub/main.tf");
+  const modules = async (...words: string[]) => author.ok(OWN, "modules", ...words);
+  const publish = async (version: string, word: string) => {
+    await author.write(greeting(word), "hello/main.tf");
+    return modules("publish", "acme/hello/any", version, "hello");
+  };
+  expect(await publish("1.0.0", "hello")).toContain("Published acme/hello/any 1.0.0");
+  expect(await publish("1.0.0", "hello")).toContain("published before");
+  await author.write(greeting("other"), "hello/main.tf");
+  const changed = ["modules", "publish", "acme/hello/any", "1.0.0", "hello"];
+  expect(await author.fails(OWN, ...changed)).toContain("a version never changes");
+
+  const config = `
+module "a" {
+  source  = "${host}/acme/hello/any"
+  version = "~> 1.0"
+  who     = "ann"
+}
+module "b" {
+  source  = "${host}/acme/hello/any//modules/sub"
+  version = "1.0.0"
+  who     = "bob"
+}
+output "all" { value = "\${module.a.greeting}, \${module.b.greeting}" }
+`;
+  const place = `host "${host}" {\n  services = { "modules.v1" = "${service}" }\n}\n`;
+  const trust = `${place}credentials "${host}" {\n  token = "${token}"\n}\n`;
+  const roots = [
+    { root: await rootOf(TERRAFORM), prefix: [], apply: ["apply", "-auto-approve"] },
+    { root: await rootOf(process.execPath), prefix: [OWN], apply: ["up", "--yes"] },
+  ];
+  for (const { root, prefix, apply } of roots) {
+    await root.write(config);
+    await writeFile(root.env["TF_CLI_CONFIG_FILE"] ?? "", place);
+    expect((await root.fails(...prefix, "init")).toLowerCase()).toMatch(
+      /401|unauthorized|credential/,
+    );
+    await writeFile(root.env["TF_CLI_CONFIG_FILE"] ?? "", trust);
+    await root.ok(...prefix, "init");
+    expect(await root.ok(...prefix, ...apply)).toContain("hello ann, sub bob");
+  }
+  await publish("1.1.0", "welcome");
+  for (const { root, prefix, apply } of roots) {
+    await root.ok(...prefix, "init", "-upgrade");
+    expect(await root.ok(...prefix, ...apply)).toContain("welcome ann, sub bob");
+  }
+  expect(await modules("list")).toBe("acme/hello/any: 1.1.0, 2 versions\n");
+  expect(await modules("show", "acme/hello/any")).toContain("input who (string, required)");
+  await modules("withdraw", "acme/hello/any", "1.1.0", "--reason", "typo");
+  expect(await modules("show", "acme/hello/any")).toContain("1.1.0 (withdrawn: typo)");
+  for (const { root, prefix, apply } of roots) {
+    await root.ok(...prefix, "init", "-upgrade");
+    expect(await root.ok(...prefix, ...apply)).toContain("hello ann, sub bob");
+    await root.write(config.replace('"~> 1.0"', '"1.1.0"'));
+    expect(await root.fails(...prefix, "init", "-upgrade")).toContain("1.0.0");
+  }
+});
