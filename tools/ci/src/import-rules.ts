@@ -24,6 +24,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   tfstate: ["cty", "base"],
   tfe: ["tfstate", "base"],
   "plan-view": ["cty"],
+  "lang-server": ["lang", "cty", "provider-source", "base"],
   core: [
     "proto",
     "cty",

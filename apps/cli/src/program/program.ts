@@ -10,6 +10,7 @@ import { commandLog } from "../session/provider-logs.ts";
 import { defineAccessCommands } from "./access-commands.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
+import { defineEditorCommands } from "./editor-commands.ts";
 import { defineFamiliarCommands } from "./familiar-commands.ts";
 import { defineKeyCommands } from "./key-commands.ts";
 import { defineLoginCommands } from "./login-commands.ts";
@@ -99,6 +100,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineVcsCommands(define, run);
   defineAccessCommands(define, run);
   defineStateVersionCommands(define, run);
+  defineEditorCommands(define, run, process);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);
   return program;

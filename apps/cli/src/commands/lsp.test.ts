@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  createProtocolConnection,
+  type Diagnostic,
+  type ProtocolConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from "vscode-languageserver-protocol/node";
+
+const COMMAND = fileURLToPath(new URL("../../bin/stackwright.mjs", import.meta.url));
+const SOON = { timeout: 20_000 };
+const TEXT = `resource "terraform_data" "a" {
+  input = upper("x")
+}
+output "o" {
+  value = terraform_data.a.outputs
+}
+`;
+
+describe("lsp", { timeout: 60_000 }, () => {
+  let cleanup: AsyncDisposableStack;
+  let child: ChildProcess;
+  let connection: ProtocolConnection;
+  let uri: string;
+  let path: string;
+  let problems: readonly Diagnostic[];
+
+  beforeEach(async () => {
+    cleanup = new AsyncDisposableStack();
+    const folder = cleanup.use(await mkdtempDisposable(join(tmpdir(), "lsp-"))).path;
+    path = join(folder, "main.tf");
+    uri = pathToFileURL(path).href;
+    problems = [];
+    await writeFile(path, TEXT);
+    child = spawn(process.execPath, [COMMAND, "lsp", "--stdio"], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: folder },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    cleanup.defer(() => void child.kill());
+    const { stdin, stdout } = child;
+    if (stdin === null || stdout === null) throw new Error("the process has no streams");
+    connection = createProtocolConnection(
+      new StreamMessageReader(stdout),
+      new StreamMessageWriter(stdin),
+    );
+    cleanup.defer(() => connection.dispose());
+    connection.onNotification(
+      "textDocument/publishDiagnostics",
+      (published: { uri: string; diagnostics: Diagnostic[] }) => {
+        if (published.uri === uri) problems = published.diagnostics;
+      },
+    );
+    connection.listen();
+    const root = pathToFileURL(folder).href;
+    await connection.sendRequest("initialize", {
+      processId: process.pid,
+      capabilities: {},
+      rootUri: root,
+      workspaceFolders: [{ uri: root, name: "test" }],
+    });
+    await connection.sendNotification("initialized", {});
+    await connection.sendNotification("textDocument/didOpen", {
+      textDocument: { uri, languageId: "terraform", version: 1, text: TEXT },
+    });
+  });
+  afterEach(async () => {
+    await cleanup.disposeAsync();
+  });
+
+  it("serves an editor with the schemas of installed providers, and ends with it", async () => {
+    const hover = async (): Promise<string> => {
+      const position = { line: 1, character: 3 };
+      const found = await connection.sendRequest<{ contents: { value: string } } | null>(
+        "textDocument/hover",
+        { textDocument: { uri }, position },
+      );
+      return found?.contents.value ?? "";
+    };
+    await expect.poll(hover, SOON).toContain("**input**");
+    await expect
+      .poll(() => problems.map(({ message }) => message), SOON)
+      .toEqual([expect.stringContaining("Unsupported attribute")]);
+    await connection.sendRequest("shutdown");
+    const ended = once(child, "exit");
+    await connection.sendNotification("exit");
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it("finds after a save what only providers and values show", async () => {
+    const text = 'output "o" {\n  value = lower([])\n}\n';
+    await connection.sendNotification("textDocument/didChange", {
+      textDocument: { uri, version: 2 },
+      contentChanges: [{ text }],
+    });
+    await writeFile(path, text);
+    await connection.sendNotification("textDocument/didSave", { textDocument: { uri } });
+    await expect
+      .poll(() => problems.map(({ message }) => message), SOON)
+      .toEqual([expect.stringContaining("Invalid function argument")]);
+  });
+
+  it("ends with its editor", async () => {
+    const ended = once(child, "exit");
+    child.stdin?.end();
+    expect(await ended).toEqual([1, null]);
+  });
+});

@@ -1,0 +1,18 @@
+import type { Command } from "commander";
+import type { CommandProcess } from "../command-context.ts";
+import type { CommandAction, Define } from "./program.ts";
+
+/** The command that editors start. */
+export function defineEditorCommands(
+  define: Define,
+  run: CommandAction,
+  { streams }: CommandProcess,
+): void {
+  define("lsp", "serve an editor with the Language Server Protocol, over standard input and output")
+    // Editors give it, also where there is nothing else.
+    .option("--stdio", "over standard input and output, as without it", true)
+    .action(async (_options: unknown, command: Command) => {
+      const { lsp } = await import("../commands/lsp.ts");
+      await run(command, async (context) => lsp(streams, context));
+    });
+}

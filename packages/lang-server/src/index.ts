@@ -1,0 +1,14 @@
+export type { WorkspaceLimits } from "./index/workspace.ts";
+export type {
+  DescribedAttribute,
+  DescribedBlock,
+  DescribedBlockType,
+  ProviderSchemas,
+  SchemasBySource,
+} from "./schema/provider-schemas.ts";
+export type { LanguageHost } from "./server/language-host.ts";
+export {
+  type LanguageServer,
+  type LanguageServerOptions,
+  serveLanguage,
+} from "./server/serve-language.ts";

@@ -1,0 +1,236 @@
+import { dirname } from "node:path";
+import {
+  CodeActionRequest,
+  CompletionRequest,
+  DeclarationRequest,
+  DefinitionRequest,
+  DocumentDiagnosticReportKind,
+  DocumentDiagnosticRequest,
+  DocumentFormattingRequest,
+  DocumentHighlightRequest,
+  DocumentLinkRequest,
+  DocumentSymbolRequest,
+  ErrorCodes,
+  FoldingRangeRequest,
+  HoverRequest,
+  MarkupKind,
+  type Position,
+  PrepareRenameRequest,
+  type ProtocolConnection,
+  ReferencesRequest,
+  RenameRequest,
+  type RequestType,
+  ResponseError,
+  SelectionRangeRequest,
+  SemanticTokensRangeRequest,
+  SemanticTokensRequest,
+  SignatureHelpRequest,
+  WorkspaceSymbolRequest,
+} from "vscode-languageserver-protocol/node";
+import { Lines, pathOf } from "../document/locate.ts";
+import { codeActions, formatEdits } from "../features/code-actions.ts";
+import { complete } from "../features/completion.ts";
+import type { FeatureContext } from "../features/feature-context.ts";
+import { hover } from "../features/hover.ts";
+import { definition, documentLinks, highlights, references } from "../features/navigation.ts";
+import { prepareRename, RenameRefused, rename } from "../features/rename.ts";
+import { semanticTokens } from "../features/semantic-tokens.ts";
+import { signatureHelp } from "../features/signature-help.ts";
+import {
+  documentSymbols,
+  foldingRanges,
+  selectionRange,
+  workspaceSymbols,
+} from "../features/symbols.ts";
+import { fileRole, type Workspace } from "../index/workspace.ts";
+import type { FolderChecks } from "./folder-checks.ts";
+
+/** Where a server is in its life. */
+export type ServerState = "new" | "running" | "shut down";
+
+/** What requests are answered from. */
+interface FeatureWorld {
+  readonly workspace: Workspace;
+  readonly context: () => FeatureContext;
+  readonly checks: Pick<FolderChecks, "problems">;
+  /** The folders that are open, absolute. */
+  readonly roots: () => readonly string[];
+  readonly state: () => ServerState;
+}
+
+/** Answers the requests about documents while the server runs, and refuses them before and after. */
+export function answerFeatures(connection: ProtocolConnection, world: FeatureWorld): void {
+  new FeatureRequests(connection, world).register();
+}
+
+/** `RequestFailed` of the protocol: the request was understood, and cannot be done. */
+const REQUEST_FAILED = -32803;
+const FULL: typeof DocumentDiagnosticReportKind.Full = DocumentDiagnosticReportKind.Full;
+
+/** A place in a document that is a file of the configuration. */
+interface Asked {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: Lines;
+}
+
+/** What requests about a document have. */
+interface OfDocument {
+  readonly textDocument: { readonly uri: string };
+}
+
+/** What requests about a place in one have. */
+interface AtPlace extends OfDocument {
+  readonly position: Position;
+}
+
+class FeatureRequests {
+  readonly #connection: ProtocolConnection;
+  readonly #world: FeatureWorld;
+
+  constructor(connection: ProtocolConnection, world: FeatureWorld) {
+    this.#connection = connection;
+    this.#world = world;
+  }
+
+  register(): void {
+    this.#writing();
+    this.#reading();
+    this.#names();
+    this.#structure();
+  }
+
+  /** What helps to write. */
+  #writing(): void {
+    const { context } = this.#world;
+    this.#at(CompletionRequest.type, ({ path, lines }, offset) => {
+      const { items, start } = complete(context(), path, offset);
+      const range = lines.range({ start, end: offset });
+      return items.map(({ insertText, ...item }) => ({
+        ...item,
+        textEdit: { range, newText: insertText ?? item.label },
+      }));
+    });
+    this.#at(SignatureHelpRequest.type, ({ path }, offset) =>
+      this.#indexed(path, (index) => signatureHelp(index, offset) ?? null),
+    );
+    this.#of(DocumentFormattingRequest.type, ({ path, text }) =>
+      fileRole(path) === undefined ? [] : formatEdits(text),
+    );
+    this.#of(CodeActionRequest.type, ({ path, lines }, { range, context: asked }) => {
+      const offset = lines.offset(range.start);
+      return codeActions(context(), path, offset, asked.diagnostics, asked.only);
+    });
+  }
+
+  /** What is said about the text. */
+  #reading(): void {
+    const { context, checks } = this.#world;
+    this.#at(HoverRequest.type, ({ path, lines }, offset) => {
+      const found = hover(context(), path, offset);
+      if (found === undefined) return null;
+      const { text, span } = found;
+      return { contents: { kind: MarkupKind.Markdown, value: text }, range: lines.range(span) };
+    });
+    this.#answer(DocumentDiagnosticRequest.type, async ({ textDocument }) => {
+      const asked = this.#asked(textDocument.uri);
+      const found = asked && (await checks.problems(dirname(asked.path)));
+      const items = (asked && found?.get(asked.path)) ?? [];
+      return { kind: FULL, items };
+    });
+  }
+
+  /** Where names are, and how they are changed. */
+  #names(): void {
+    const { workspace, roots } = this.#world;
+    for (const type of [DefinitionRequest.type, DeclarationRequest.type]) {
+      this.#at(type, ({ path }, offset) => definition(workspace, path, offset));
+    }
+    this.#at(ReferencesRequest.type, ({ path }, offset, params) =>
+      references(workspace, path, offset, params.context.includeDeclaration),
+    );
+    this.#at(DocumentHighlightRequest.type, ({ path }, offset) =>
+      highlights(workspace, path, offset),
+    );
+    this.#at(PrepareRenameRequest.type, ({ path }, offset) =>
+      prepareRename(workspace, path, offset),
+    );
+    this.#at(RenameRequest.type, ({ path }, offset, { newName }) =>
+      rename(workspace, roots(), path, offset, newName),
+    );
+    this.#answer(WorkspaceSymbolRequest.type, ({ query }) => workspaceSymbols(workspace, query));
+  }
+
+  /** What a document is made of. */
+  #structure(): void {
+    const { workspace } = this.#world;
+    this.#of(DocumentSymbolRequest.type, ({ path }) => this.#indexed(path, documentSymbols));
+    this.#of(FoldingRangeRequest.type, ({ path }) => this.#indexed(path, foldingRanges));
+    this.#of(DocumentLinkRequest.type, ({ path }) => documentLinks(workspace, path, dirname(path)));
+    this.#of(SelectionRangeRequest.type, ({ path, lines }, { positions }) =>
+      this.#indexed(path, (index) =>
+        positions.map((position) => selectionRange(index, lines.offset(position))),
+      ),
+    );
+    this.#of(SemanticTokensRequest.type, ({ path }) =>
+      this.#indexed(path, (index) => ({ data: semanticTokens(index) })),
+    );
+    this.#of(SemanticTokensRangeRequest.type, ({ path, lines }, { range }) => {
+      const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
+      return this.#indexed(path, (index) => ({ data: semanticTokens(index, within) }));
+    });
+  }
+
+  #asked(uri: string): Asked | undefined {
+    const path = pathOf(uri);
+    const text = path === undefined ? undefined : this.#world.workspace.text(path);
+    if (path === undefined || text === undefined) return undefined;
+    return { path, text, lines: new Lines(text) };
+  }
+
+  #indexed<R>(
+    path: string,
+    read: (index: NonNullable<ReturnType<Workspace["index"]>>) => R,
+  ): R | null {
+    const index = this.#world.workspace.index(path);
+    return index === undefined ? null : read(index);
+  }
+
+  /** Answers requests about a place in a document; with null for documents that are no files. */
+  #at<P extends AtPlace, R>(
+    type: RequestType<P, R | null, void>,
+    run: (asked: Asked, offset: number, params: P) => R | null,
+  ): void {
+    this.#of(type, (asked, params) => run(asked, asked.lines.offset(params.position), params));
+  }
+
+  #of<P extends OfDocument, R>(
+    type: RequestType<P, R | null, void>,
+    run: (asked: Asked, params: P) => R | null,
+  ): void {
+    this.#answer(type, (params) => {
+      const asked = this.#asked(params.textDocument.uri);
+      return asked === undefined ? null : run(asked, params);
+    });
+  }
+
+  #answer<P, R, E>(type: RequestType<P, R, E>, run: (params: P) => R | Promise<R>): void {
+    this.#connection.onRequest(type.method, async (params: P): Promise<unknown> => {
+      const state = this.#world.state();
+      if (state === "new") {
+        return new ResponseError(ErrorCodes.ServerNotInitialized, "initialize comes first");
+      }
+      if (state === "shut down") {
+        return new ResponseError(ErrorCodes.InvalidRequest, "the server is shut down");
+      }
+      try {
+        return await run(params);
+      } catch (error) {
+        if (error instanceof RenameRefused) {
+          return new ResponseError(REQUEST_FAILED, error.message);
+        }
+        throw error;
+      }
+    });
+  }
+}

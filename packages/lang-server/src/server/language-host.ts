@@ -1,0 +1,15 @@
+import type { Diagnostic, ModulePackages } from "@stackwright/lang";
+import type { SchemasBySource } from "../schema/provider-schemas.ts";
+
+/** What the server gets from where it runs. Without any of it, it knows what the text says. */
+export interface LanguageHost {
+  /**
+   * The schemas of the providers that the module of a folder uses, as far as they are installed. Nothing is brought. Called when
+   * files of a folder are opened and saved, one call at a time.
+   */
+  readonly schemas?: (folder: string, signal: AbortSignal) => Promise<SchemasBySource>;
+  /** Where the packages of the module calls of a folder are. They are not brought. */
+  readonly packages?: (folder: string) => ModulePackages | undefined;
+  /** All that a check of the saved files finds, providers asked. Called after a file is saved, one call at a time. */
+  readonly validate?: (folder: string, signal: AbortSignal) => Promise<readonly Diagnostic[]>;
+}

@@ -1,0 +1,245 @@
+import { dirname } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { type Clock, systemClock } from "@stackwright/base/clock";
+import {
+  createProtocolConnection,
+  type InitializeParams,
+  type InitializeResult,
+  type ProtocolConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+  TextDocumentSyncKind,
+} from "vscode-languageserver-protocol/node";
+import { TextDocument } from "vscode-languageserver-textdocument";
+import { pathOf, uriOf } from "../document/locate.ts";
+import { FORMAT_ALL } from "../features/code-actions.ts";
+import type { FeatureContext } from "../features/feature-context.ts";
+import { LEGEND } from "../features/semantic-tokens.ts";
+import { fileRole, Workspace, type WorkspaceLimits } from "../index/workspace.ts";
+import type { ProviderSchemas } from "../schema/provider-schemas.ts";
+import { answerFeatures, type ServerState } from "./feature-requests.ts";
+import { FolderChecks } from "./folder-checks.ts";
+import type { LanguageHost } from "./language-host.ts";
+
+/** How a client is served. */
+export interface LanguageServerOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Named in the answer to `initialize`. */
+  readonly version: string;
+  /** @default nothing beyond the text */
+  readonly host?: LanguageHost;
+  /** @default the clock of the process */
+  readonly clock?: Clock;
+  readonly limits?: WorkspaceLimits;
+}
+
+/** A server for one client. */
+export interface LanguageServer extends AsyncDisposable {
+  /** Resolves when the client has ended it: 0 after `shutdown`, 1 where it left without. */
+  readonly ended: Promise<0 | 1>;
+}
+
+/** Serves one client over two streams with the Language Server Protocol 3.17. */
+export function serveLanguage(options: LanguageServerOptions): LanguageServer {
+  return new Server(options);
+}
+
+/** Providers start and answer within that time. */
+const SCHEMAS_TIMEOUT_MS = 60_000;
+
+const CAPABILITIES: InitializeResult["capabilities"] = {
+  textDocumentSync: {
+    openClose: true,
+    change: TextDocumentSyncKind.Incremental,
+    save: { includeText: false },
+  },
+  completionProvider: { triggerCharacters: [".", '"'] },
+  hoverProvider: true,
+  definitionProvider: true,
+  declarationProvider: true,
+  referencesProvider: true,
+  documentHighlightProvider: true,
+  documentSymbolProvider: true,
+  workspaceSymbolProvider: true,
+  documentLinkProvider: {},
+  documentFormattingProvider: true,
+  renameProvider: { prepareProvider: true },
+  foldingRangeProvider: true,
+  selectionRangeProvider: true,
+  signatureHelpProvider: { triggerCharacters: ["(", ","] },
+  codeActionProvider: { codeActionKinds: ["quickfix", FORMAT_ALL] },
+  semanticTokensProvider: { legend: LEGEND, full: true, range: true },
+  diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: false },
+  workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+};
+
+class Server implements LanguageServer {
+  readonly ended: Promise<0 | 1>;
+  readonly #connection: ProtocolConnection;
+  readonly #options: LanguageServerOptions;
+  readonly #workspace: Workspace;
+  readonly #documents = new Map<string, TextDocument>();
+  readonly #schemas = new Map<string, ProviderSchemas>();
+  readonly #checks: FolderChecks;
+  readonly #roots = new Set<string>();
+  #resolve: (code: 0 | 1) => void = () => undefined;
+  #state: ServerState = "new";
+
+  constructor(options: LanguageServerOptions) {
+    this.#options = options;
+    this.#workspace = new Workspace(options.limits);
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#connection = createProtocolConnection(
+      new StreamMessageReader(options.input),
+      new StreamMessageWriter(options.output),
+    );
+    this.#checks = new FolderChecks({
+      clock: options.clock ?? systemClock,
+      host: options.host ?? {},
+      context: () => this.#context,
+      publish: (path, diagnostics) => {
+        const uri = uriOf(path);
+        const version = this.#documents.get(uri)?.version;
+        void this.#connection.sendNotification("textDocument/publishDiagnostics", {
+          uri,
+          diagnostics,
+          ...(version !== undefined && { version }),
+        });
+      },
+      onSchemas: (folder) => this.#readSchemas(folder),
+      onError: (error) => this.#log(error),
+    });
+    this.#life();
+    this.#synchronization();
+    answerFeatures(this.#connection, {
+      workspace: this.#workspace,
+      context: () => this.#context,
+      checks: this.#checks,
+      roots: () => [...this.#roots],
+      state: () => this.#state,
+    });
+    this.#connection.onClose(() => this.#resolve(this.#state === "shut down" ? 0 : 1));
+    this.#connection.listen();
+  }
+
+  get #context(): FeatureContext {
+    return { workspace: this.#workspace, schemas: this.#schemas };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#checks[Symbol.asyncDispose]();
+    this.#connection.dispose();
+    this.#resolve(this.#state === "shut down" ? 0 : 1);
+  }
+
+  #log(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    void this.#connection.sendNotification("window/logMessage", { type: 1, message });
+  }
+
+  async #readSchemas(folder: string): Promise<void> {
+    const { host } = this.#options;
+    if (host?.schemas === undefined) return;
+    try {
+      const found = await host.schemas(folder, AbortSignal.timeout(SCHEMAS_TIMEOUT_MS));
+      for (const [source, schemas] of found) this.#schemas.set(source, schemas);
+    } catch (error) {
+      // Without schemas the rest works.
+      this.#log(error);
+    }
+  }
+
+  #life(): void {
+    const connection = this.#connection;
+    connection.onRequest("initialize", (params: InitializeParams): InitializeResult => {
+      this.#state = "running";
+      // Clients that know no workspace folders have one root.
+      const folders = params.workspaceFolders?.map(({ uri }) => uri) ?? [];
+      const { rootUri } = params as { readonly rootUri?: string | null };
+      if (folders.length === 0 && typeof rootUri === "string") folders.push(rootUri);
+      for (const uri of folders) this.#addRoot(uri);
+      return {
+        capabilities: CAPABILITIES,
+        serverInfo: { name: "stackwright", version: this.#options.version },
+      };
+    });
+    connection.onNotification("initialized", () => undefined);
+    connection.onRequest("shutdown", () => {
+      this.#state = "shut down";
+      return null;
+    });
+    connection.onNotification("exit", () => {
+      this.#resolve(this.#state === "shut down" ? 0 : 1);
+    });
+    connection.onNotification("workspace/didChangeWorkspaceFolders", ({ event }) => {
+      for (const { uri } of event.removed as { uri: string }[]) {
+        const path = pathOf(uri);
+        if (path !== undefined) this.#roots.delete(path);
+      }
+      for (const { uri } of event.added as { uri: string }[]) this.#addRoot(uri);
+    });
+  }
+
+  #addRoot(uri: string): void {
+    const path = pathOf(uri);
+    if (path !== undefined) this.#roots.add(path);
+    this.#workspace.setRoots([...this.#roots]);
+  }
+
+  #synchronization(): void {
+    const connection = this.#connection;
+    connection.onNotification("textDocument/didOpen", ({ textDocument }) => {
+      const { uri, languageId, version, text } = textDocument;
+      this.#documents.set(uri, TextDocument.create(uri, languageId, version, text));
+      const path = this.#store(uri);
+      if (path !== undefined) this.#checks.saved(path, false);
+    });
+    connection.onNotification("textDocument/didChange", ({ textDocument, contentChanges }) => {
+      const { uri, version } = textDocument;
+      const document = this.#documents.get(uri);
+      if (document === undefined) return;
+      TextDocument.update(document, contentChanges, version);
+      this.#store(uri);
+    });
+    connection.onNotification("textDocument/didSave", ({ textDocument }) => {
+      const path = pathOf(textDocument.uri);
+      if (path !== undefined && this.#documents.has(textDocument.uri)) {
+        this.#checks.saved(path, true);
+      }
+    });
+    connection.onNotification("textDocument/didClose", ({ textDocument: { uri } }) => {
+      const path = pathOf(uri);
+      this.#documents.delete(uri);
+      if (path === undefined) return;
+      this.#workspace.close(path);
+      const folder = dirname(path);
+      const others = [...this.#workspace.openFiles.keys()];
+      if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
+    });
+    connection.onNotification("workspace/didChangeWatchedFiles", ({ changes }) => {
+      const folders = new Set(
+        (changes as { uri: string }[]).flatMap(({ uri }) => {
+          const path = pathOf(uri);
+          return path === undefined ? [] : [dirname(path)];
+        }),
+      );
+      // What is open may call the modules that changed.
+      if (folders.size === 0) return;
+      for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
+    });
+  }
+
+  /** Takes the text of a document into the workspace; undefined where that is no file that is looked at. */
+  #store(uri: string): string | undefined {
+    const path = pathOf(uri);
+    const document = this.#documents.get(uri);
+    if (path === undefined || document === undefined) return undefined;
+    if (fileRole(path) === undefined && !path.endsWith(".tf.json")) return undefined;
+    this.#workspace.setOpen(path, document.getText());
+    this.#checks.changed(path);
+    return path;
+  }
+}
