@@ -110,6 +110,12 @@ export type { EvaluatedOutput } from "./config/output-value.ts";
 export { evaluateOutput } from "./config/output-value.ts";
 export type { InstanceKey, Reference, ReferenceSubject } from "./config/reference.ts";
 export { parseReference } from "./config/reference.ts";
+export type {
+  EncryptionBlock,
+  EncryptionConfig,
+  StateEncryption,
+} from "./config/state-encryption.ts";
+export { stateEncryption } from "./config/state-encryption.ts";
 export type { TokenTypeLabel } from "./config/type-label.ts";
 export type { VariableValueOrigin, VariableValues } from "./config/variable-values.ts";
 export { resolveVariables } from "./config/variable-values.ts";

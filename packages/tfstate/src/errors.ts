@@ -8,6 +8,24 @@ export const TFSTATE_ERRORS = Object.freeze({
     grpcStatus: 3,
     httpStatus: 400,
   },
+  TFSTATE_STATE_ENCRYPTED: {
+    summary: "the state is encrypted, and no configured method decrypts it",
+    retryable: false,
+    grpcStatus: 9,
+    httpStatus: 409,
+  },
+  TFSTATE_ENCRYPTION_INVALID: {
+    summary: "the encryption of states is configured wrongly",
+    retryable: false,
+    grpcStatus: 3,
+    httpStatus: 400,
+  },
+  TFSTATE_ENCRYPTION_UNSUPPORTED: {
+    summary: "only OpenTofu decrypts the state",
+    retryable: false,
+    grpcStatus: 12,
+    httpStatus: 501,
+  },
   TFSTATE_BACKEND_INVALID: {
     summary: "the backend configuration is invalid",
     retryable: false,

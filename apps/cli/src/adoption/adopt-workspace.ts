@@ -327,26 +327,7 @@ async function record(
 
 function parseState(bytes: Uint8Array): TerraformState {
   if (bytes.length === 0) throw new TfstateError("TFSTATE_FILE_INVALID", "the state file is empty");
-  const text = new TextDecoder("utf-8", { fatal: false }).decode(bytes);
-  try {
-    return parseFile(text);
-  } catch (error) {
-    if (!isEncrypted(text)) throw error;
-    throw new TfstateError(
-      "TFSTATE_FILE_INVALID",
-      'the state is encrypted; read it with its own command: "adopt --pull tofu"',
-      { cause: error },
-    );
-  }
-}
-
-/** Whether a file that is no state is an encrypted one; an attribute may have the same name. */
-function isEncrypted(text: string): boolean {
-  try {
-    return Object.hasOwn(JSON.parse(text) as object, "encrypted_data");
-  } catch {
-    return false;
-  }
+  return parseFile(new TextDecoder("utf-8", { fatal: false }).decode(bytes));
 }
 
 async function lockInTime({ backend, workspace, options, context }: Ground): Promise<HeldLock> {

@@ -1,5 +1,5 @@
 import { selectedWorkspace } from "@stackwright/core";
-import { parseStateFile } from "@stackwright/tfstate";
+import { parseStateFile, TfstateError, type TfstateErrorCode } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -81,7 +81,7 @@ async function stateWithObjects(
   context: CommandContext,
 ): Promise<string | undefined> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]);
-  let place: string;
+  let place = "";
   let bytes: Uint8Array | undefined;
   try {
     await using backend = await openOldBackend(project, options, context);
@@ -90,6 +90,7 @@ async function stateWithObjects(
     bytes = await backend.read(workspace, { signal });
   } catch (error) {
     if (context.signal.aborted) throw error;
+    if (isUnreadable(error)) return `${place}: a state that is not readable (${messageOf(error)})`;
     context.terminal.writeError(`Warning: the backend was not read: ${messageOf(error)}\n`);
     return undefined;
   }
@@ -102,6 +103,19 @@ async function stateWithObjects(
     return `${place}: a state that is not readable (${messageOf(error)})`;
   }
 }
+
+/** Whether there is a state that cannot be read: it may hold anything. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof TfstateError && UNREADABLE.has(error.code);
+}
+
+const UNREADABLE: ReadonlySet<string> = new Set<TfstateErrorCode>([
+  "TFSTATE_FILE_INVALID",
+  "TFSTATE_STATE_ENCRYPTED",
+  "TFSTATE_ENCRYPTION_INVALID",
+  "TFSTATE_ENCRYPTION_UNSUPPORTED",
+  "TFSTATE_BACKEND_DIGEST",
+]);
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

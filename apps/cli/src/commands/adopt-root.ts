@@ -7,6 +7,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { planText } from "../render/plan-text.ts";
+import { decrypted } from "../session/old-backend.ts";
 import { loadProject } from "../session/project.ts";
 import { detectFor } from "../session/require-adopted.ts";
 import { stackName } from "../session/stack-name.ts";
@@ -46,7 +47,8 @@ export async function adoptRoot(
           ? stackName(context, options)
           : workspace,
       ...(file !== undefined && {
-        open: async () => givenState(file, single ?? selected, context),
+        open: async (project) =>
+          decrypted(await givenState(file, single ?? selected, context), project, context.env),
       }),
       ...(!options.yes && { approve: async (report) => ask(report, options, context) }),
     },

@@ -41,6 +41,147 @@ async function applied() {
   return { cwd, env, tofu };
 }
 
+const TERRAFORM_DATA = `
+variable "passphrase" { sensitive = true }
+resource "terraform_data" "a" { input = "canary-of-the-state" }
+output "a" { value = terraform_data.a.output }
+`;
+
+const KEYS = "keys = key_provider.pbkdf2.k";
+const METHOD = `method "aes_gcm" "m" { ${KEYS} }
+    state { method = method.aes_gcm.m }`;
+
+/** Where the encryption of states is configured: a block, and what `TF_ENCRYPTION` has over it. */
+const ENCRYPTIONS = [
+  [
+    "a block with a sensitive variable",
+    `terraform {
+  encryption {
+    key_provider "pbkdf2" "k" { passphrase = var.passphrase }
+    ${METHOD}
+  }
+}`,
+    "",
+  ],
+  [
+    "TF_ENCRYPTION",
+    "",
+    `key_provider "pbkdf2" "k" {
+      passphrase               = "from the environment"
+      key_length               = 16
+      hash_function            = "sha256"
+      encrypted_metadata_alias = "kept"
+    }
+    method "aes_gcm" "m" {
+      ${KEYS}
+      aad = [1, 2, 3]
+    }
+    state {
+      method   = method.aes_gcm.m
+      enforced = true
+    }`,
+  ],
+  [
+    "TF_ENCRYPTION as JSON over a block",
+    `terraform {
+  encryption {
+    key_provider "pbkdf2" "k" { passphrase = "replaced by the other" }
+    ${METHOD}
+  }
+}`,
+    JSON.stringify({
+      key_provider: { pbkdf2: { k: { passphrase: "correct horse battery", iterations: 200_000 } } },
+    }),
+  ],
+] as const;
+
+describe("adopting an encrypted state of OpenTofu", { timeout: 120_000 }, () => {
+  beforeEach(({ skip }) => {
+    skip(TOFU === "", "there is no tofu command (TEST_TOOL_OPENTOFU)");
+  });
+
+  it.each(ENCRYPTIONS)("with %s takes it and gives it back encrypted", async (_, block, text) => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "adopt-encrypted-"));
+    onTestFinished(() => scratch.remove());
+    const cwd = join(scratch.path, "root");
+    await mkdir(join(cwd, ".git"), { recursive: true });
+    await writeFile(join(cwd, "main.tf"), `${block}\n${TERRAFORM_DATA}`);
+    await writeFile(join(scratch.path, "cli.tfrc"), "");
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: scratch.path,
+      TF_CLI_CONFIG_FILE: join(scratch.path, "cli.tfrc"),
+      TF_VAR_passphrase: "a passphrase of a variable",
+      ...(text !== "" && { TF_ENCRYPTION: text }),
+    };
+    const tofu = async (...words: readonly string[]): Promise<string> =>
+      (await promisify(execFile)(TOFU, [...words, "-no-color"], { cwd, env })).stdout;
+    const stored = async (): Promise<string> => readFile(join(cwd, "terraform.tfstate"), "utf8");
+    const run = async (...words: readonly string[]) => {
+      const done = await tryCommand(words, { cwd, env });
+      expect(done.code, done.output + done.error).toBe(0);
+      return done;
+    };
+    await tofu("init");
+    await tofu("apply", "-auto-approve");
+    expect(await stored()).not.toContain("canary-of-the-state");
+
+    const wrong = {
+      ...env,
+      TF_ENCRYPTION: 'key_provider "pbkdf2" "k" { passphrase = "no, another one" }',
+    };
+    const refused = await tryCommand(["adopt", "--yes"], { cwd, env: wrong });
+    expect(refused.code).toBe(1);
+    expect(refused.output + refused.error).toContain("encrypt");
+
+    const adopted = await run("adopt", "--yes", "--mirror");
+    expect(adopted.output).toContain("the plan is empty");
+    await run("plan", "-detailed-exitcode");
+    await writeFile(
+      join(cwd, "main.tf"),
+      `${block}\n${TERRAFORM_DATA.replace("canary-of-the-state", "canary-of-the-next-state")}`,
+    );
+    await run("up", "-y");
+    const mirrored = await stored();
+    expect(mirrored).toContain("encrypted_data");
+    expect(mirrored).not.toContain("canary-of-the");
+    expect(JSON.parse(await tofu("state", "pull"))).toMatchObject({
+      outputs: { a: { value: "canary-of-the-next-state" } },
+    });
+    await run("hand-back", "--yes");
+    // Exit code 2 would reject.
+    await tofu("plan", "-detailed-exitcode");
+  });
+
+  it("names a key provider that only OpenTofu has", async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "adopt-encrypted-"));
+    onTestFinished(() => scratch.remove());
+    const state = {
+      serial: 1,
+      lineage: "x",
+      meta: { "key_provider.aws_kms.k": "e30=" },
+      encrypted_data: "AAAA",
+      encryption_version: "v0",
+    };
+    await writeFile(join(scratch.path, "terraform.tfstate"), JSON.stringify(state));
+    await writeFile(
+      join(scratch.path, "main.tf"),
+      `terraform {
+  encryption {
+    key_provider "aws_kms" "k" { kms_key_id = "x" }
+    method "aes_gcm" "m" { keys = key_provider.aws_kms.k }
+    state { method = method.aes_gcm.m }
+  }
+}
+`,
+    );
+    const refused = await tryCommand(["adopt", "--yes"], { cwd: scratch.path });
+    expect(refused.code).toBe(1);
+    expect(refused.output + refused.error).toContain('the key provider "aws_kms"');
+    expect(refused.output + refused.error).toContain("adopt --pull tofu");
+  });
+});
+
 describe("adopting a state of OpenTofu", { timeout: 300_000 }, () => {
   beforeEach(({ skip }) => {
     skip(TOFU === "" || RANDOM === "", "there is no tofu command, or no provider (TEST_TOOL_*)");

@@ -1,11 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { readBackendRecord, terraformDataFolder } from "@stackwright/core";
-import { backendArguments, backendFileArguments, hasErrors } from "@stackwright/lang";
+import {
+  backendArguments,
+  backendFileArguments,
+  hasErrors,
+  stateEncryption,
+} from "@stackwright/lang";
+import { TfstateError } from "@stackwright/tfstate";
 import {
   type ArgumentValues,
   type BackendConfiguration,
   commandBackend,
+  type EncryptionSettings,
+  encryptedBackend,
   openBackend,
   READABLE_BACKENDS,
   type StateBackend,
@@ -77,13 +85,34 @@ export async function openOldBackend(
   const { pull } = options;
   const name = typeof pull === "string" ? pull : referenceName(context);
   if (pull === undefined || pull === false) {
-    if (READABLE_BACKENDS.has(found.type)) return openBackend(found, { directory, env });
-    if (!COMMAND_ONLY.has(found.type)) return openBackend(found, { directory, env });
+    if (READABLE_BACKENDS.has(found.type) || !COMMAND_ONLY.has(found.type)) {
+      return decrypted(await openBackend(found, { directory, env }), project, env);
+    }
     terminal.writeError(
       `The backend "${found.type}" is read with "${name} state pull": other commands are not locked out meanwhile.\n`,
     );
   }
   return commandBackend({ command: await referenceCommand(name, context), directory, env });
+}
+
+/** A backend as the `encryption` block and `TF_ENCRYPTION` of OpenTofu say; the command itself decrypts what it gives. */
+export function decrypted(
+  backend: StateBackend,
+  { configuration }: Pick<Project, "configuration">,
+  { TF_ENCRYPTION: text }: NodeJS.ProcessEnv,
+): StateBackend {
+  const { encryption, backend: block } = configuration.root.config;
+  return encryptedBackend(backend, (): EncryptionSettings => {
+    const early = encryption?.early ?? block?.early;
+    const found = stateEncryption(encryption?.body, { text, ...(early && { early }) });
+    const problem = found.diagnostics.find(({ severity }) => severity === "error");
+    if (problem === undefined) return found;
+    const { summary, detail } = problem;
+    throw new TfstateError(
+      "TFSTATE_ENCRYPTION_INVALID",
+      `encryption of states: ${summary}: ${detail}`,
+    );
+  });
 }
 
 /** Types that only the reference commands read. */

@@ -13,6 +13,7 @@ import {
 } from "./body-content.ts";
 import { decodeBackend } from "./decode-backend.ts";
 import type { BackendConfig, ModuleConfig, RequiredProvider } from "./module-config.ts";
+import type { EncryptionConfig } from "./state-encryption.ts";
 import { rangeOf, type StaticReader } from "./static-reader.ts";
 
 /** What the `terraform` blocks of a module say. */
@@ -21,10 +22,11 @@ interface TerraformSettings {
   readonly requiredProviders: Map<string, RequiredProvider>;
   /** Of several blocks the last one of an override file, else the first. */
   readonly backend: BackendConfig | undefined;
+  readonly encryption: EncryptionConfig | undefined;
 }
 
 /** Blocks that configure the reference command and mean nothing here. */
-const IGNORED = new Set(["backend", "cloud", "encryption", "provider_meta"]);
+const IGNORED = new Set(["backend", "cloud", "provider_meta"]);
 
 /**
  * Reads all `terraform` blocks of a module, those of override files last. The providers must be
@@ -41,6 +43,7 @@ export function decodeTerraform(
   const requiredProviders = new Map<string, RequiredProvider>();
   let declared: ContentBlock | undefined;
   let backend: BackendConfig | undefined;
+  let encryption: EncryptionConfig | undefined;
   const read = (block: ContentBlock, override: boolean): void => {
     const { attributes, blocks } = readBody(
       block.body,
@@ -68,6 +71,12 @@ export function decodeTerraform(
       requiredVersions.push({ constraint, range: version.nameRange });
     }
     for (const inner of blocks) {
+      if (inner.type === "encryption") {
+        const { body, headerRange: range } = inner;
+        if (encryption === undefined) encryption = { body, range };
+        else if (override) encryption = { body, range };
+        continue;
+      }
       if (IGNORED.has(inner.type)) {
         const keepsState = inner.type === "backend" || inner.type === "cloud";
         if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
@@ -94,7 +103,7 @@ export function decodeTerraform(
   };
   for (const block of primary) read(block, false);
   for (const block of overrides) read(block, true);
-  return { requiredVersions, requiredProviders, backend };
+  return { requiredVersions, requiredProviders, backend, encryption };
 }
 
 function decodeRequiredProviders(reader: StaticReader, block: ContentBlock): RequiredProvider[] {

@@ -72,15 +72,24 @@ export class EarlyScope {
    * @param what what the value is for, as in `the source of module "net"`
    */
   evaluate(expression: Expression, what: string): Evaluated {
-    return this.#evaluate(expression, what, true);
+    return this.#evaluate(expression, what, { whole: true, secret: false });
   }
 
   /** As {@link evaluate}, where only the keys of a map have to be known and public: its values may be anything. */
   evaluateKeys(expression: Expression, what: string): Evaluated {
-    return this.#evaluate(expression, what, false);
+    return this.#evaluate(expression, what, { whole: false, secret: false });
   }
 
-  #evaluate(expression: Expression, what: string, whole: boolean): Evaluated {
+  /** As {@link evaluate}, where the value may be secret: it is used by the command alone, and recorded nowhere. */
+  evaluateSecret(expression: Expression, what: string): Evaluated {
+    return this.#evaluate(expression, what, { whole: true, secret: true });
+  }
+
+  #evaluate(
+    expression: Expression,
+    what: string,
+    { whole, secret }: { readonly whole: boolean; readonly secret: boolean },
+  ): Evaluated {
     const unknown = { value: Value.dynamic };
     const diagnostics: Diagnostic[] = [];
     this.#check(expression, what, diagnostics, new Set());
@@ -92,14 +101,14 @@ export class EarlyScope {
       [Mark.sensitive, "Sensitive"],
       [Mark.ephemeral, "Ephemeral"],
     ] as const) {
-      if (!marks.has(mark)) continue;
+      if (secret || !marks.has(mark)) continue;
       const detail = `${name} values, or values derived from them, cannot be used for ${what}.`;
       return {
         ...unknown,
         diagnostics: [problem(`${name} value not allowed`, detail, expression)],
       };
     }
-    const [plain] = value.unmark();
+    const [plain] = whole ? unmarkDeep(value) : value.unmark();
     const deep = whole || plain.type.kind === "set";
     if (deep ? plain.isWhollyKnown : plain.isKnown) return { value, diagnostics: found };
     const open = [...this.#unset(expression, new Set())].map((name) => `var.${name}`);

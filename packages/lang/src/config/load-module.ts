@@ -108,7 +108,7 @@ class ModuleDecoder {
   decode({ blocks, settings, locals }: ReturnType<typeof mergeOverrides>): ModuleConfig {
     const reader = this.#reader;
     const of = (type: string): ContentBlock[] => blocks.filter((block) => block.type === type);
-    const { requiredVersions, requiredProviders, backend } = decodeTerraform(
+    const { requiredVersions, requiredProviders, backend, encryption } = decodeTerraform(
       reader,
       of("terraform"),
       settings,
@@ -135,6 +135,7 @@ class ModuleDecoder {
       requiredVersions,
       requiredProviders,
       ...(backend && { backend }),
+      ...(encryption && { encryption }),
       providers: this.#collect(of("provider"), "provider configuration", (block) =>
         decodeProvider(reader, block),
       ),

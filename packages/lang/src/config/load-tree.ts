@@ -229,12 +229,13 @@ class TreeLoader {
         withInstances(provider, early, this.diagnostics),
       ]),
     );
-    const { backend } = config;
+    const { backend, encryption } = config;
     return {
       ...config,
       modules,
       providers,
       ...(backend !== undefined && isRoot && { backend: earlyBackend(backend, early) }),
+      ...(encryption !== undefined && isRoot && { encryption: { ...encryption, early } }),
     };
   }
 

@@ -6,6 +6,7 @@ import type { SourceRange } from "../syntax/source-file.ts";
 import type { TypeConstraint } from "../type/type-constraint.ts";
 import type { ConfigBody, ContentAttribute } from "./body-content.ts";
 import type { EarlyScope } from "./early-scope.ts";
+import type { EncryptionConfig } from "./state-encryption.ts";
 import type { TokenTypeLabel } from "./type-label.ts";
 
 /** What one folder of configuration declares. Names and places are checked, nothing is evaluated. */
@@ -16,6 +17,8 @@ export interface ModuleConfig {
   }[];
   /** Where the reference command keeps the state; undefined: in a file beside the configuration. */
   readonly backend?: BackendConfig;
+  /** How OpenTofu encrypts that state. */
+  readonly encryption?: EncryptionConfig;
   /** By local name. */
   readonly requiredProviders: ReadonlyMap<string, RequiredProvider>;
   /** By `name` or `name.alias`. */

@@ -1,8 +1,10 @@
+export type { EncryptionPart, EncryptionSettings } from "../encryption/encryption-method.ts";
 export type { ArgumentValue, ArgumentValues } from "./backend-arguments.ts";
 export { BackendArguments } from "./backend-arguments.ts";
 export type { CommandBackendOptions } from "./command-backend.ts";
 export { commandBackend } from "./command-backend.ts";
 export { commandEnvironment } from "./command-environment.ts";
+export { encryptedBackend } from "./encrypted-backend.ts";
 export { describeLock, lockIdOf } from "./lock-record.ts";
 export type { BackendConfiguration, OpenBackendOptions } from "./open-backend.ts";
 export { openBackend, READABLE_BACKENDS } from "./open-backend.ts";
