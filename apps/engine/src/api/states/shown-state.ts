@@ -78,8 +78,10 @@ export async function compareRevisions(
   const state = keylessState(parts, stack);
   const history = await state.history();
   const between = history.filter(({ revision }) => revision > from && revision <= to).toReversed();
-  if (!history.some(({ revision }) => revision === to)) {
-    throw new ServerError("not_found", `the stack has no revision ${to}`);
+  for (const wanted of [from, to]) {
+    // 0 is the state before the first one.
+    const isKnown = wanted === 0n || history.some(({ revision }) => revision === wanted);
+    if (!isKnown) throw new ServerError("not_found", `the stack has no revision ${wanted}`);
   }
   if (between.length > MAX_REVISIONS) {
     throw new ServerError(
@@ -92,7 +94,11 @@ export async function compareRevisions(
     { before?: StateObject; after?: StateObject; any: StateObject }
   >();
   for (const { revision } of between) {
-    for (const { address, deposed, before, after } of (await state.changes(revision)) ?? []) {
+    const changes = await state.changes(revision);
+    if (changes === undefined) {
+      throw new ServerError("not_found", `the revision ${revision} is no longer recorded`);
+    }
+    for (const { address, deposed, before, after } of changes) {
       const any = after ?? before;
       if (any === undefined) continue;
       const key = `${address}\0${deposed}`;

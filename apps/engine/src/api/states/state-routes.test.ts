@@ -95,6 +95,11 @@ it("compares revisions: one run, several together, and from the empty state", as
     "terraform_data.b[1] created",
   ]);
   expect((await compare(0, 5)).answer.json["code"]).toBe("not_found");
+  const unknown = (await compare(3, 6)).answer.json;
+  expect([unknown["code"], unknown["detail"]]).toEqual([
+    "not_found",
+    "the stack has no revision 3",
+  ]);
   expect((await compare(6, 2)).answer.json["code"]).toBe("invalid_request");
 });
 
