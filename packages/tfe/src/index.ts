@@ -8,6 +8,7 @@ export type {
   NewTfeRun,
   RunPort,
   TfeLogName,
+  TfeLogText,
   TfePlanCounts,
   TfeRun,
   TfeRunPhase,

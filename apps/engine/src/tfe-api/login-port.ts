@@ -1,11 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
+import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import { type CredentialStore, isRole, RegistryError } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
 
 /** How long the token of a command is valid. */
 const TOKEN_MS = 90 * 24 * 3_600_000;
+
+/** Requests of one remote address: pages are opened by hand. */
+const ADDRESS_LIMIT: RateLimit = Object.freeze({ perSecond: 10, burst: 100 });
 
 interface LoginPortParts {
   readonly credentials: CredentialStore;
@@ -15,7 +19,9 @@ interface LoginPortParts {
 
 /** Sign-in by a token of this server: the command gets one of its own, which is valid as long as that one, with its roles and projects. */
 export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts): LoginPort {
+  const limiter = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
   return {
+    admit: (address) => limiter.take(address),
     owner: async (token) => {
       const found = await credentials.tokenOwner(token);
       if (found === undefined) return undefined;

@@ -1,22 +1,32 @@
 import type { NamedStack } from "@stackwright/core";
 import { isEnded, type RunPhase } from "@stackwright/core";
+import type { Run } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
-import type { TfeLogName } from "@stackwright/tfe";
+import type { TfeLogName, TfeLogText } from "@stackwright/tfe";
 import { compactJson, parseStateFile } from "@stackwright/tfstate";
 import { decodeRecord } from "../domain/record-kind.ts";
 import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
-import { RUN_KIND, type RunReference, runPlace, segmentPlace } from "../domain/run-places.ts";
+import {
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  STACK_OUTPUTS_KIND,
+  segmentPlace,
+  stackPlace,
+} from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
+import type { LogMark, LogMarks } from "./log-marks.ts";
 import { eventText } from "./run-text.ts";
 
 interface RunLogParts extends ServedParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly renderer: PlanRenderer;
+  readonly marks: LogMarks;
 }
 
 /** Commands leave the first three lines of the log of an apply out. */
@@ -28,46 +38,72 @@ const PLANNING: ReadonlySet<string> = new Set(["queued", "preparing", "planning"
  * The log of the plan or of the apply of a run as text, made from its events: the same events give the same text, so that a reader may
  * continue at any place. Returns whether the log is complete: the phase that says so is stored with the event.
  */
-export async function* runLogText(
+export function runLogText(
   parts: RunLogParts,
   stack: NamedStack,
   reference: RunReference,
-  name: TfeLogName,
-): AsyncGenerator<string, boolean> {
-  yield HEAD;
-  let isApply = false;
-  for await (const event of eventsOf(parts, reference)) {
-    const to = event.type === "phase-change" ? String(event["to"]) : undefined;
-    if (to === undefined) {
-      if (isApply === (name === "apply")) yield eventText(event);
-      continue;
-    }
-    const hasEnded = isEnded(to as RunPhase);
-    if (name === "plan") {
-      if (PLANNING.has(to)) continue;
-      yield await planEndText(parts, reference, to);
-      return true;
-    }
-    if (to === "approved") isApply = true;
-    if (!hasEnded) continue;
-    if (isApply) yield await applyEndText(parts, stack, reference, to);
-    return true;
-  }
-  return false;
+  { name, offset }: { readonly name: TfeLogName; readonly offset: number },
+): TfeLogText {
+  const log = [...Object.values(reference.stack), reference.run, name].join("\0");
+  const start = parts.marks.before(log, offset);
+  return { from: start?.bytes ?? 0, text: textFrom(parts, stack, reference, { name, log, start }) };
 }
 
-async function* eventsOf(
+interface TextStart {
+  readonly name: TfeLogName;
+  /** Names the log among the marks. */
+  readonly log: string;
+  readonly start: LogMark | undefined;
+}
+
+async function* textFrom(
+  parts: RunLogParts,
+  stack: NamedStack,
+  reference: RunReference,
+  { name, log, start }: TextStart,
+): AsyncGenerator<string, boolean> {
+  let { isApply, bytes, next } = start ?? { isApply: false, bytes: 0, next: 1 };
+  const counted = (text: string): string => {
+    bytes += Buffer.byteLength(text);
+    return text;
+  };
+  if (start === undefined) yield counted(HEAD);
+  for (;;) {
+    const events = await readSegment(parts, reference, next);
+    if (events === undefined) return false;
+    for (const event of events) {
+      const to = event.type === "phase-change" ? String(event["to"]) : undefined;
+      if (to === undefined) {
+        if (isApply === (name === "apply")) yield counted(eventText(event));
+        continue;
+      }
+      const hasEnded = isEnded(to as RunPhase);
+      if (name === "plan") {
+        if (PLANNING.has(to)) continue;
+        yield await planEndText(parts, reference, to);
+        return true;
+      }
+      if (to === "approved") isApply = true;
+      if (!hasEnded) continue;
+      if (isApply) yield await applyEndText(parts, stack, reference, to);
+      return true;
+    }
+    next += events.length;
+    parts.marks.add(log, { next, isApply, bytes });
+  }
+}
+
+/** The events of the segment that begins with one; undefined where it is not written yet. */
+async function readSegment(
   { storage }: RunLogParts,
   reference: RunReference,
-): AsyncGenerator<StoredRunLogEvent> {
-  for (let next = 1; ; ) {
-    const id = idOf(SERVER_KINDS.segment, segmentPlace(reference, next));
-    const found = await readStored(storage, "strong", id);
-    if (found === undefined) return;
-    const { events } = decodeRecord(SERVER_KINDS.segment, found);
-    for (const line of events) yield JSON.parse(line) as StoredRunLogEvent;
-    next += events.length;
-  }
+  first: number,
+): Promise<readonly StoredRunLogEvent[] | undefined> {
+  const id = idOf(SERVER_KINDS.segment, segmentPlace(reference, first));
+  const found = await readStored(storage, "strong", id);
+  if (found === undefined) return undefined;
+  const { events } = decodeRecord(SERVER_KINDS.segment, found);
+  return events.map((line) => JSON.parse(line) as StoredRunLogEvent);
 }
 
 async function planEndText(
@@ -114,20 +150,30 @@ async function applyEndText(
   phase: string,
 ): Promise<string> {
   const stored = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
-  const reason = stored === undefined ? "" : decodeRecord(RUN_KIND, stored).reason;
+  const run = stored && decodeRecord(RUN_KIND, stored);
+  const reason = run?.reason ?? "";
   if (phase !== "applied")
     return `\nThe apply ended as ${phase}${reason === "" ? "" : `: ${reason}`}\n`;
-  return `\nApply complete!\n${await outputsText(parts, stack)}`;
+  const outputs = run === undefined ? "" : await outputsText(parts, stack, run);
+  return `\nApply complete!\n${outputs}`;
 }
 
-/** The outputs of the present state, sensitive ones without their values. */
-async function outputsText(parts: RunLogParts, stack: NamedStack): Promise<string> {
+/**
+ * The outputs as a run left them, sensitive ones without their values. Only the present ones are stored: where a later run changed them
+ * the log has none.
+ */
+async function outputsText(parts: RunLogParts, stack: NamedStack, run: Run): Promise<string> {
   const state = await serveState(parts, stack).catch(() => undefined);
   if (state === undefined) return "";
   const chunks: Uint8Array[] = [];
   for await (const chunk of state.content) chunks.push(chunk);
   const { outputs } = parseStateFile(Buffer.concat(chunks).toString("utf8"));
-  if (outputs.length === 0) return "";
+  // Read after the state, so that what it says of the state was true then.
+  const place = idOf(STACK_OUTPUTS_KIND, stackPlace(stack.reference));
+  const published = await readStored(parts.storage, "strong", place);
+  const changedAt = published && decodeRecord(STACK_OUTPUTS_KIND, published).revision;
+  const isOfRun = changedAt === undefined || changedAt <= run.revision;
+  if (!isOfRun || outputs.length === 0) return "";
   const lines = outputs.map(
     ({ name, sensitive, value }) => `${name} = ${sensitive ? "<sensitive>" : compactJson(value)}\n`,
   );

@@ -131,6 +131,23 @@ describe("a run", () => {
     expect((await act(id, "force-cancel")).status).toBe(409);
   });
 
+  it("has its own outputs at the end of its log, and never those of a later one", async () => {
+    const { uploaded, request, dataOf, reaches, logOf } = await start();
+    const apply = async (word: string): Promise<string> => {
+      const version = await uploaded({ "main.tf": `output "word" { value = "${word}" }\n` });
+      const { id } = dataOf(await request(version, { "auto-apply": true }));
+      await reaches(id, "applied");
+      return id;
+    };
+    const first = await apply("one");
+    expect(await logOf("applies", first)).toContain('word = "one"');
+    const second = await apply("two");
+    expect(await logOf("applies", second)).toContain('word = "two"');
+    const log = await logOf("applies", first);
+    expect(log).toContain("Apply complete!");
+    expect(log).not.toContain("two");
+  });
+
   it("that fails has its diagnostic in its log, and ends as errored", async () => {
     const { uploaded, request, dataOf, reaches, logOf } = await start();
     const version = await uploaded({ "main.tf": "resource terraform_data a { input = var.none }" });

@@ -17,6 +17,7 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
+import { LogMarks } from "./log-marks.ts";
 import { runLogText } from "./run-log.ts";
 
 interface RunParts extends TransactionParts, ServedParts {
@@ -44,6 +45,7 @@ const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
 export function workspaceRuns(parts: RunParts): RunPort {
   const { storage, clock, stackOf } = parts;
   const renderer = new PlanRenderer({ clock });
+  const marks = new LogMarks();
   const places = new UploadPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
   const stacks = new StackDirectory({ storage });
 
@@ -191,12 +193,14 @@ export function workspaceRuns(parts: RunParts): RunPort {
     },
     cancel: async (caller, { workspace, id }, { force }) => {
       const { reference: stack } = await stackOf(caller, workspace);
-      await cancelRun(parts, { stack, run: id }, { actor: caller.actor, force });
+      // Of others it is a second request, which ends a run that was given its time.
+      const isForced = force && caller.isAdmin;
+      await cancelRun(parts, { stack, run: id }, { actor: caller.actor, force: isForced });
     },
-    async *log(caller, workspace, id, name) {
+    log: async (caller, { workspace, run, name, offset }) => {
       const stack = await stackOf(caller, workspace);
-      const reference = { stack: stack.reference, run: id };
-      return yield* runLogText({ ...parts, renderer }, stack, reference, name);
+      const reference = { stack: stack.reference, run };
+      return runLogText({ ...parts, renderer, marks }, stack, reference, { name, offset });
     },
     variables: async (caller, workspace) => {
       const { reference, name } = await stackOf(caller, workspace);

@@ -81,6 +81,13 @@ export interface TfeVariable {
   readonly sensitive: boolean;
 }
 
+/** The text of a log from a place on. */
+export interface TfeLogText {
+  /** Bytes before it. */
+  readonly from: number;
+  readonly text: AsyncGenerator<string, boolean>;
+}
+
 /** Which log of a run. */
 export type TfeLogName = "plan" | "apply";
 
@@ -106,14 +113,18 @@ export interface RunPort {
   discard(caller: TfeCaller, run: TfeRun, comment: string): Promise<void>;
   cancel(caller: TfeCaller, run: TfeRun, options: { readonly force: boolean }): Promise<void>;
   /**
-   * The text of a log from its beginning, as far as there is some; returns whether it is complete. What was read once never
-   * changes.
+   * The text of a log from a place at or before an offset, as far as there is some; returns whether it is complete. What was read once
+   * never changes.
    */
   log(
     caller: TfeCaller,
-    workspace: string,
-    id: string,
-    name: TfeLogName,
-  ): AsyncGenerator<string, boolean>;
+    log: {
+      readonly workspace: string;
+      readonly run: string;
+      readonly name: TfeLogName;
+      /** In bytes. */
+      readonly offset: number;
+    },
+  ): Promise<TfeLogText>;
   variables(caller: TfeCaller, workspace: string): Promise<readonly TfeVariable[]>;
 }

@@ -1,9 +1,22 @@
 import { expect, it } from "vitest";
 import { logSlice } from "./log-slice.ts";
 
-async function* textOf(parts: readonly string[], isComplete: boolean) {
-  yield* parts;
-  return isComplete;
+/** A log whose readers begin at the last part that they need. */
+function textOf(parts: readonly string[], isComplete: boolean) {
+  return async (offset: number) => {
+    let from = 0;
+    let first = 0;
+    for (const part of parts) {
+      if (from + Buffer.byteLength(part) > offset) break;
+      from += Buffer.byteLength(part);
+      first += 1;
+    }
+    async function* text() {
+      yield* parts.slice(first);
+      return isComplete;
+    }
+    return { from, text: text() };
+  };
 }
 
 const PARTS = ["one\n", "", "zwei ü\n", "x".repeat(100), "\n"];

@@ -213,7 +213,9 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     const target = (await targetOf(context, request)) as LogTarget;
     if (target.kind !== "log") throw new TfeError("TFE_FORBIDDEN");
     const { workspace, run, name } = target;
-    const slice = await logSlice(runs.log(signerOf(target), workspace, run, name), {
+    const open = async (offset: number) =>
+      runs.log(signerOf(target), { workspace, run, name, offset });
+    const slice = await logSlice(open, {
       offset: numberOf(request.query["offset"], 0),
       limit: Math.min(LOG_BYTES, numberOf(request.query["limit"], LOG_BYTES)),
     });
