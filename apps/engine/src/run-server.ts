@@ -17,6 +17,7 @@ import type { Logger } from "pino";
 import type { AccessDirectory } from "./access/access-directory.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
+import { UploadPlaces } from "./api/upload-places.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
 import { LiveView } from "./live/live-view.ts";
@@ -103,6 +104,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   const { access, credentials, audit } = options;
   const { addressKey, moduleAddressKey } = options;
+  const stateUploads = new UploadPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [] } = options;
   return {
     plugins: [
@@ -131,13 +133,21 @@ export function openRunServer(options: RunServerOptions): RunServer {
       { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },
       {
         prefix: "/state/v1",
-        plugin: async (fastify) => statePlugin(fastify, { ...parts, authenticator, rateLimit }),
+        plugin: async (fastify) =>
+          statePlugin(fastify, { ...parts, authenticator, rateLimit, places: stateUploads }),
       },
       {
         prefix: TFE_PREFIX,
         plugin: async (fastify) =>
           tfePlugin(fastify, {
-            port: createTfePort({ ...parts, authenticator, addressKey, logger }),
+            port: createTfePort({
+              ...parts,
+              authenticator,
+              addressKey,
+              logger,
+              rateLimit,
+              stateUploads,
+            }),
           }),
       },
     ],

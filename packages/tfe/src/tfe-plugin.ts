@@ -44,7 +44,9 @@ export async function tfePlugin(
   fastify.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
     if (request.routeOptions.config.open === true) return;
-    context.callers.set(request, await port.authenticate(request));
+    const caller = await port.authenticate(request);
+    port.admit(caller);
+    context.callers.set(request, caller);
   });
   fastify.setErrorHandler(async (error, request, reply) => answer(port, request, reply, error));
   fastify.setNotFoundHandler(async (_request, reply) => {
@@ -80,6 +82,7 @@ function answer(
   if (!request.raw.complete) reply.header("connection", "close");
   if (failure.retryAfterMs !== undefined) {
     reply.header("x-ratelimit-reset", String(failure.retryAfterMs / 1_000));
+    reply.header("retry-after", String(Math.ceil(failure.retryAfterMs / 1_000)));
   }
   return sendErrors(reply, failure);
 }

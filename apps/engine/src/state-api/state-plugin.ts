@@ -10,7 +10,7 @@ import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken, seesProject, seesStack } from "../api/authorize.ts";
 import { answerProblem } from "../api/problem.ts";
 import { readBytes } from "../api/read-body.ts";
-import { UploadPlaces } from "../api/upload-places.ts";
+import type { UploadPlaces } from "../api/upload-places.ts";
 import { compileRequestValidator } from "../api/validate-request.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
@@ -29,6 +29,8 @@ interface StatePluginOptions extends TransactionParts, StateContentParts {
   readonly authenticator: Authenticator;
   /** Requests per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
+  /** Places for states that commands upload. */
+  readonly places: UploadPlaces;
 }
 
 const Address = Type.Object({
@@ -54,9 +56,8 @@ export async function statePlugin(
   fastify: FastifyInstance,
   options: StatePluginOptions,
 ): Promise<void> {
-  const { storage, clock } = options;
+  const { storage, clock, places } = options;
   const stacks = new StackDirectory({ storage });
-  const places = new UploadPlaces({ all: 64, account: 16 });
   const principals = new WeakMap<FastifyRequest, Principal>();
   const limiter = new KeyedRateLimiter(options.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
   for (const method of ["LOCK", "UNLOCK"]) fastify.addHttpMethod(method, { hasBody: true });

@@ -18,8 +18,8 @@ interface Resource {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-async function start() {
-  const api = await startApi("none");
+async function start(options: Parameters<typeof startApi>[1] = {}) {
+  const api = await startApi("none", options);
   const { call, server } = api;
   const attributes = (given: object) => ({ body: { data: { type: "", attributes: given } } });
   const dataOf = (answer: { readonly json: Record<string, unknown> }): Resource =>
@@ -283,6 +283,21 @@ describe("a state", () => {
     );
     expect((await call("POST", safely)).status).toBe(204);
   });
+});
+
+it("takes so many requests of a credential, signed addresses among them", async () => {
+  const { call, create, act, announce, put, uploadOf, tokenOf } = await start({
+    apiRateLimit: { perSecond: 0.01, burst: 5 },
+  });
+  const id = await create("demo");
+  await act(id, "lock");
+  const upload = uploadOf(await announce(id, stateOf(1)));
+  expect(await put(upload, stateOf(1))).toBe(200);
+  expect((await call("GET", ALL)).status).toBe(200);
+  const limited = await call("GET", ALL);
+  expect([limited.status, Number(limited.headers.get("retry-after")) > 1]).toEqual([429, true]);
+  expect(await put(upload, stateOf(1))).toBe(429);
+  expect((await call("GET", ALL, { token: await tokenOf("reader") })).status).toBe(200);
 });
 
 it("is found by service discovery", async () => {

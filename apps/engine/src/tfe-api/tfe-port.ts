@@ -1,3 +1,4 @@
+import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
 import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
@@ -7,6 +8,7 @@ import type { Logger } from "pino";
 import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
+import type { UploadPlaces } from "../api/upload-places.ts";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -26,12 +28,19 @@ interface TfePortParts extends TransactionParts, ServedParts {
   readonly authenticator: Authenticator;
   readonly addressKey: () => Promise<Uint8Array>;
   readonly logger: Logger;
+  /** Requests per credential. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
+  /** Places for states that commands upload. */
+  readonly stateUploads: UploadPlaces;
 }
+
+const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
 
 /** This server for the API of `@stackwright/tfe`: its stacks are the workspaces, the account of the caller is the organization. */
 export function createTfePort(parts: TfePortParts): TfePort {
   const { storage, clock, authenticator, logger } = parts;
   const directory = new WorkspaceDirectory(parts);
+  const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
 
   const visible = (caller: TfeCaller, found: StoredWorkspace | undefined) =>
     found !== undefined && seesProject(caller, found.record.project) ? found : undefined;
@@ -59,6 +68,13 @@ export function createTfePort(parts: TfePortParts): TfePort {
 
   return {
     authenticate: async (request) => callerOf(await authenticateToken(authenticator, request)),
+    admit: ({ account, actor }) => {
+      const retryAfterMs = limiter.take(`${account}\0${actor}`);
+      if (retryAfterMs === 0) return;
+      throw new ServerError("rate_limited", "the credential makes too many requests", {
+        retryAfterMs,
+      });
+    },
     failureOf: (error) => {
       const { code, message, retryAfterMs } = serverErrorOf(error);
       const { httpStatus: status = 500 } = SERVER_ERRORS[code];

@@ -8,6 +8,7 @@ import type {
   TfeStateVersion,
 } from "@stackwright/tfe";
 import type { Logger } from "pino";
+import type { UploadPlaces } from "../api/upload-places.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -32,13 +33,17 @@ import { isWorkspaceLock } from "./workspace-lock.ts";
 
 interface StateParts extends TransactionParts, ServedParts {
   readonly logger: Logger;
+  readonly stateUploads: UploadPlaces;
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
 }
 
+/** Bytes of a form that describes a state: it is larger than the state itself. */
+const MAX_JSON_BYTES = 768 * 1024 ** 2;
+
 /** The states of workspaces: the versions and the lock that the `http` backend has, too. */
 export function workspaceStates(parts: StateParts): StatePort {
-  const { storage, clock, logger, stackOf } = parts;
+  const { storage, clock, logger, stackOf, stateUploads } = parts;
 
   /** The state that a key names, as the commands stored it or as the engine has it now. */
   const served = async (stack: NamedStack, key: StateKey): Promise<ServedState | undefined> => {
@@ -102,6 +107,7 @@ export function workspaceStates(parts: StateParts): StatePort {
     announce,
     store: async (caller, { workspace, lock, force, ...key }, given, signal) => {
       const stack = await stackOf(caller, workspace);
+      using _place = stateUploads.take(caller.account);
       const bounds = { clock, signal, maxBytes: MAX_STATE_BYTES, what: "a state" };
       const content = await storeStateContent(parts, {
         stack: stack.reference,
@@ -123,6 +129,12 @@ export function workspaceStates(parts: StateParts): StatePort {
           "a state was stored that does not follow the former one",
         );
       }
+    },
+    skip: async ({ account }, given, signal) => {
+      using _place = stateUploads.take(account);
+      const bounds = { clock, signal, maxBytes: MAX_JSON_BYTES, what: "a description of a state" };
+      // Read to its end, so that its command gets an answer.
+      for await (const _chunk of timedUpload(given, bounds));
     },
   };
 }

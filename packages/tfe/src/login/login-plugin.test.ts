@@ -23,6 +23,7 @@ async function start() {
   onTestFinished(async () => app.close());
   const owner = { account: "acme", actor: "ann", roles: ["reader"], projects: [], untilMs: null };
   const port = {
+    admit: (address: string) => (address === "192.0.2.1" ? 1_500 : 0),
     owner: async (token: string) => (token === "right" ? owner : undefined),
     issue: async (_owner: object, secret: Uint8Array) => {
       const token = Buffer.from(secret).toString("hex");
@@ -108,6 +109,21 @@ it.each<[string, Record<string, string>]>([
   const shown = await app.inject(`/oauth/authorize?${new URLSearchParams(asked).toString()}`);
   expect([shown.statusCode, shown.body.includes("<form")]).toEqual([400, false]);
   expect((await post("/authorize", { ...asked, token: "right" })).statusCode).toBe(400);
+});
+
+it("refuses an address that makes too many requests, before it reads what it sends", async () => {
+  const { app } = await start();
+  const answer = await app.inject({
+    method: "POST",
+    url: "/oauth/authorize",
+    remoteAddress: "192.0.2.1",
+    payload: new URLSearchParams({ ...ASKED, token: "right" }).toString(),
+  });
+  expect([answer.statusCode, answer.headers["retry-after"], answer.json()]).toEqual([
+    429,
+    "2",
+    { error: "slow_down" },
+  ]);
 });
 
 it("asks again where the token is not valid, and shows nothing of the request as markup", async () => {

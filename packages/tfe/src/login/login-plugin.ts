@@ -36,8 +36,13 @@ export async function loginPlugin(
   fastify.addHook("onRoute", (route) => {
     route.schema = { ...route.schema, hide: true } as object;
   });
-  fastify.addHook("onRequest", async (_request, reply) => {
+  fastify.addHook("onRequest", async (request, reply) => {
     reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
+    const retryAfterMs = port.admit(request.ip);
+    if (retryAfterMs > 0) {
+      reply.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+      await reply.code(429).send({ error: "slow_down" });
+    }
   });
   fastify.setErrorHandler(async (error, request, reply) => {
     const status = error instanceof TfeError ? error.httpStatus : 500;

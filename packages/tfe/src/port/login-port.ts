@@ -10,6 +10,8 @@ export interface TfeSignedIn {
 
 /** Sign-in of commands by a browser. */
 export interface LoginPort {
+  /** Counts a request of a remote address: 0, or the milliseconds after which it may come again. */
+  admit(address: string): number;
   /** Who has a token; undefined where it is not valid. */
   owner(token: string): Promise<TfeSignedIn | undefined>;
   /** Makes the token with these 32 bytes for a command; undefined where it was made before. It ends no later than that of the sign-in. */

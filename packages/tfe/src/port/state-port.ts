@@ -46,4 +46,6 @@ export interface StatePort {
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Reads a form of a state that is not kept, within the bounds of {@link store}. */
+  skip(caller: TfeCaller, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
 }

@@ -16,6 +16,8 @@ export interface TfeFailure {
 export interface TfePort {
   /** Who sent a request, before any part of its body is read. */
   authenticate(request: FastifyRequest): Promise<TfeCaller>;
+  /** Counts a request of a caller, or on its behalf; throws where it makes too many. */
+  admit(caller: Pick<TfeCaller, "account" | "actor">): void;
   failureOf(error: unknown): TfeFailure;
   /** Authenticates addresses: 32 bytes, the same in all servers of a store. */
   addressKey(): Promise<Uint8Array>;

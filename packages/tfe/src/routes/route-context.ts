@@ -109,12 +109,14 @@ export async function addressOf(
   return `${request.protocol}://${request.host}${prefix}/${path}/${signed}`;
 }
 
-/** What such an address is for. */
+/** What such an address is for. It counts as a request of the caller that it was made for. */
 export async function targetOf(
   { port }: RouteContext,
   request: FastifyRequest<{ Params: { readonly signed: string } }>,
 ): Promise<unknown> {
-  return readAddress(await port.addressKey(), request.params.signed, port.wallMs());
+  const target = readAddress(await port.addressKey(), request.params.signed, port.wallMs());
+  port.admit(target as TfeCaller);
+  return target;
 }
 
 /** On whose behalf an address was made: an operator, as other callers get none. */

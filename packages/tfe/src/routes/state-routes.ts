@@ -28,8 +28,6 @@ type Signed = { Params: { readonly signed: string } };
 const ADDRESS_MS = 15 * 60_000;
 /** Seconds between the states that a command stores while it applies. */
 const SNAPSHOT_SECONDS = "20";
-/** Bytes of the JSON form of a state, which is not kept. */
-const JSON_STATE_BYTES = 768 * 1024 ** 2;
 /** Bytes of a state of which single outputs are read. */
 const OUTPUTS_BYTES = 64 * 1024 ** 2;
 
@@ -172,12 +170,9 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
     "/json-state-upload/:signed",
     { config: { open: true, upload: true } },
     async (request, reply) => {
-      await uploadTarget(context, request, "json-state");
-      let size = 0;
-      for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-        size += chunk.byteLength;
-        if (size > JSON_STATE_BYTES) throw new TfeError("TFE_TOO_LARGE");
-      }
+      const target = await uploadTarget(context, request, "json-state");
+      const content = request.raw as AsyncIterable<Uint8Array>;
+      await states.skip(signerOf(target), content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
