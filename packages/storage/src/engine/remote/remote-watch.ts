@@ -25,14 +25,17 @@ interface RemoteWatchOptions {
   readonly timeoutMs: number;
   /** The open watches, this one among them while it is. */
   readonly watches: Set<WatchStream>;
+  /** Waits before a stream that broke is opened again; rejects when the signal aborts. @default by the clock of the process */
+  readonly pause?: (forMs: number, signal: AbortSignal) => Promise<void>;
 }
 
 // The stream is read as it comes. While the snapshot lasts, reading waits for the consumer, so that
 // a large one is not held in memory here. From its end on the events go into the buffer of the
 // watch, whose bound is that of a local one: a consumer that is too slow loses the watch, and does
 // not depend on how much the network buffers. The history of a resumed watch has no marker behind it
-// and can be larger than the buffer, so reading one waits for the consumer all the time; the server,
-// whose watch has the same bound, ends it when it falls behind. The marker that separates the two is always asked for.
+// and can be larger than the buffer, so reading one waits for the consumer all the time, and so does reading what comes
+// behind a position after a break; the server, whose watch has the same bound, ends it when it falls behind. The marker
+// that separates snapshot and events is always asked for.
 //
 // Once the snapshot is through every event has a position, and bookmarks, which are always asked for too, keep it
 // fresh. So a stream that breaks is opened again behind the last position, for as long as it takes: nothing is lost or
@@ -55,7 +58,7 @@ export async function openRemoteWatch(parts: RemoteWatchOptions): Promise<WatchS
     stream.close();
     throw opened.failure;
   }
-  void new Pump(parts, stream, stopping.signal).run(opened.events);
+  void new Pump(parts, stream, stopping.signal).run(opened);
   return stream;
 }
 
@@ -63,6 +66,8 @@ export async function openRemoteWatch(parts: RemoteWatchOptions): Promise<WatchS
 interface OpenedStream {
   readonly events: AsyncIterator<WatchListEvent>;
   readonly failure?: StorageError;
+  /** Ends the call, which may have more to say than was read. */
+  readonly release: () => void;
 }
 
 /** Opens a stream, behind a position if one is given. Never rejects. */
@@ -90,19 +95,24 @@ async function openStream(
       onHeader: () => established.resolve(),
     },
   );
+  const release = (): void => giving.abort(new StorageError("STORAGE_WATCH_ENDED"));
   const read = flatten(responses);
   const first = read.next();
   const events = startingWith(first, read);
   try {
     // A call that fails has no headers, or has them together with its status.
     await Promise.race([established.promise, first]);
-    return { events };
+    return { events, release };
   } catch (error) {
     first.catch(() => undefined);
-    return { events, failure: rpcToStorageError(error, "read") };
+    return { events, failure: rpcToStorageError(error, "read"), release };
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function delayed(forMs: number, signal: AbortSignal): Promise<void> {
+  await delay(forMs, undefined, { signal, ref: false });
 }
 
 /** Reads streams of the server into a watch, one after the other. */
@@ -116,6 +126,9 @@ class Pump {
   #revision = 0;
   /** Behind which a further stream is opened. */
   #cursor: string | undefined;
+  #wasReopened = false;
+  /** Streams that were opened since the last one that brought something. */
+  #attempts = 0;
 
   constructor(parts: RemoteWatchOptions, stream: WatchStream, signal: AbortSignal) {
     this.#parts = parts;
@@ -127,10 +140,11 @@ class Pump {
     if (this.#isLive) this.#prologue.end([]);
   }
 
-  async run(first: AsyncIterator<WatchListEvent>): Promise<void> {
-    let events = first;
+  async run(first: OpenedStream): Promise<void> {
+    let opened = first;
     for (;;) {
-      const failure = await this.#read(events);
+      const failure = await this.#read(opened.events);
+      opened.release();
       if (!this.#canResume(failure)) {
         this.#stream.fail(
           failure.code === "STORAGE_WATCH_CLOSED"
@@ -141,7 +155,8 @@ class Pump {
       }
       const reopened = await this.#reopen();
       if (reopened === undefined) return;
-      events = reopened;
+      opened = reopened;
+      this.#wasReopened = true;
     }
   }
 
@@ -152,13 +167,17 @@ class Pump {
   }
 
   /** The events behind the position, once there is a server that has an answer; nothing when the watch has ended. */
-  async #reopen(): Promise<AsyncIterator<WatchListEvent> | undefined> {
-    for (let attempt = 0; !this.#signal.aborted; attempt += 1) {
-      const pause = Math.min(20 * 2 ** attempt, MOST_PAUSE_MS) * (0.5 + Math.random() / 2);
-      await delay(pause, undefined, { signal: this.#signal, ref: false }).catch(() => undefined);
+  async #reopen(): Promise<OpenedStream | undefined> {
+    const { pause = delayed } = this.#parts;
+    while (!this.#signal.aborted) {
+      const longest = Math.min(20 * 2 ** this.#attempts, MOST_PAUSE_MS);
+      this.#attempts += 1;
+      await pause(longest * (0.5 + Math.random() / 2), this.#signal).catch(() => undefined);
       if (this.#signal.aborted) return undefined;
-      const { events, failure } = await openStream(this.#parts, this.#cursor, this.#signal);
-      if (failure === undefined || !this.#canResume(failure)) return events;
+      const opened = await openStream(this.#parts, this.#cursor, this.#signal);
+      const { failure } = opened;
+      if (failure === undefined || !this.#canResume(failure)) return opened;
+      opened.release();
     }
     return undefined;
   }
@@ -177,6 +196,8 @@ class Pump {
 
   async #take(event: WatchEvent): Promise<void> {
     const { options } = this.#parts;
+    // Streams that are opened and bring nothing are failures as well.
+    if (event.cursor !== undefined && event.cursor !== this.#cursor) this.#attempts = 0;
     this.#cursor = event.cursor ?? this.#cursor;
     if (event.operation === "endOfSnapshot") {
       this.#isLive = true;
@@ -188,7 +209,8 @@ class Pump {
     } else if (this.#isLive) {
       this.#revision += 1;
       this.#stream.push({ ...event, revision: this.#revision });
-      if (options.resumeAfter !== undefined) await this.#stream.room();
+      const isHistory = options.resumeAfter !== undefined || this.#wasReopened;
+      if (isHistory) await this.#stream.room();
     } else {
       await this.#prologue.add(event);
     }
