@@ -12,6 +12,8 @@ interface WebSecurity {
   readonly key?: string | undefined;
   /** Accept any certificate. */
   readonly insecure?: boolean | undefined;
+  /** Name that the certificate has to have. @default the host of the address */
+  readonly serverName?: string | undefined;
 }
 
 interface WebRequest {
@@ -83,6 +85,7 @@ async function send({
     ...(signal !== undefined && { signal }),
     ...(secure && {
       rejectUnauthorized: security?.insecure !== true,
+      ...(security?.serverName !== undefined && { servername: security.serverName }),
       ...(security?.ca !== undefined && { ca: security.ca }),
       ...(security?.cert !== undefined && { cert: security.cert }),
       ...(security?.key !== undefined && { key: security.key }),

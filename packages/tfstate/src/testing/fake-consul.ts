@@ -114,12 +114,29 @@ export async function startFakeConsul(): Promise<string> {
   const transaction = async (request: IncomingMessage) => {
     const body = await buffer(request);
     if (body.length > MAX_VALUE) return [413, "Request body too large, max size: 524288 bytes"];
-    const [operation] = JSON.parse(body.toString("utf8")) as {
-      KV: { Verb: string; Key: string; Value: string; Index?: number };
+    const operations = JSON.parse(body.toString("utf8")) as {
+      KV: { Verb: string; Key: string; Value: string; Index?: number; Session?: string };
     }[];
-    const { Verb, Key, Value, Index = 0 } = operation?.KV ?? { Verb: "", Key: "", Value: "" };
+    const [first] = operations;
+    if (
+      first?.KV.Verb === "check-session" &&
+      entries.get(first.KV.Key)?.session !== first.KV.Session
+    ) {
+      return [409, { Results: null, Errors: [{ OpIndex: 0, What: "current session differs" }] }];
+    }
+    const {
+      Verb,
+      Key,
+      Value,
+      Index = 0,
+    } = operations.at(-1)?.KV ?? {
+      Verb: "",
+      Key: "",
+      Value: "",
+    };
     if (Verb === "cas" && (entries.get(Key)?.index ?? 0) !== Index) {
-      return [409, { Results: null, Errors: [{ OpIndex: 0, What: `key "${Key}" is stale` }] }];
+      const OpIndex = operations.length - 1;
+      return [409, { Results: null, Errors: [{ OpIndex, What: `key "${Key}" is stale` }] }];
     }
     const now = set(Key, { value: Buffer.from(Value, "base64") });
     return [200, { Results: [{ KV: { Key, ModifyIndex: now } }], Errors: null }];

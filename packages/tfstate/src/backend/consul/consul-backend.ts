@@ -32,12 +32,22 @@ export function consulBackend(
   /** Of what was read: it is written only where it is still the same. */
   const indexes = new Map<string, number>();
   const renewals = new Set<Disposable>();
+  /** Sessions that have the locks of workspaces. */
+  const sessions = new Map<string, string>();
 
-  const write = async (key: string, bytes: Uint8Array, call: BackendCall): Promise<void> => {
+  const write = async (
+    workspace: string,
+    key: string,
+    bytes: Uint8Array,
+    call: BackendCall,
+  ): Promise<void> => {
+    const session = sessions.get(workspace);
+    // Where a session ended, another command may have the lock: what is written then would undo its work.
+    const lock = session === undefined ? undefined : { key: lockOf(workspace), session };
     const before = partsOf((await store.get(key, call))?.bytes);
     const payload = compresses ? gzipSync(bytes) : bytes;
     const index = indexes.get(key);
-    let stored = await store.store(key, payload, { ...call, index });
+    let stored = await store.store(key, payload, { ...call, index, lock });
     if (stored === undefined) {
       const hash = md5(bytes);
       const chunks: string[] = [];
@@ -48,7 +58,7 @@ export function consulBackend(
         chunks.push(name);
       }
       const list = Buffer.from(JSON.stringify({ "current-hash": hash, chunks }));
-      stored = await store.store(key, list, { ...call, index });
+      stored = await store.store(key, list, { ...call, index, lock });
       if (before?.hash === hash) return keep(key, stored);
     }
     keep(key, stored);
@@ -79,11 +89,12 @@ export function consulBackend(
     read: async (workspace, call = {}) => {
       const key = keyOf(workspace);
       const found = await store.get(key, call);
+      indexes.set(key, found?.index ?? 0);
       if (found === undefined || found.bytes.length === 0) return undefined;
-      indexes.set(key, found.index);
       return whole(store, found.bytes, place(workspace), call);
     },
-    write: async (workspace, bytes, { signal } = {}) => write(keyOf(workspace), bytes, { signal }),
+    write: async (workspace, bytes, { signal } = {}) =>
+      write(workspace, keyOf(workspace), bytes, { signal }),
     lock: async (workspace, record, call = {}): Promise<HeldLock> => {
       if (!locks) return { id: record.ID, outlivesProcess: false, release: async () => undefined };
       const session = await store.createSession(TTL_SECONDS, call);
@@ -98,6 +109,7 @@ export function consulBackend(
         await store.destroySession(session, {}).catch(() => undefined);
         throw error;
       }
+      sessions.set(workspace, session);
       const renewal = renewed(store, session);
       renewals.add(renewal);
       return {
@@ -105,6 +117,7 @@ export function consulBackend(
         outlivesProcess: false,
         release: async (ending = {}) => {
           renewal[Symbol.dispose]();
+          sessions.delete(workspace);
           await release(workspace, session, ending);
         },
       };
@@ -114,9 +127,9 @@ export function consulBackend(
       const found = await store.get(key, {});
       const name = `${key}${suffix}`;
       if (found !== undefined) {
-        await write(name, await whole(store, found.bytes, place(workspace), {}), {});
+        await write(workspace, name, await whole(store, found.bytes, place(workspace), {}), {});
       }
-      await write(key, marker, {});
+      await write(workspace, key, marker, {});
       return `consul key ${name}`;
     },
     [Symbol.asyncDispose]: async () => {
@@ -125,7 +138,10 @@ export function consulBackend(
   };
 }
 
-/** A session lives as long as it is renewed; half its time is what other clients take as well. */
+/**
+ * A session lives as long as it is renewed; half its time is what other clients take as well. One that ended all the same is noticed by
+ * the next write.
+ */
 function renewed(store: ConsulStore, session: string): Disposable {
   const timer = setInterval(
     () => void store.renewSession(session, {}).catch(() => undefined),

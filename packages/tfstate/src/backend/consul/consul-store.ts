@@ -16,11 +16,17 @@ interface ConsulValue {
 export interface ConsulStore {
   get(key: string, call: BackendCall): Promise<ConsulValue | undefined>;
   put(key: string, bytes: Uint8Array | string, call: BackendCall): Promise<void>;
-  /** With `index` only where the key has not changed since. Undefined where the value is too large for one key. */
+  /**
+   * With `index` only where the key has not changed since, 0 standing for one that is not there; with `lock` only while its session has
+   * it. Undefined where the value is too large for one key.
+   */
   store(
     key: string,
     bytes: Uint8Array,
-    call: BackendCall & { readonly index?: number | undefined },
+    call: BackendCall & {
+      readonly index?: number | undefined;
+      readonly lock?: { readonly key: string; readonly session: string } | undefined;
+    },
   ): Promise<number | undefined>;
   remove(key: string, call: BackendCall & { readonly recurse?: boolean }): Promise<void>;
   /** Keys below a prefix, up to the next slash. */
@@ -139,18 +145,33 @@ export function consulStore(
       if (json(answer) !== true)
         throw new TfstateError("TFSTATE_BACKEND_UNAVAILABLE", `${shown}: the key was not written`);
     },
-    store: async (key, bytes, { index, ...options }) => {
+    store: async (key, bytes, { index, lock, ...options }) => {
       const operation = {
         Verb: index === undefined ? "set" : "cas",
         Key: withoutSlash(key),
         Value: Buffer.from(bytes).toString("base64"),
         ...(index !== undefined && { Index: index }),
       };
-      const body = JSON.stringify([{ KV: operation }]);
+      const check = lock && {
+        Verb: "check-session",
+        Key: withoutSlash(lock.key),
+        Session: lock.session,
+      };
+      const operations = check === undefined ? [operation] : [check, operation];
+      const body = JSON.stringify(operations.map((KV) => ({ KV })));
       const answer = await call("PUT", "/v1/txn", options, {}, body);
       if (answer.status !== 200 && /too large|exceeds/i.test(answer.body.toString("utf8")))
         return undefined;
       if (answer.status === 409) {
+        const { Errors: errors } = json(answer) as {
+          readonly Errors?: readonly { readonly OpIndex: number }[] | null;
+        };
+        if (lock !== undefined && errors?.some(({ OpIndex }) => OpIndex === 0) === true) {
+          throw new TfstateError(
+            "TFSTATE_BACKEND_UNAVAILABLE",
+            `${shown}: the lock of the state was lost: its session ended, so that another command may have it`,
+          );
+        }
         throw new TfstateError(
           "TFSTATE_BACKEND_UNAVAILABLE",
           `${shown}: the state was changed by another command since it was read`,
@@ -159,7 +180,7 @@ export function consulStore(
       const read = json(done("writing the state", answer)) as {
         readonly Results?: readonly { readonly KV?: { readonly ModifyIndex?: number } }[] | null;
       };
-      return read.Results?.[0]?.KV?.ModifyIndex ?? 0;
+      return read.Results?.at(-1)?.KV?.ModifyIndex ?? 0;
     },
     remove: async (key, { recurse = false, ...options }) => {
       const query = recurse ? { recurse: "" } : {};

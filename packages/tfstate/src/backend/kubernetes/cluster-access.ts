@@ -18,6 +18,7 @@ interface ClusterAccess {
     readonly cert?: string | undefined;
     readonly key?: string | undefined;
     readonly insecure?: boolean | undefined;
+    readonly serverName?: string | undefined;
   };
 }
 
@@ -33,6 +34,10 @@ interface Found {
   server?: string | undefined;
   ca?: string | undefined;
   insecure?: boolean | undefined;
+  /** Name in the certificate of the server. */
+  serverName?: string | undefined;
+  /** A proxy, which is not supported. */
+  proxy?: string | undefined;
   token?: string | undefined;
   username?: string | undefined;
   password?: string | undefined;
@@ -62,6 +67,8 @@ export function openCluster(
   const given: Found = {
     server: server === undefined || server.includes("://") ? server : `https://${server}`,
     insecure: configuration.flag("insecure", "KUBE_INSECURE"),
+    serverName: configuration.text("tls_server_name", "KUBE_TLS_SERVER_NAME"),
+    proxy: configuration.text("proxy_url", "KUBE_PROXY_URL"),
     ca: configuration.text("cluster_ca_certificate", "KUBE_CLUSTER_CA_CERT_DATA"),
     token: configuration.text("token", "KUBE_TOKEN"),
     username: configuration.text("username", "KUBE_USER"),
@@ -85,6 +92,11 @@ export function openCluster(
       'no cluster is named; set "config_path" (KUBE_CONFIG_PATH), "host" (KUBE_HOST) or "in_cluster_config"',
     );
   }
+  if (all.proxy !== undefined) {
+    throw configuration.invalid(
+      'a proxy is not supported; remove "proxy_url" (KUBE_PROXY_URL), and "proxy-url" of the cluster in the configuration of kubectl',
+    );
+  }
   if (!URL.canParse(address)) throw configuration.invalid('"host" is not a valid URL');
   return async (call) => {
     const made =
@@ -96,7 +108,7 @@ export function openCluster(
     return {
       server: address,
       headers: authorization === "" ? {} : { Authorization: authorization },
-      security: { ca: all.ca, cert, key, insecure: all.insecure },
+      security: { ca: all.ca, cert, key, insecure: all.insecure, serverName: all.serverName },
     };
   };
 }
@@ -154,6 +166,8 @@ function fromFiles(
   return {
     server: text(cluster, "server"),
     insecure: cluster?.value["insecure-skip-tls-verify"] === true,
+    serverName: text(cluster, "tls-server-name"),
+    proxy: text(cluster, "proxy-url"),
     ca: material(cluster, "certificate-authority"),
     token:
       text(user, "token") ??

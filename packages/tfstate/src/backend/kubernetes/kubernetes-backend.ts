@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { TfstateError } from "../../errors.ts";
+import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "../lock-record.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
@@ -155,10 +155,17 @@ export function kubernetesBackend(
     },
     read: async (workspace, options = {}) => {
       const found = await parts(workspace, options);
-      const data = found.map(({ data: own }) => own?.["tfstate"]);
-      if (data.length === 0 || data.includes(undefined)) return undefined;
-      const packed = Buffer.concat(data.map((text = "") => Buffer.from(text, "base64")));
-      return packed.length === 0 ? undefined : gunzipSync(packed);
+      if (found.length === 0) return undefined;
+      const packed = found.map(({ data, metadata: { name } }) => {
+        const text = data?.["tfstate"] ?? "";
+        if (text !== "") return Buffer.from(text, "base64");
+        // What takes it for no state would create everything again.
+        throw new TfstateError(
+          "TFSTATE_BACKEND_DIGEST",
+          `kubernetes namespace ${namespace}: the secret ${name} has no state in its member "tfstate"; restore it, or remove the secret`,
+        );
+      });
+      return gunzipSync(Buffer.concat(packed));
     },
     write: async (workspace, bytes, { signal } = {}) => {
       const packed = gzipSync(bytes);
