@@ -96,7 +96,7 @@ export async function compareRevisions(
   for (const { revision } of between) {
     const changes = await state.changes(revision);
     if (changes === undefined) {
-      throw new ServerError("not_found", `the revision ${revision} is no longer recorded`);
+      throw new ServerError("not_found", `the revision ${revision} has no record of its changes`);
     }
     for (const { address, deposed, before, after } of changes) {
       const any = after ?? before;
