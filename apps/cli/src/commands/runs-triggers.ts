@@ -13,6 +13,8 @@ export interface TriggerOptions extends ServerStackOptions {
   readonly refreshOnly: boolean;
   readonly autoApprove: boolean;
   readonly message?: string;
+  /** Names of the outputs whose changes count; empty: all. */
+  readonly output: readonly string[];
 }
 
 /** Lists the triggers of a stack. */
@@ -37,7 +39,7 @@ export async function runsTrigger(
   options: TriggerOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { planOnly, refreshOnly, autoApprove, message } = options;
+  const { planOnly, refreshOnly, autoApprove, message, output: outputs } = options;
   if (planOnly && refreshOnly) {
     throw new CommandError("A run has one of --plan-only and --refresh-only.");
   }
@@ -54,6 +56,7 @@ export async function runsTrigger(
       mode: planOnly ? "plan_only" : refreshOnly ? "refresh_only" : "apply",
       ...(autoApprove && { auto_apply: true }),
       ...(message !== undefined && { message }),
+      ...(outputs.length > 0 && { outputs: [...outputs] }),
     } as const;
     const { data } = await client.createTrigger({ ...place, body }, { signal: context.signal });
     writeResult(context, options, data, textOf(data));
@@ -117,7 +120,7 @@ async function findTrigger(
 function textOf(trigger: Trigger): string {
   const { id, producer, mode, paused, message } = trigger;
   const parts = [
-    `outputs of ${producer.project}/${producer.stack}`,
+    `${trigger.outputs === undefined ? "outputs" : trigger.outputs.join(", ")} of ${producer.project}/${producer.stack}`,
     mode.replace("_", " "),
     ...(trigger.auto_apply === true ? ["applied without an approval"] : []),
     ...(message === "" ? [] : [message]),

@@ -226,6 +226,7 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     .option("--plan-only", "plan, and apply nothing", false)
     .option("--refresh-only", "refresh all objects and update the state", false)
     .option("--auto-approve", "apply the plans without an approval", false)
+    .option("--output <name>", "only changes of this output count; may be repeated", collect, [])
     .option("--message <text>", "message of the runs")
     .action(async (producer: string, options: TriggerOptions, command: Command) => {
       const { runsTrigger } = await import("../commands/runs-triggers.ts");

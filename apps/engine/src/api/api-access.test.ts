@@ -115,6 +115,7 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
   StartClaim: "claim",
   BeginPlanning: "claim",
   BeginApply: "claim",
+  ReadOtherStack: "claim",
   AppendEvents: "claim",
   EndClaim: "claim",
 };

@@ -8,6 +8,7 @@ const HOST = {
   onEvent: () => undefined,
   beginPlanning: async () => Promise.resolve(),
   beginApply: async () => Promise.resolve(),
+  readOtherStack: async () => Promise.resolve(undefined),
 };
 
 async function start(

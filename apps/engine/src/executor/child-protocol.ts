@@ -1,3 +1,4 @@
+import type { StackName } from "@stackwright/core";
 import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -19,6 +20,8 @@ export type ControlFrame =
       readonly error?: string;
       /** Code of an error of the engine. */
       readonly code?: EngineErrorCode;
+      /** What was asked for, where that is more than a permission. */
+      readonly value?: unknown;
     };
 
 /** Child to parent. */
@@ -27,4 +30,5 @@ export type EventFrame =
   | { readonly type: "event"; readonly at: number; readonly event: RunLogEvent }
   | { readonly type: "begin-planning"; readonly id: number }
   | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
+  | { readonly type: "read-stack"; readonly id: number; readonly name: StackName }
   | { readonly type: "result"; readonly result: ExecutionResult };

@@ -15,6 +15,7 @@ const HOST = {
   onEvent: () => undefined,
   beginPlanning: async () => Promise.resolve(),
   beginApply: async () => Promise.resolve(),
+  readOtherStack: async () => Promise.resolve(undefined),
 };
 const WAIT = { timeout: 30_000 };
 const WAITING = "process.stdin.resume(); setInterval(() => undefined, 1000)";

@@ -35,6 +35,7 @@ import {
   openJobState,
 } from "./job-engine.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
+import { otherStacks } from "./other-stacks.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
@@ -63,6 +64,7 @@ export async function executeJob(
   const quiet: ExecutionHost = {
     beginPlanning: async () => host.beginPlanning(),
     beginApply: async (epoch) => host.beginApply(epoch),
+    readOtherStack: async (name) => host.readOtherStack(name),
     // A short secret may be part of a type, which is no text.
     onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),
   };
@@ -122,7 +124,8 @@ async function execute(
     }
     return { phase: "failed", reason: "the configuration has errors", reasonCode: "configuration" };
   }
-  const opened = { configuration, directory, state, runs, signal };
+  const stacks = otherStacks(host.readOtherStack);
+  const opened = { configuration, directory, state, runs, stacks, signal };
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
     const engine = await openJobEngine(job, ground, opened);

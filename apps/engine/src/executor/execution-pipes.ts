@@ -69,6 +69,9 @@ export class ExecutionPipes {
         case "begin-apply":
           void this.#answer(received.id, this.#host.beginApply(BigInt(received.epoch)));
           break;
+        case "read-stack":
+          void this.#answer(received.id, this.#host.readOtherStack(received.name));
+          break;
         case "result":
           this.#result = received.result;
           break;
@@ -78,10 +81,10 @@ export class ExecutionPipes {
     }
   }
 
-  async #answer(id: number, asked: Promise<void>): Promise<void> {
+  async #answer(id: number, asked: Promise<unknown>): Promise<void> {
     try {
-      await asked;
-      this.#say({ type: "answer", id });
+      const value = await asked;
+      this.#say({ type: "answer", id, value });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const code = error instanceof EngineError ? { code: error.code } : {};

@@ -1,5 +1,6 @@
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ReadOtherStack } from "./other-stacks.ts";
 
 /** What an execution asks its worker for while it runs. */
 export interface ExecutionHost {
@@ -12,6 +13,8 @@ export interface ExecutionHost {
   beginPlanning(): Promise<void>;
   /** The run is `applying` from now on, under the stack's fence of this epoch. Rejects where the claim is lost. */
   beginApply(epoch: bigint): Promise<void>;
+  /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
+  readonly readOtherStack: ReadOtherStack;
 }
 
 /** Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much. */

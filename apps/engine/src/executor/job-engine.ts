@@ -14,6 +14,7 @@ import {
   installedOrigin,
   type Plan,
   type Runs,
+  type StackFinder,
   type StackState,
 } from "@stackwright/core";
 import { Mark, type Value } from "@stackwright/cty";
@@ -83,6 +84,7 @@ export async function openJobEngine(
     state,
     plan,
     runs,
+    stacks,
     signal,
   }: {
     readonly configuration: Configuration;
@@ -90,6 +92,7 @@ export async function openJobEngine(
     readonly state: StackState;
     readonly plan?: Plan | undefined;
     readonly runs: Runs;
+    readonly stacks: StackFinder;
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
@@ -128,6 +131,7 @@ export async function openJobEngine(
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   return createEngine({
     runs: () => runs,
+    stacks,
     // Commands get the variables of the stack, and none of the server. No agent of the server is asked for keys.
     ...(job.provisioners && { provisioners: createProvisionerRunner({ directory, environment }) }),
     origins: [

@@ -9,6 +9,7 @@ import { executeJob } from "./execute-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { readFrames, writeFrame } from "./frames.ts";
+import type { OtherStack } from "./other-stacks.ts";
 
 interface ExecutorStreams {
   /** From the worker: the job, answers, cancels. */
@@ -29,15 +30,17 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
   events.on("error", () => undefined);
   const stop = new AbortController();
   const force = new AbortController();
-  const waiting = new Map<number, PromiseWithResolvers<void>>();
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let requests = 0;
   let running: Promise<void> | undefined;
 
   const send = async (frame: EventFrame): Promise<void> => writeFrame(events, frame);
 
-  async function ask(frame: (id: number) => EventFrame & { readonly id: number }): Promise<void> {
+  async function ask(
+    frame: (id: number) => EventFrame & { readonly id: number },
+  ): Promise<unknown> {
     requests += 1;
-    const answer = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<unknown>();
     waiting.set(requests, answer);
     await send(frame(requests));
     return answer.promise;
@@ -51,8 +54,14 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
       );
       return undefined;
     },
-    beginPlanning: async () => ask((id) => ({ type: "begin-planning", id })),
-    beginApply: async (epoch) => ask((id) => ({ type: "begin-apply", id, epoch: String(epoch) })),
+    beginPlanning: async () => {
+      await ask((id) => ({ type: "begin-planning", id }));
+    },
+    beginApply: async (epoch) => {
+      await ask((id) => ({ type: "begin-apply", id, epoch: String(epoch) }));
+    },
+    readOtherStack: async (name) =>
+      (await ask((id) => ({ type: "read-stack", id, name }))) as OtherStack | undefined,
   };
 
   async function run(job: ExecutionJob): Promise<void> {
@@ -100,7 +109,7 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
       case "answer": {
         const answer = waiting.get(frame.id);
         waiting.delete(frame.id);
-        if (frame.error === undefined) answer?.resolve();
+        if (frame.error === undefined) answer?.resolve(frame.value);
         else if (frame.code === undefined) answer?.reject(new Error(frame.error));
         else answer?.reject(new EngineError(frame.code, frame.error));
         return;

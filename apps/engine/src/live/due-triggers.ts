@@ -1,5 +1,6 @@
 import { byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
 import type { Tenancy } from "@stackwright/storage";
+import { followedRevision } from "../domain/followed-revision.ts";
 import type { OutputsFact, TriggerFact } from "./stack-facts.ts";
 
 /** A trigger whose producer has other outputs than it took note of last. */
@@ -21,9 +22,11 @@ export function deriveDueTriggers(
 ): Collection<DueTrigger> {
   return rt.derive(
     triggers,
-    (ctx, { key, tenancy, name, producer, paused, revision: noted }): DueTrigger | undefined => {
-      const revision = ctx.fetchOne(outputs, byKey(producer))?.revision;
-      if (paused || revision === undefined || revision <= noted) return undefined;
+    (ctx, trigger): DueTrigger | undefined => {
+      const { key, tenancy, name, producer, paused } = trigger;
+      const published = ctx.fetchOne(outputs, byKey(producer));
+      const revision = published && followedRevision(published, trigger);
+      if (paused || revision === undefined || revision <= trigger.revision) return undefined;
       return { key, tenancy, name, revision };
     },
     { name: "due triggers", kind: kind<DueTrigger>()({ key: ({ key }) => key }) },

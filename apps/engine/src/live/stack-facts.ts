@@ -58,6 +58,8 @@ export interface TriggerFact {
   readonly paused: boolean;
   /** Of the outputs that were taken note of last. */
   readonly revision: bigint;
+  /** Names of the outputs that count; empty: all. */
+  readonly outputs: readonly string[];
 }
 
 export interface VariableSetFact {
@@ -82,6 +84,7 @@ export interface OutputsFact {
   readonly key: string;
   /** With which the outputs became what they are. */
   readonly revision: bigint;
+  readonly outputs: readonly { readonly name: string; readonly changed: bigint }[];
   /** Outputs of other stacks that the state was made with. */
   readonly inputs: readonly InputFact[];
 }
@@ -155,14 +158,15 @@ export const OUTPUTS: FollowedKind<OutputsFact> = {
   kind: kind<OutputsFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { revision, inputs } = decodeRecord(STACK_OUTPUTS_KIND, resource);
+    const { revision, inputs, outputs } = decodeRecord(STACK_OUTPUTS_KIND, resource);
     return {
       key: placeKey(resource.id),
       revision,
-      inputs: inputs.map(({ account, project, stack, revision: read, outputs }) => ({
+      outputs: outputs.map(({ name, changed }) => ({ name, changed })),
+      inputs: inputs.map(({ account, project, stack, revision: read, outputs: names }) => ({
         key: `${account}/${project}/${stack}`,
         revision: read,
-        outputs,
+        outputs: names,
       })),
     };
   },
@@ -174,7 +178,7 @@ export const TRIGGERS: FollowedKind<TriggerFact> = {
   kind: kind<TriggerFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { producerProject, producer, paused, revision } = decodeRecord(
+    const { producerProject, producer, paused, revision, outputs } = decodeRecord(
       SERVER_KINDS.trigger,
       resource,
     );
@@ -188,6 +192,7 @@ export const TRIGGERS: FollowedKind<TriggerFact> = {
       producer: `${partition}/${producerProject}/${producer}`,
       paused,
       revision,
+      outputs,
     };
   },
 };

@@ -59,6 +59,15 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
         throw new EngineError("ENGINE_STATE_NOT_ADOPTED", error.message, { cause: error });
       }
     },
+    readOtherStack: async (name) => {
+      try {
+        const { data } = await insist(async () => client.readOtherStack({ run, body: name }));
+        return data.found;
+      } catch (error) {
+        if (!isClientError(error) || error.code !== "unprocessable") throw error;
+        throw new EngineError("ENGINE_INPUT_UNAVAILABLE", error.message, { cause: error });
+      }
+    },
     append: async (events) => {
       const body = { batch: batch + 1, events };
       await insist(async () => client.appendEvents({ run, body }));

@@ -84,18 +84,18 @@ async function start(makeExecutor: MakeExecutor) {
       executor,
       logger: silentLogger,
       directory: join(scratch.path, "runs"),
-      stackOf: async () => {
-        const found = await stacks.find(project, "one");
+      stackOf: async ({ stack: id }) => {
+        const all = await stacks.list(project);
         await afterRead?.();
-        return found;
+        return all.find((one) => one.reference.stack === id);
       },
     }),
   );
   const { reference } = await stacks.ensure(project, "one");
-  const upload = async (text: string): Promise<string> => {
+  const upload = async (text: string, stackName = "one"): Promise<string> => {
     const { version } = await storeConfiguration(parts, {
-      stack: reference,
-      stackName: "one",
+      stack: (await stacks.ensure(project, stackName)).reference,
+      stackName,
       actor: "ann",
       content: (async function* () {
         yield await Promise.resolve(gzipSync(tarOf({ "main.tf": text })));
@@ -104,11 +104,16 @@ async function start(makeExecutor: MakeExecutor) {
     });
     return version.digest;
   };
-  const enqueue = async (configuration: string, mode: Run_Mode = Run_Mode.MODE_APPLY) => {
-    const run: RunReference = { stack: reference, run: token() };
+  const enqueue = async (
+    configuration: string,
+    mode: Run_Mode = Run_Mode.MODE_APPLY,
+    stackName = "one",
+  ) => {
+    const of = (await stacks.ensure(project, stackName)).reference;
+    const run: RunReference = { stack: of, run: token() };
     await enqueueRun(parts, {
       reference: run,
-      stackName: "one",
+      stackName,
       configuration,
       mode,
       actor: "ann",
@@ -168,6 +173,18 @@ async function start(makeExecutor: MakeExecutor) {
   };
   const recordOrigin = async (origin: StackOrigin) => stacks.recordOrigin(project, "one", origin);
   const state = states.stack(reference);
+  /** Applies a configuration to a stack, or resolves with the run that failed. */
+  const apply = async (text: string, stackName: string) => {
+    const configuration = await upload(text, stackName);
+    const run = await enqueue(configuration, Run_Mode.MODE_APPLY, stackName);
+    await expect
+      .poll(async () => storedRunPhase((await read(run)).phase), { timeout: 60_000, interval: 50 })
+      .toMatch(/awaiting_approval|failed/);
+    const { planDigest } = await read(run);
+    if (planDigest === "") return read(run);
+    await approveRun(parts, run, { actor: "bea", planDigest });
+    return reaches(run, "applied");
+  };
   return {
     parts,
     storage,
@@ -180,6 +197,9 @@ async function start(makeExecutor: MakeExecutor) {
     recordOrigin,
     afterNextRead,
     state,
+    apply,
+    stateOf: async (name: string) =>
+      states.stack((await stacks.ensure(project, name)).reference).read(),
   };
 }
 
@@ -252,6 +272,38 @@ export function describeWorker(
       expect(await cancelRun(parts, run, { actor: "bea" })).toBe("canceled");
       await reaches(run, "canceled");
       await reaches(next, "awaiting_approval");
+    });
+
+    it("plans and applies with outputs of another stack, and refuses a cycle", {
+      timeout: 120_000,
+    }, async () => {
+      const { apply, stateOf, bytes } = await start(makeExecutor);
+      const reading = (stack: string): string => `
+        data "terraform_remote_state" "other" {
+          backend = "stackwright"
+          config  = { stack = "${stack}" }
+        }
+      `;
+      const NETWORK = `
+        output "vpc" { value = "vpc-1" }
+        output "word" {
+          value     = "canary-of-network"
+          sensitive = true
+        }
+      `;
+      await apply(NETWORK, "network");
+      await apply(
+        `${reading("network")}
+        resource "terraform_data" "a" { input = data.terraform_remote_state.other.outputs }
+        output "vpc" { value = data.terraform_remote_state.other.outputs.vpc }`,
+        "one",
+      );
+      const { outputs, inputs } = await stateOf("one");
+      expect(outputs.get("vpc")?.json).toBe('"vpc-1"');
+      expect(inputs).toMatchObject([{ name: "network", revision: 1n, outputs: ["vpc", "word"] }]);
+      expect(await bytes()).not.toContain("canary-of");
+      const refused = await apply(`${NETWORK}${reading("one")}`, "network");
+      expect(refused.reason).toContain("web/network reads web/one reads web/network");
     });
 
     if (isBrief) return;

@@ -259,3 +259,29 @@ it("a damaged trigger keeps no other from its run", async () => {
   await publish(2n);
   expect(await fire()).toBe(1);
 });
+
+it("a trigger that names outputs requests a run for changes of these alone", async () => {
+  const { put, producer, fire, runs, trigger } = await start({ outputs: ["vpc", "zone"] });
+  const publish = async (revision: bigint, changed: Readonly<Record<string, bigint>>) =>
+    put(
+      STACK_OUTPUTS_KIND,
+      stackPlace(producer),
+      StackOutputs.create({
+        revision,
+        outputs: Object.entries(changed).map(([name, at]) => ({ name, changed: at })),
+      }),
+    );
+  await publish(5n, { vpc: 1n, word: 5n });
+  expect(await fire()).toBe(0);
+  await publish(7n, { vpc: 6n, word: 7n });
+  expect(await fire()).toBe(1);
+  expect(await fire()).toBe(0);
+  expect(await runs()).toMatchObject([{ cause: "trigger:web/network@6" }]);
+  // A named output that is removed is nothing that could be read.
+  await publish(8n, { word: 7n });
+  expect(await fire()).toBe(0);
+  // An older release did not record changes of single outputs.
+  await publish(9n, { zone: 0n });
+  await fire();
+  expect((await trigger()).revision).toBe(9n);
+});

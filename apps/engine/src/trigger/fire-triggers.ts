@@ -1,7 +1,13 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { StackReference } from "@stackwright/core";
-import { Run_Mode, type RunTrigger, type StackQueue } from "@stackwright/proto/stackwright";
+import {
+  Run_Mode,
+  type RunTrigger,
+  type StackOutputs,
+  type StackQueue,
+} from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, readStored, WILDCARD } from "@stackwright/storage";
+import { followedRevision } from "../domain/followed-revision.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import {
   memberPlace,
@@ -42,7 +48,7 @@ export async function fireTriggers(
   options?: CallOptions,
 ): Promise<number> {
   const { storage, logger } = parts;
-  const revisions = new Map<string, bigint | undefined>();
+  const published = new Map<string, StackOutputs | undefined>();
   let fired = 0;
   for (const resource of await storage.list("strong", KIND.type, ANYWHERE, "", options)) {
     const { id } = resource;
@@ -51,13 +57,13 @@ export async function fireTriggers(
       if (trigger.paused) continue;
       const place = outputsPlace(id, trigger);
       const key = `${id.tenancy.partition}/${place.tenancy.namespace}/${place.name}`;
-      if (!revisions.has(key)) {
+      if (!published.has(key)) {
         const outputsId = idOf(STACK_OUTPUTS_KIND, place);
         const found = await readStored(storage, "strong", outputsId, options);
-        revisions.set(key, found && decodeRecord(STACK_OUTPUTS_KIND, found).revision);
+        published.set(key, found && decodeRecord(STACK_OUTPUTS_KIND, found));
       }
-      const revision = revisions.get(key);
-      const isNew = revision !== undefined && revision > trigger.revision;
+      const outputs = published.get(key);
+      const isNew = outputs !== undefined && followedRevision(outputs, trigger) > trigger.revision;
       if (isNew && (await fireTrigger(parts, id))) fired += 1;
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
@@ -170,7 +176,7 @@ async function revisionOf(
   trigger: RunTrigger,
 ): Promise<bigint | undefined> {
   const found = await tx.find(STACK_OUTPUTS_KIND, outputsPlace(place, trigger));
-  return found?.message.revision;
+  return found && followedRevision(found.message, trigger);
 }
 
 function outputsPlace(

@@ -1,5 +1,6 @@
 import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
+import type { ReadOtherStack } from "../executor/other-stacks.ts";
 import type { TimedEvent } from "../queue/append-events.ts";
 
 /** What an executor has to do, but for the places of its machine. */
@@ -15,6 +16,8 @@ export interface ClaimHost {
   beginPlanning(): Promise<void>;
   /** The run is `applying` from now on, under the stack's fence of this epoch. */
   beginApply(epoch: bigint): Promise<void>;
+  /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
+  readonly readOtherStack: ReadOtherStack;
   /** Appends events to the log of the run, once and in one step. */
   append(events: readonly TimedEvent[]): Promise<void>;
   /** Writes how the execution ended; `late` says why it was stopped, where it missed its deadline. */

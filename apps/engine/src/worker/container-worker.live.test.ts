@@ -35,6 +35,7 @@ if (typeof engine === "string") {
         onEvent: () => undefined,
         beginPlanning: async () => new Promise<void>(() => undefined),
         beginApply: async () => Promise.resolve(),
+        readOtherStack: async () => Promise.resolve(undefined),
       };
       const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
       const names = async () => ((await executor.list?.()) ?? []).map(({ name }) => name);
@@ -50,6 +51,7 @@ if (typeof engine === "string") {
         onEvent: () => undefined,
         beginPlanning: async () => Promise.resolve(),
         beginApply: async () => Promise.resolve(),
+        readOtherStack: async () => Promise.resolve(undefined),
       };
       const { ended } = executor.start(await testJob(), host);
       expect(await ended).toEqual({ how: "lost", reason: "memory" });

@@ -53,6 +53,7 @@ export async function executeClaim(
       onEvent: (event, at) => log.add(event, at),
       beginPlanning: async () => host.beginPlanning(),
       beginApply: async (epoch) => host.beginApply(epoch),
+      readOtherStack: async (name) => host.readOtherStack(name),
     });
     onStart(execution);
     using deadline = new StepDeadline(clock, execution, parts.limits ?? {}, step, (stage) => {

@@ -3,6 +3,7 @@ import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import {
   memberPlace,
@@ -24,11 +25,13 @@ import { releaseClaim } from "../queue/release.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
+import { readOtherStack } from "./read-other-stack.ts";
 import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
 
 export interface StoredClaimParts extends TransactionParts {
   readonly keys: StoredKeys;
+  readonly blobs: BlobStore;
   readonly logger: Logger;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
   readonly provisionerProjects?: ReadonlySet<string>;
@@ -50,6 +53,7 @@ export function storedClaimHost(parts: StoredClaimParts, claim: RunClaim): Claim
       await requireOpenStack(parts, claim);
       await beginApply(parts, claim, epoch);
     },
+    readOtherStack: async (name) => readOtherStack(parts, claim.reference.stack, name),
     append: async (events) =>
       transact(parts, async (tx) => {
         await requireClaim(tx, claim);

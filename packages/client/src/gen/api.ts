@@ -236,6 +236,8 @@ export interface NewProject {
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
+  /** projects whose runs may read the outputs of the stacks */
+  readonly outputs_shared_with?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -295,6 +297,8 @@ export interface NewTrigger {
     readonly project?: string | undefined;
     readonly stack: string;
   };
+  /** outputs whose changes count; those of all without it */
+  readonly outputs?: readonly string[] | undefined;
   readonly mode: RunMode;
   readonly auto_apply?: boolean | undefined;
   readonly message?: string | undefined;
@@ -357,6 +361,31 @@ export interface Orphans {
   readonly orphans: readonly string[];
 }
 
+export interface OtherStack {
+  readonly found?: {
+    readonly stack: {
+      readonly account: string;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly head: string;
+    readonly revision: string;
+    readonly outputs: readonly ({
+  readonly name: string;
+  /** JSON text of the type */
+  readonly type: string;
+  /** JSON text of the value */
+  readonly json: string;
+  readonly sensitive: boolean;
+})[];
+  } | undefined;
+}
+
+export interface OtherStackName {
+  readonly stack: string;
+  readonly project?: string | undefined;
+}
+
 export interface PoolRule {
   readonly pool: string;
   /** patterns of names; all stacks without it */
@@ -389,6 +418,7 @@ export interface Project {
   /** which older runs of a stack a new run ends */
   readonly supersede: "none" | "pending" | "unapproved";
   readonly pools: readonly PoolRule[];
+  readonly outputs_shared_with: readonly string[];
 }
 
 export interface ProjectName {
@@ -404,6 +434,8 @@ export interface ProjectSettings {
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
+  /** projects whose runs may read the outputs of the stacks */
+  readonly outputs_shared_with?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -685,6 +717,7 @@ export interface Trigger {
     readonly project: string;
     readonly stack: string;
   };
+  readonly outputs?: readonly string[] | undefined;
   readonly mode: RunMode;
   readonly auto_apply?: boolean | undefined;
   readonly message: string;
@@ -1421,6 +1454,14 @@ export interface Operations {
     };
     readonly output: PublishedModuleVersion;
   };
+  /** Get the outputs of another stack, for the run of a claim: `POST /api/v1/worker/claims/{run}/read-stack`. */
+  readonly ReadOtherStack: {
+    readonly input: {
+      readonly run: string;
+      readonly body: OtherStackName;
+    };
+    readonly output: OtherStack;
+  };
   /** Remove a user from a team: `DELETE /api/v1/teams/{team}/members/{user}`. */
   readonly RemoveTeamMember: {
     readonly input: {
@@ -1877,6 +1918,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
+  ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},

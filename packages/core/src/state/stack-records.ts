@@ -61,6 +61,8 @@ export interface PublishedOutputs {
   /** The head revision with which the outputs became what they are. */
   readonly revision: bigint;
   readonly outputs: ReadonlyMap<string, StackOutput>;
+  /** The head revision with which each output became what it is; without those of which it was not recorded. */
+  readonly changes: ReadonlyMap<string, bigint>;
   readonly checks: readonly CheckResult[];
   readonly inputs: readonly StackInput[];
 }
@@ -129,7 +131,12 @@ export class StackRecords {
     const { revision } = stored.message;
     const checks = stored.message.checks.map(checkOf);
     const inputs = stored.message.inputs.map(inputOf);
-    return { message: { revision, outputs, checks, inputs }, resource: stored.resource };
+    const changes = new Map(
+      stored.message.outputs.flatMap(({ name, changed }) =>
+        changed === 0n ? [] : [[name, changed]],
+      ),
+    );
+    return { message: { revision, outputs, changes, checks, inputs }, resource: stored.resource };
   }
 
   /** One resource that the stack has one of; `undefined` when nothing is stored. */
@@ -166,7 +173,7 @@ export class StackRecords {
   }
 
   async encodeOutputs(
-    { revision, outputs, checks, inputs }: PublishedOutputs,
+    { revision, outputs, changes, checks, inputs }: PublishedOutputs,
     options?: CallOptions,
   ): Promise<Uint8Array> {
     const message = OutputsMessage.create({
@@ -186,7 +193,8 @@ export class StackRecords {
         json = cipher.seal(json, outputContext(this.reference, name));
       }
       const { type, sensitive } = output;
-      message.outputs.push({ name, type, sensitive, json: inlineContent(json) });
+      const changed = changes.get(name) ?? 0n;
+      message.outputs.push({ name, type, sensitive, changed, json: inlineContent(json) });
     }
     const contents = message.outputs.flatMap(({ json }) => json ?? []);
     await spillContents(contents, () => OutputsMessage.encode(message).finish().length, this.blobs);

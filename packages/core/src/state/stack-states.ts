@@ -286,7 +286,13 @@ class Hold implements StackLock {
       head,
       headResource: state.head?.resource,
       objects,
-      published: outputs?.message ?? { revision: 0n, outputs: new Map(), checks: [], inputs: [] },
+      published: outputs?.message ?? {
+        revision: 0n,
+        outputs: new Map(),
+        changes: new Map(),
+        checks: [],
+        inputs: [],
+      },
       outputsResource: outputs?.resource,
     });
   }

@@ -249,7 +249,10 @@ export class RunStateWriter implements StateWriter {
     else this.#resources.set(name, resource);
   }
 
-  async #close(result: Omit<PublishedOutputs, "revision">, options: CallOptions): Promise<void> {
+  async #close(
+    result: Omit<PublishedOutputs, "revision" | "changes">,
+    options: CallOptions,
+  ): Promise<void> {
     const { records, writes, token: nextToken } = this.#parts;
     options.signal?.throwIfAborted();
     const same = sameOutputs(result.outputs, this.#published.outputs);
@@ -266,7 +269,8 @@ export class RunStateWriter implements StateWriter {
     ];
     // The readers of this stack's outputs recognize by the revision that the outputs changed.
     const revision = same ? this.#published.revision : head.revision;
-    const next: PublishedOutputs = { ...result, revision };
+    const changes = changesOf(result.outputs, this.#published, head.revision);
+    const next: PublishedOutputs = { ...result, revision, changes };
     if (!published) {
       const id = stackResourceId(records.reference, STATE_KINDS.outputs);
       const bytes = await records.encodeOutputs(next, options);
@@ -348,12 +352,24 @@ function sameOutputs(
   a: ReadonlyMap<string, StackOutput>,
   b: ReadonlyMap<string, StackOutput>,
 ): boolean {
-  if (a.size !== b.size) return false;
-  for (const [name, { type, json, sensitive }] of a) {
-    const other = b.get(name);
-    if (other?.type !== type || other.json !== json || other.sensitive !== sensitive) return false;
-  }
-  return true;
+  return a.size === b.size && Array.from(a).every(([name, one]) => isSameOutput(one, b.get(name)));
+}
+
+function isSameOutput(a: StackOutput, b: StackOutput | undefined): boolean {
+  return a.type === b?.type && a.json === b.json && a.sensitive === b.sensitive;
+}
+
+/** The revisions with which outputs became what they are. */
+function changesOf(
+  outputs: ReadonlyMap<string, StackOutput>,
+  former: PublishedOutputs,
+  revision: bigint,
+): ReadonlyMap<string, bigint> {
+  const changes = Array.from(outputs, ([name, output]): [string, bigint] => {
+    const isSame = isSameOutput(output, former.outputs.get(name));
+    return [name, isSame ? (former.changes.get(name) ?? former.revision) : revision];
+  });
+  return new Map(changes);
 }
 
 function hex8(ulid: string): string {

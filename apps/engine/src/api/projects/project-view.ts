@@ -43,6 +43,12 @@ const SETTINGS = {
   approvers: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 100 })),
   auto_apply: Type.Optional(AutoApply),
   supersede: Type.Optional(Supersede),
+  outputs_shared_with: Type.Optional(
+    Type.Array(ProjectName, {
+      maxItems: 100,
+      description: "projects whose runs may read the outputs of the stacks",
+    }),
+  ),
   pools: Type.Optional(
     Type.Array(PoolRule, {
       maxItems: 50,
@@ -69,6 +75,7 @@ export const ProjectView = Type.Object(
     auto_apply: AutoApply,
     supersede: Supersede,
     pools: Type.Array(PoolRule),
+    outputs_shared_with: Type.Array(Type.String()),
   },
   { title: "Project" },
 );
@@ -85,6 +92,9 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
     ...(given.pools !== undefined && {
       pools: given.pools.map(({ pool, stacks = [] }) => ({ pool, stacks })),
     }),
+    ...(given.outputs_shared_with !== undefined && {
+      outputsSharedWith: [...new Set(given.outputs_shared_with)],
+    }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
 }
@@ -100,6 +110,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     approvers: [...approvers],
     auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
+    outputs_shared_with: [...project.outputsSharedWith],
     pools: project.pools.map(({ pool, stacks }) => ({
       pool,
       ...(stacks.length > 0 && { stacks: [...stacks] }),

@@ -56,7 +56,13 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request, reply) => {
       const principal = principalOf(request);
       const consumer = await stackOf(parts, principal, request.params);
-      const { producer: given, mode, auto_apply: autoApply, message } = request.body;
+      const {
+        producer: given,
+        mode,
+        auto_apply: autoApply,
+        message,
+        outputs: names = [],
+      } = request.body;
       const { project = request.params.project, stack } = given;
       const producer = await producerOf(parts, principal, { project, stack });
       const id = parts.token();
@@ -73,6 +79,7 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           mode: MODE_OF[mode],
           ...(autoApply !== undefined && { autoApply }),
           message: message ?? "",
+          outputs: names,
           revision: outputs?.message.revision ?? 0n,
           actor: principal.actor,
           createdAtMs: BigInt(tx.nowMs),

@@ -5,6 +5,13 @@ import { modeNameOf, RunModes, timeOf } from "../runs/run-view.ts";
 
 const Message = Type.String({ maxLength: 1024 });
 
+const OutputNames = Type.Array(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,127}$" }), {
+  minItems: 1,
+  maxItems: 50,
+  uniqueItems: true,
+  description: "outputs whose changes count; those of all without it",
+});
+
 /** Body of a request that creates a trigger. */
 export const NewTrigger = Type.Object(
   {
@@ -15,6 +22,7 @@ export const NewTrigger = Type.Object(
         description: "the stack whose outputs are followed; without a project of the same one",
       },
     ),
+    outputs: Type.Optional(OutputNames),
     mode: RunModes,
     auto_apply: Type.Optional(Type.Boolean()),
     message: Type.Optional(Message),
@@ -32,6 +40,7 @@ export const TriggerView = Type.Object(
   {
     id: Type.String(),
     producer: Type.Object({ project: Type.String(), stack: Type.String() }),
+    outputs: Type.Optional(Type.Array(Type.String())),
     mode: RunModes,
     auto_apply: Type.Optional(Type.Boolean()),
     message: Type.String(),
@@ -53,6 +62,7 @@ export function triggerViewOf(trigger: RunTrigger): Static<typeof TriggerView> {
   return {
     id,
     producer: { project: trigger.producerProject, stack: trigger.producerName },
+    ...(trigger.outputs.length > 0 && { outputs: [...trigger.outputs] }),
     mode: modeNameOf(trigger.mode) ?? "plan_only",
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     message,

@@ -81,6 +81,36 @@ export const Applying = Type.Object(
   { additionalProperties: false, title: "Applying" },
 );
 
+export const OtherStackName = Type.Object(
+  { stack: Name, project: Type.Optional(Name) },
+  { additionalProperties: false, title: "OtherStackName" },
+);
+
+export const OtherStackAnswer = Type.Object(
+  {
+    found: Type.Optional(
+      Type.Object({
+        stack: Type.Object({
+          account: Type.String(),
+          project: Type.String(),
+          stack: Type.String(),
+        }),
+        head: Revision,
+        revision: Revision,
+        outputs: Type.Array(
+          Type.Object({
+            name: Type.String(),
+            type: Type.String({ description: "JSON text of the type" }),
+            json: Type.String({ description: "JSON text of the value" }),
+            sensitive: Type.Boolean(),
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: "OtherStack", description: "nothing where there is no such stack" },
+);
+
 /** Events that the server itself writes, by which readers see phases and the end of a log. */
 export const OWN_EVENTS: ReadonlySet<string> = new Set([
   "phase-change",

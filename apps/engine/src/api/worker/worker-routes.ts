@@ -27,6 +27,8 @@ import {
   Job,
   NewClaim,
   Orphans,
+  OtherStackAnswer,
+  OtherStackName,
   OWN_EVENTS,
   WorkerEndpoint,
 } from "./claim-schemas.ts";
@@ -224,6 +226,33 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         throw new ServerError("unprocessable", error.message, { cause: error });
       }
       return reply.code(204).send();
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof OtherStackName> }>(
+    `${CLAIM}/read-stack`,
+    {
+      schema: routeSchema(
+        "Get the outputs of another stack, for the run of a claim",
+        "ReadOtherStack",
+        { 200: OtherStackAnswer },
+        { params: ClaimParams, body: OtherStackName },
+        { ...LOST, 422: "the run is not allowed to read the outputs, or they are not available" },
+      ),
+      config: { access: "run" },
+    },
+    async (request) => {
+      try {
+        const { stack, project } = request.body;
+        const found = await storedClaimHost(parts, ofClaim(request)).readOtherStack({
+          stack,
+          ...(project !== undefined && { project }),
+        });
+        return { ...(found !== undefined && { found: { ...found, outputs: [...found.outputs] } }) };
+      } catch (error) {
+        if (!isEngineError(error)) throw error;
+        throw new ServerError("unprocessable", error.message, { cause: error });
+      }
     },
   );
 

@@ -116,6 +116,8 @@ export interface RunTrigger {
   createdAtMs: bigint;
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /** Names of the outputs whose changes count; empty: those of all. */
+  outputs: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -360,6 +362,8 @@ export interface Project {
   updatedAtMs: bigint;
   /** Which workers execute the runs of which stacks; the first one that names a stack counts. */
   pools: Project_Pool[];
+  /** Projects whose runs may read the outputs of the stacks, beside those of this one. */
+  outputsSharedWith: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1066,6 +1070,7 @@ function createBaseRunTrigger(): RunTrigger {
     actor: "",
     createdAtMs: 0n,
     updatedAtMs: 0n,
+    outputs: [],
   };
 }
 
@@ -1130,6 +1135,9 @@ export const RunTrigger: MessageFns<RunTrigger> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(128).int64(message.updatedAtMs);
+    }
+    for (const v of message.outputs) {
+      writer.uint32(138).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1283,6 +1291,14 @@ export const RunTrigger: MessageFns<RunTrigger> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.outputs.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1335,6 +1351,7 @@ export const RunTrigger: MessageFns<RunTrigger> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.outputs = object.outputs?.map((e) => e) || [];
     return message;
   },
 };
@@ -2748,6 +2765,7 @@ function createBaseProject(): Project {
     createdAtMs: 0n,
     updatedAtMs: 0n,
     pools: [],
+    outputsSharedWith: [],
   };
 }
 
@@ -2788,6 +2806,9 @@ export const Project: MessageFns<Project> = {
     }
     for (const v of message.pools) {
       Project_Pool.encode(v!, writer.uint32(82).fork()).join();
+    }
+    for (const v of message.outputsSharedWith) {
+      writer.uint32(170).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2893,6 +2914,14 @@ export const Project: MessageFns<Project> = {
             message.pools.push(Project_Pool.decode(reader, reader.uint32()));
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.outputsSharedWith.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2939,6 +2968,7 @@ export const Project: MessageFns<Project> = {
       ? BigInt(object.updatedAtMs)
       : 0n;
     message.pools = object.pools?.map((e) => Project_Pool.fromPartial(e)) || [];
+    message.outputsSharedWith = object.outputsSharedWith?.map((e) => e) || [];
     return message;
   },
 };

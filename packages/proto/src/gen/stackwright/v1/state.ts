@@ -333,6 +333,8 @@ export interface StackOutput {
     | undefined;
   /** Whether it is shown only to those who ask for it. */
   sensitive: boolean;
+  /** The head revision with which it became what it is; 0: written by a release that did not record it. */
+  changed: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2056,7 +2058,7 @@ export const StackHead: MessageFns<StackHead> = {
 };
 
 function createBaseStackOutput(): StackOutput {
-  return { name: "", type: "", json: undefined, sensitive: false };
+  return { name: "", type: "", json: undefined, sensitive: false, changed: 0n };
 }
 
 export const StackOutput: MessageFns<StackOutput> = {
@@ -2072,6 +2074,12 @@ export const StackOutput: MessageFns<StackOutput> = {
     }
     if (message.sensitive !== false) {
       writer.uint32(32).bool(message.sensitive);
+    }
+    if (message.changed !== 0n) {
+      if (BigInt.asUintN(64, message.changed) !== message.changed) {
+        throw new globalThis.Error("value provided for field message.changed of type uint64 too large");
+      }
+      writer.uint32(40).uint64(message.changed);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2129,6 +2137,14 @@ export const StackOutput: MessageFns<StackOutput> = {
             message.sensitive = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.changed = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2165,6 +2181,7 @@ export const StackOutput: MessageFns<StackOutput> = {
     message.type = object.type ?? "";
     message.json = (object.json !== undefined && object.json !== null) ? Content.fromPartial(object.json) : undefined;
     message.sensitive = object.sensitive ?? false;
+    message.changed = (object.changed !== undefined && object.changed !== null) ? BigInt(object.changed) : 0n;
     return message;
   },
 };

@@ -1,0 +1,36 @@
+import type { StackFinder, StackName, StackReference } from "@stackwright/core";
+
+/** What a stack publishes, as an executor gets it from its worker: it does not reach the stack itself. JSON. */
+export interface OtherStack {
+  readonly stack: StackReference;
+  /** Revision of its state. */
+  readonly head: string;
+  /** With which the outputs became what they are. */
+  readonly revision: string;
+  /** Types and values are JSON texts. */
+  readonly outputs: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly json: string;
+    readonly sensitive: boolean;
+  }[];
+}
+
+/** Asks for what another stack publishes; undefined where there is no such stack. Rejects where it may not be read. */
+export type ReadOtherStack = (name: StackName) => Promise<OtherStack | undefined>;
+
+/** Finds other stacks for the engine of an executor. */
+export function otherStacks(read: ReadOtherStack): StackFinder {
+  return async (name, options) => {
+    options?.signal?.throwIfAborted();
+    const found = await read(name);
+    if (found === undefined) return undefined;
+    const outputs = new Map(found.outputs.map(({ name: key, ...output }) => [key, output]));
+    return {
+      reference: found.stack,
+      head: async () => Promise.resolve({ revision: BigInt(found.head), run: "" }),
+      outputs: async () =>
+        Promise.resolve({ head: { revision: BigInt(found.revision), run: "" }, outputs }),
+    };
+  };
+}

@@ -1,0 +1,134 @@
+import {
+  createStackStates,
+  StackDirectory,
+  type StackName,
+  type StackReference,
+  type StoredKeys,
+} from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
+import { readStored, type StorageBackend } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import { projectPlace } from "../domain/project-settings.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { OtherStack } from "../executor/other-stacks.ts";
+import { idOf } from "../queue/transaction.ts";
+
+interface ReadingParts {
+  readonly storage: StorageBackend;
+  readonly blobs: BlobStore;
+  readonly keys: StoredKeys;
+}
+
+/** Bytes of the outputs of one stack, which travel to an executor in one frame. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Stacks that are visited for a cycle. */
+const MAX_VISITED = 10_000;
+
+/**
+ * What a stack publishes, for a run of another stack of the account; undefined where there is none. Stacks of the same project may be
+ * read, and those of projects whose settings name the project of the reader. `ENGINE_INPUT_UNAVAILABLE` where that is not so, where
+ * the outputs are too large, and where the stack was itself made with outputs of the reader.
+ */
+export async function readOtherStack(
+  { storage, blobs, keys }: ReadingParts,
+  reader: StackReference,
+  name: StackName,
+): Promise<OtherStack | undefined> {
+  const { account } = reader;
+  const { project = reader.project, stack } = name;
+  if (project !== reader.project && !(await isShared(storage, { account, project }, reader))) {
+    throw unavailable(
+      `the stack ${project}/${stack}: the project ${project} does not share its outputs with ${reader.project}; its settings (outputs_shared_with) name the projects that may read them`,
+    );
+  }
+  const found = await new StackDirectory({ storage }).find({ account, project }, stack);
+  if (found === undefined) return undefined;
+  const way = await wayOfInputs(storage, found.reference, reader);
+  if (way !== undefined) {
+    const names = [`${project}/${stack}`, ...way];
+    const cycle = [names.at(-1), ...names].join(" reads ");
+    throw unavailable(
+      `the stack ${project}/${stack}: stacks would read each other in a cycle, ${cycle}; apply one of them without the other first`,
+    );
+  }
+  const states = createStackStates({ storage, blobs, ciphers: keys, owner: "reader" });
+  const state = states.stack(found.reference);
+  const { head, outputs } = await state.outputs();
+  const { revision } = await state.head();
+  const answer: OtherStack = {
+    stack: found.reference,
+    head: revision.toString(),
+    revision: head.revision.toString(),
+    outputs: Array.from(outputs, ([key, { type, json, sensitive }]) => ({
+      name: key,
+      type,
+      json,
+      sensitive,
+    })),
+  };
+  if (Buffer.byteLength(JSON.stringify(answer)) > MAX_BYTES) {
+    throw unavailable(
+      `the stack ${project}/${stack}: its outputs are more than ${MAX_BYTES / 1024 / 1024} MiB`,
+    );
+  }
+  return answer;
+}
+
+async function isShared(
+  storage: StorageBackend,
+  publisher: Pick<StackReference, "account" | "project">,
+  reader: StackReference,
+): Promise<boolean> {
+  const id = idOf(SERVER_KINDS.project, projectPlace(publisher));
+  const found = await readStored(storage, "strong", id);
+  if (found === undefined) return false;
+  return decodeRecord(SERVER_KINDS.project, found).outputsSharedWith.includes(reader.project);
+}
+
+/**
+ * The names on a shortest way along recorded inputs from one stack to another, without the first one; undefined where there is none.
+ * Inputs are recorded by applies, so of two stacks that begin to read each other the one that is planned later is refused.
+ */
+async function wayOfInputs(
+  storage: StorageBackend,
+  from: StackReference,
+  to: StackReference,
+): Promise<readonly string[] | undefined> {
+  const seen = new Set([keyOf(from)]);
+  let open: readonly { readonly stack: StackReference; readonly way: readonly string[] }[] = [
+    { stack: from, way: [] },
+  ];
+  while (open.length > 0 && seen.size <= MAX_VISITED) {
+    const next: (typeof open)[number][] = [];
+    for (const { stack, way } of open) {
+      const found = await readStored(
+        storage,
+        "strong",
+        idOf(STACK_OUTPUTS_KIND, stackPlace(stack)),
+      );
+      if (found === undefined) continue;
+      for (const input of decodeRecord(STACK_OUTPUTS_KIND, found).inputs) {
+        const { account, project, stack: id, name } = input;
+        const reference = { account, project, stack: id };
+        const names = [...way, `${project}/${name}`];
+        if (keyOf(reference) === keyOf(to)) return names;
+        if (seen.has(keyOf(reference))) continue;
+        seen.add(keyOf(reference));
+        next.push({ stack: reference, way: names });
+      }
+    }
+    open = next;
+  }
+  return undefined;
+}
+
+function keyOf({ account, project, stack }: StackReference): string {
+  return `${account}/${project}/${stack}`;
+}
+
+function unavailable(what: string): EngineError {
+  return new EngineError("ENGINE_INPUT_UNAVAILABLE", `outputs cannot be read of ${what}`);
+}
