@@ -14,7 +14,7 @@ interface Row {
 }
 
 /** Suites that are quick enough to run for any change, before the tests of what it affects. */
-const QUICK_SUITES = ["format", "lint", "imports", "prose"];
+const QUICK_SUITES = ["format", "lint", "imports", "prose", "links"];
 
 const HELP = `usage: node tools/ci/src/main.ts [--npm-test-exit CODE] [--minutes N] [--only NAME,...]
        node tools/ci/src/main.ts --affected BASE

@@ -11,6 +11,7 @@ import { checkImports } from "./import-rules.ts";
 import { importTable } from "./import-table.ts";
 import { readModuleGraph } from "./module-graph.ts";
 import { checkPackages } from "./package-checks.ts";
+import { deadLinks } from "./page-links.ts";
 import { findProse, type ProseCounts, proseProblems } from "./prose-rules.ts";
 import { checkReadmeSnippets } from "./readme-snippets.ts";
 import { addTallies, type Tally, tallyCommand, tallyReport, tallyVitest } from "./tally.ts";
@@ -142,6 +143,16 @@ export const SUITES: readonly Suite[] = [
         readFileSync(join(root, "tools/ci/prose-baseline.json"), "utf8"),
       ) as ProseCounts;
       const failed = proseProblems(hits, baseline);
+      return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
+    },
+  },
+  {
+    name: "links",
+    what: "links of the pages: files and headings that they name exist",
+    limitMinutes: 1,
+    run: ({ root }) => {
+      const { pages, problems } = deadLinks(root);
+      const failed = pages === 0 ? ["no page was found"] : problems;
       return Promise.resolve({ passed: failed.length === 0 ? 1 : 0, failed, skipped: [] });
     },
   },

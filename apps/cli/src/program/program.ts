@@ -9,6 +9,7 @@ import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
 import { defineAccessCommands } from "./access-commands.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
+import { defineCiCommands } from "./ci-commands.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineEditorCommands } from "./editor-commands.ts";
 import { defineFamiliarCommands } from "./familiar-commands.ts";
@@ -101,6 +102,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineAccessCommands(define, run);
   defineStateVersionCommands(define, run);
   defineEditorCommands(define, run, process);
+  defineCiCommands(define, run);
   defineCompletion(program, define, run);
   applyReferenceOptions(program, process.streams);
   return program;
