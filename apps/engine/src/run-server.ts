@@ -9,10 +9,12 @@ import {
   type StackReference,
   type StoreAddress,
 } from "@stackwright/core";
+import { AddressGuard } from "@stackwright/fg-bridge";
 import type { Authenticator, CredentialStore } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { tfePlugin } from "@stackwright/tfe";
+import { InstallHttpClient } from "@stackwright/tfplugin/install";
 import type { Logger } from "pino";
 import type { AccessDirectory } from "./access/access-directory.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
@@ -31,6 +33,9 @@ import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
+import { guardedFetch } from "./upstream/guarded-fetch.ts";
+import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
+import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
@@ -61,6 +66,12 @@ interface RunServerOptions {
   readonly addressKey: () => Promise<Uint8Array>;
   /** The same for those of archives of modules. */
   readonly moduleAddressKey: () => Promise<Uint8Array>;
+  /** The same for those of packages of upstream providers. */
+  readonly upstreamAddressKey: () => Promise<Uint8Array>;
+  /** The upstream registries that are mirrored, as `HOST` or `HOST=URL`. @default none */
+  readonly upstreamHosts?: readonly string[] | undefined;
+  /** Private networks in which they may be, in CIDR form. @default none */
+  readonly upstreamNetworks?: readonly string[] | undefined;
   /** Folders of this machine whose Git repositories may be connected. @default none */
   readonly vcsFolders?: readonly string[] | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
@@ -106,6 +117,14 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { addressKey, moduleAddressKey } = options;
   const stateUploads = new UploadPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [] } = options;
+  const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
+  const upstream = new UpstreamMirror({
+    ...parts,
+    logger,
+    hosts: upstreamHostsOf(options.upstreamHosts ?? []),
+    http: new InstallHttpClient({ fetch: guardedFetch(guard) }),
+    stopping,
+  });
   return {
     plugins: [
       {
@@ -117,6 +136,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             access,
             credentials,
             audit,
+            upstream,
             bell,
             live,
             stopping,
@@ -129,6 +149,17 @@ export function openRunServer(options: RunServerOptions): RunServer {
         prefix: "",
         plugin: async (fastify) =>
           modulePlugin(fastify, { ...parts, authenticator, addressKey: moduleAddressKey }),
+      },
+      {
+        prefix: "",
+        plugin: async (fastify) =>
+          upstreamPlugin(fastify, {
+            mirror: upstream,
+            blobs,
+            authenticator,
+            clock,
+            addressKey: options.upstreamAddressKey,
+          }),
       },
       { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },
       {
@@ -215,4 +246,14 @@ export function openRunServer(options: RunServerOptions): RunServer {
 function defaultExecutor({ kind }: StoreAddress): "child" | "in-process" | "none" {
   if (kind === "memory") return "in-process";
   return kind === "remote" ? "none" : "child";
+}
+
+/** The registries of `HOST` and `HOST=URL`. */
+function upstreamHostsOf(given: readonly string[]): ReadonlyMap<string, string | undefined> {
+  return new Map(
+    given.map((text) => {
+      const at = text.indexOf("=");
+      return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
 }

@@ -35,6 +35,16 @@ const FLAGS = {
     kind: "list",
     help: "further hosts that the mirror answers for",
   },
+  "upstream-host": {
+    path: ["upstreamHosts"],
+    kind: "list",
+    help: "provider registry that is mirrored, as HOST or HOST=URL",
+  },
+  "upstream-network": {
+    path: ["upstreamNetworks"],
+    kind: "list",
+    help: "private network in which mirrored registries may be, such as 10.1.0.0/16",
+  },
   "blob-directory": {
     path: ["blobDirectory"],
     kind: "text",

@@ -185,6 +185,9 @@ export async function serve(
       provisionerProjects: resolved.provisionerProjects,
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
+      upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
+      upstreamHosts: resolved.upstreamHosts,
+      upstreamNetworks: resolved.upstreamNetworks,
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;

@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from "pino";
 
 /** Where the rest of an address, or its next part, is a permission. */
 const SIGNED =
-  /(\/terraform\/v1\/(?:files|module-archives)\/|\/api\/v2\/(?:(?:json-)?state-upload|state-content|configuration-upload|logs)\/)[^/]+/;
+  /(\/terraform\/v1\/(?:files|module-archives|upstream-packages)\/|\/api\/v2\/(?:(?:json-)?state-upload|state-content|configuration-upload|logs)\/)[^/]+/;
 
 /** Signed addresses are permissions, so logs do not have them. */
 export function loggedUrl(url: string): string {

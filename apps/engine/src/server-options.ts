@@ -23,6 +23,15 @@ export const ServerOptionsSchema = Type.Object(
     ),
     publicHost: Type.Optional(text(helpOf("public-host"))),
     mirrorHosts: Type.Optional(Type.Array(text("a host"), { description: helpOf("mirror-host") })),
+    upstreamHosts: Type.Optional(
+      Type.Array(Type.String({ pattern: "^[A-Za-z0-9.:-]{1,253}(=https?://[^\\s]{1,1024})?$" }), {
+        description: helpOf("upstream-host"),
+        maxItems: 100,
+      }),
+    ),
+    upstreamNetworks: Type.Optional(
+      Type.Array(text("a network"), { description: helpOf("upstream-network"), maxItems: 100 }),
+    ),
     blobDirectory: Type.Optional(text(helpOf("blob-directory"))),
     tls: Type.Optional(
       Type.Object(

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
 import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
+import type { QuarantineOptions, QuarantineServerOptions } from "../commands/quarantine.ts";
 import type { StoreOptions } from "../session/session.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withStoreOptions } from "./run-commands.ts";
@@ -30,6 +31,30 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
   ).action(async (options: StoreOptions, command: Command) => {
     const { providersPrograms } = await import("../commands/providers.ts");
     await run(command, async (context) => providersPrograms(options, context));
+  });
+
+  withServer(
+    define(
+      "quarantine <source> <version>",
+      "offer a version of a mirrored provider of a server no longer",
+      providers,
+    ),
+  )
+    .option("--reason <text>", "reason, shown to those who ask for the version", "")
+    .option("--lift", "offer it again", false)
+    .action(
+      async (source: string, version: string, options: QuarantineOptions, command: Command) => {
+        const { providersQuarantine } = await import("../commands/quarantine.ts");
+        const what = { source, version };
+        await run(command, async (context) => providersQuarantine(what, options, context));
+      },
+    );
+
+  withServer(
+    define("quarantined", "list the versions of mirrored providers in quarantine", providers),
+  ).action(async (options: QuarantineServerOptions, command: Command) => {
+    const { providersQuarantined } = await import("../commands/quarantine.ts");
+    await run(command, async (context) => providersQuarantined(options, context));
   });
 
   withPlatforms(
@@ -67,4 +92,10 @@ function withPlatforms(command: Command): Command {
     collect,
     [],
   );
+}
+
+function withServer(command: Command): Command {
+  return command
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--json", "JSON instead of text", false);
 }

@@ -14,6 +14,7 @@ import type { LogBell } from "../logs/log-bell.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
 import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
 
 export interface ApiOptions extends TransactionParts {
@@ -25,6 +26,8 @@ export interface ApiOptions extends TransactionParts {
   readonly credentials: CredentialStore;
   /** Where changes and refusals are noted. */
   readonly audit: AuditTrail;
+  /** Providers of upstream registries. */
+  readonly upstream: UpstreamMirror;
   readonly bell: LogBell;
   readonly live: LiveView;
   /** Requests per credential. @default 200 per second, 2,000 at once */

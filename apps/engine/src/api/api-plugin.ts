@@ -30,6 +30,7 @@ import { stackRoutes } from "./stacks/stack-routes.ts";
 import { stateVersionRoutes } from "./state-versions/state-version-routes.ts";
 import { stateRoutes } from "./states/state-routes.ts";
 import { triggerRoutes } from "./triggers/trigger-routes.ts";
+import { quarantineRoutes } from "./upstream/quarantine-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
@@ -147,6 +148,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
+  quarantineRoutes(fastify, parts);
   vcsRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);

@@ -19,6 +19,8 @@ import {
   StateVersion,
   Team,
   TriggerGraph,
+  UpstreamProvider,
+  UpstreamVersion,
   User,
   UserIdentity,
   Variable,
@@ -183,6 +185,19 @@ export const SERVER_KINDS = Object.freeze({
     maxBytes: 8 * KIB,
     blobs: ({ archiveSha256, documentationSha256 }) =>
       [archiveSha256, documentationSha256].filter((sha256) => sha256 !== ""),
+    retention: "until deleted",
+  }),
+  upstreamProvider: kindOf("UpstreamProvider", UpstreamProvider, {
+    scope: "account",
+    nameParts: ["provider"],
+    maxBytes: 1024 * KIB,
+    retention: "until deleted",
+  }),
+  upstreamVersion: kindOf("UpstreamVersion", UpstreamVersion, {
+    scope: "account",
+    nameParts: ["provider", "version"],
+    maxBytes: 64 * KIB,
+    blobs: ({ packages }) => packages.map(({ sha256 }) => sha256),
     retention: "until deleted",
   }),
   freeze: kindOf("Freeze", Freeze, {

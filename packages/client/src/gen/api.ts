@@ -405,7 +405,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -492,6 +492,22 @@ export interface PullRequestRun {
 }
 
 export type PullRequestState = "open" | "merged" | "closed";
+
+export interface QuarantineReason {
+  readonly reason: string;
+}
+
+export interface Quarantined {
+  readonly versions: readonly QuarantinedVersion[];
+}
+
+export interface QuarantinedVersion {
+  readonly provider: string;
+  readonly version: string;
+  readonly reason: string;
+  readonly actor: string;
+  readonly at: string;
+}
 
 export interface Resource {
   readonly address: string;
@@ -1276,6 +1292,11 @@ export interface Operations {
   readonly pull_requests: readonly PullRequest[];
 };
   };
+  /** List the versions of upstream providers that are in quarantine: `GET /api/v1/registry/quarantine`. */
+  readonly ListQuarantined: {
+    readonly input: {};
+    readonly output: Quarantined;
+  };
   /** List the revisions of the state of a stack, newest first: `GET /api/v1/projects/{project}/stacks/{stack}/revisions`. */
   readonly ListRevisions: {
     readonly input: {
@@ -1454,6 +1475,17 @@ export interface Operations {
     };
     readonly output: PublishedModuleVersion;
   };
+  /** Put a version of an upstream provider into quarantine: `PUT /api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}`. */
+  readonly QuarantineVersion: {
+    readonly input: {
+      readonly host: string;
+      readonly namespace: string;
+      readonly type: string;
+      readonly version: string;
+      readonly body: QuarantineReason;
+    };
+    readonly output: QuarantinedVersion;
+  };
   /** Get the outputs of another stack, for the run of a claim: `POST /api/v1/worker/claims/{run}/read-stack`. */
   readonly ReadOtherStack: {
     readonly input: {
@@ -1461,6 +1493,16 @@ export interface Operations {
       readonly body: OtherStackName;
     };
     readonly output: OtherStack;
+  };
+  /** Take a version of an upstream provider out of quarantine: `DELETE /api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}`. */
+  readonly ReleaseVersion: {
+    readonly input: {
+      readonly host: string;
+      readonly namespace: string;
+      readonly type: string;
+      readonly version: string;
+    };
+    readonly output: undefined;
   };
   /** Remove a user from a team: `DELETE /api/v1/teams/{team}/members/{user}`. */
   readonly RemoveTeamMember: {
@@ -1900,6 +1942,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
+  ListQuarantined: {"method":"GET","path":"/api/v1/registry/quarantine","query":[],"headers":[]},
   ListRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions","query":["limit"],"headers":[]},
   ListRoles: {"method":"GET","path":"/api/v1/roles","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
@@ -1918,7 +1961,9 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
+  QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
+  ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},

@@ -12,6 +12,7 @@ export {
   parseCliConfiguration,
 } from "./cli-configuration.ts";
 export { download } from "./download.ts";
+export { fetchArchive } from "./fetch-archive.ts";
 export type { Fetch, HttpClientOptions } from "./http-client.ts";
 export { InstallHttpClient, requireOk } from "./http-client.ts";
 export type {
@@ -35,5 +36,6 @@ export type {
 } from "./mirror-providers.ts";
 export { mirrorProviders } from "./mirror-providers.ts";
 export type { Authentication, PackageInstallationSource, PackageOffer } from "./provider-source.ts";
+export { directRegistry } from "./registry.ts";
 export type { ServiceDiscovery, ServiceDiscoveryOptions } from "./service-discovery.ts";
 export { serviceDiscovery } from "./service-discovery.ts";

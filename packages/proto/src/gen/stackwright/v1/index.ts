@@ -110,6 +110,12 @@ export {
   StateVersion,
 } from "./state_version.ts";
 export {
+  UpstreamProvider,
+  UpstreamProvider_Release,
+  UpstreamVersion,
+  UpstreamVersion_Package,
+} from "./upstream.ts";
+export {
   VcsBranch,
   VcsCommand,
   VcsConnection,

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { packArchive } from "@stackwright/provider-source";
+import { beforeEach, expect, it } from "vitest";
+import { startApi } from "../testing/start-api.ts";
+import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
+
+const TERRAFORM = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const OWN = join(import.meta.dirname, "../../../cli/bin/stackwright.mjs");
+const HOST = "registry.example.com";
+
+beforeEach((context) => {
+  const { status } = spawnSync(TERRAFORM, ["version"]);
+  context.skip(status !== 0, `${TERRAFORM} cannot be run on this machine`);
+});
+
+it("terraform installs a provider through the mirror, and none from quarantine", {
+  timeout: 120_000,
+}, async () => {
+  const origin = await startApi("none");
+  await origin.call("PUT", "/api/v1/registry/namespaces/acme", { body: { public: true } });
+  for (const version of ["1.0.0", "1.1.0"]) {
+    const content = Buffer.from("#!/bin/sh\nexit 1\n");
+    const entry = { path: `terraform-provider-demo_v${version}`, mode: 0o755, content };
+    const made = await origin.call(
+      "PUT",
+      `/api/v1/registry/providers/acme/demo/${version}/linux_amd64`,
+      {
+        body: Uint8Array.from(await buffer(packArchive([entry]))),
+        headers: { "content-type": "application/zip" },
+      },
+    );
+    expect(made.status, made.text).toBeLessThan(300);
+  }
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const { server, first, tokenOf } = await startApi("none", {
+    tls: { certificateFile, keyFile },
+    host: "localhost",
+    upstreamHosts: [`${HOST}=${origin.server.url}/terraform/v1/providers/`],
+    upstreamNetworks: ["127.0.0.0/8", "::1/128"],
+  });
+  const place = `localhost:${new URL(server.url).port}`;
+  const root = await terraformRoot(TERRAFORM, { SSL_CERT_FILE: certificateFile });
+  await writeFile(
+    root.env["TF_CLI_CONFIG_FILE"] ?? "",
+    `provider_installation {
+  network_mirror { url = "https://${place}/terraform/v1/upstream/" }
+}
+credentials "${place}" {
+  token = "${await tokenOf("reader")}"
+}
+`,
+  );
+  await root.write(
+    `terraform {\n  required_providers {\n    demo = { source = "${HOST}/acme/demo" }\n  }\n}\n`,
+  );
+  const own = await terraformRoot(process.execPath, {
+    NODE_EXTRA_CA_CERTS: certificateFile,
+    STACKWRIGHT_SERVER: server.url,
+    STACKWRIGHT_TOKEN: first.token,
+  });
+  const bad = ["providers", "quarantine", `${HOST}/acme/demo`, "1.1.0"];
+  await own.ok(OWN, ...bad, "--reason", "stolen key");
+  expect(await own.ok(OWN, "providers", "quarantined")).toContain("stolen key");
+  expect(await root.ok("init")).toContain("Installed registry.example.com/acme/demo v1.0.0");
+  await own.ok(OWN, ...bad, "--lift");
+  await origin.server.close();
+  expect(await root.ok("init")).toContain("v1.0.0");
+});

@@ -1,0 +1,357 @@
+import { createReadStream } from "node:fs";
+import { mkdtempDisposable, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { UpstreamVersion } from "@stackwright/proto/stackwright";
+import { isStrictVersion, Platform, ProviderAddress, Version } from "@stackwright/provider-source";
+import { tenancyOf } from "@stackwright/storage";
+import type { BlobStore } from "@stackwright/storage/blob";
+import {
+  directRegistry,
+  fetchArchive,
+  hostKey,
+  type InstallHttpClient,
+  type PackageInstallationSource,
+  type PackageOffer,
+  type ServiceDiscovery,
+  serviceDiscovery,
+} from "@stackwright/tfplugin/install";
+import type { Logger } from "pino";
+import type { Place } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+
+interface UpstreamMirrorOptions extends TransactionParts {
+  readonly blobs: BlobStore;
+  readonly logger: Logger;
+  /** The registries that may be asked: the address of each, or undefined where service discovery finds it. */
+  readonly hosts: ReadonlyMap<string, string | undefined>;
+  readonly http: InstallHttpClient;
+  /** Bytes of one package. @default 1 GiB */
+  readonly maxPackageBytes?: number | undefined;
+  /** Ends downloads when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** A version on offer with its platforms. */
+interface UpstreamRelease {
+  readonly version: string;
+  readonly platforms: string[];
+}
+
+interface CachedPackage {
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/** How long what a registry said about a provider is used without asking again. */
+const FRESH_MS = 5 * 60_000;
+const DOCUMENT_MS = 30_000;
+const DOWNLOAD_MS = 15 * 60_000;
+/** Packages that a server fetches at the same time. */
+const MAX_DOWNLOADS = 8;
+const SERVICE = "providers.v1";
+
+/**
+ * Providers of upstream registries, each fetched once for an account: the signature of the publisher over the checksums and the checksum
+ * of the package are compared before anything is kept. What is in the cache is served without the registry.
+ */
+export class UpstreamMirror {
+  readonly #options: UpstreamMirrorOptions;
+  readonly #registry: PackageInstallationSource;
+  readonly #discover: ServiceDiscovery;
+  /** What is under way, by what it is for. */
+  readonly #open = new Map<string, Promise<unknown>>();
+  #downloads = 0;
+
+  constructor(options: UpstreamMirrorOptions) {
+    const { http } = options;
+    const hosts = new Map(
+      [...options.hosts].flatMap(([host, url]) =>
+        url === undefined ? [] : [[hostKey(host), new Map([[SERVICE, url]])] as const],
+      ),
+    );
+    this.#options = options;
+    this.#registry = directRegistry({ http, hosts });
+    this.#discover = serviceDiscovery({ http, hosts });
+  }
+
+  /** The address of a provider; undefined for one that no allowed registry has. */
+  address(host: string, namespace: string, type: string): ProviderAddress | undefined {
+    const isAllowed = [...this.#options.hosts.keys()].some((one) => hostKey(one) === hostKey(host));
+    if (!isAllowed) return undefined;
+    try {
+      return ProviderAddress.parse(`${host}/${namespace}/${type}`);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The versions on offer that are not quarantined. `not_found` where the registry does not have the provider. */
+  async releases(account: string, address: ProviderAddress): Promise<readonly UpstreamRelease[]> {
+    const all = await this.#releases(account, address);
+    const quarantined = new Set((await this.quarantined(account, address)).map(([one]) => one));
+    return all.filter(({ version }) => !quarantined.has(version));
+  }
+
+  /** The platforms of a version, and the hashes that the publisher signed for all of them. */
+  async version(account: string, address: ProviderAddress, version: string) {
+    const release = (await this.#releases(account, address)).find((one) => one.version === version);
+    const known = await this.#version(account, address, version);
+    refuseQuarantined(version, known);
+    const [platform] = release?.platforms ?? [];
+    if (release === undefined || platform === undefined) throw noVersion(address, version);
+    // A release may get packages for further platforms later.
+    if (known !== undefined && known.hashes.length >= release.platforms.length) {
+      return { ...release, hashes: known.hashes };
+    }
+    const { hashes } = await this.#once(`hashes ${account} ${address.toString()} ${version}`, () =>
+      this.#hashes(account, address, version, platform),
+    );
+    return { ...release, hashes };
+  }
+
+  /** A package, from the cache or fetched into it. */
+  async package(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+    platform: string,
+  ): Promise<CachedPackage> {
+    const known = await this.#version(account, address, version);
+    refuseQuarantined(version, known);
+    const cached = known?.packages.find((one) => one.platform === platform);
+    if (cached !== undefined) return { sha256: cached.sha256, size: Number(cached.size) };
+    const key = `package ${account} ${address.toString()} ${version} ${platform}`;
+    return this.#once(key, () => this.#fetch(account, address, version, platform));
+  }
+
+  /** Versions that are quarantined, of one provider or of all. */
+  async quarantined(
+    account: string,
+    address: ProviderAddress | undefined,
+  ): Promise<readonly (readonly [version: string, provider: string, UpstreamVersion])[]> {
+    const kind = SERVER_KINDS.upstreamVersion;
+    const { tenancy, name } = placeOf(
+      account,
+      address === undefined ? "" : `${address.toString()}/`,
+    );
+    const found = await this.#options.storage.list("strong", kind.type, tenancy, name);
+    return found
+      .map(({ id, data }) => {
+        const at = id.name.lastIndexOf("/");
+        const message = kind.codec.decode(data?.value ?? new Uint8Array());
+        return [id.name.slice(at + 1), id.name.slice(0, at), message] as const;
+      })
+      .filter(([, , { quarantinedAtMs }]) => quarantinedAtMs !== 0n);
+  }
+
+  /** Offers a version no longer, or again. */
+  async quarantine(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+    change: { readonly reason: string; readonly actor: string } | undefined,
+  ): Promise<UpstreamVersion> {
+    return this.#change(account, address, version, (_found, nowMs) => ({
+      quarantinedAtMs: change === undefined ? 0n : BigInt(nowMs),
+      quarantineReason: change?.reason ?? "",
+      quarantinedBy: change?.actor ?? "",
+    }));
+  }
+
+  async #releases(account: string, address: ProviderAddress): Promise<readonly UpstreamRelease[]> {
+    const { clock, logger } = this.#options;
+    const place = placeOf(account, address.toString());
+    const stored = await transact(this.#options, async (tx) =>
+      tx.find(SERVER_KINDS.upstreamProvider, place),
+    );
+    const ageMs = clock.wallMs() - Number(stored?.message.fetchedAtMs ?? 0n);
+    if (stored !== undefined && ageMs < FRESH_MS) return stored.message.releases;
+    try {
+      return await this.#once(`releases ${account} ${address.toString()}`, () =>
+        this.#ask(account, address),
+      );
+    } catch (error) {
+      if (stored === undefined || isNotFound(error)) throw error;
+      logger.warn({ err: error, provider: address.toString() }, "an upstream registry fails");
+      return stored.message.releases;
+    }
+  }
+
+  async #ask(account: string, address: ProviderAddress): Promise<readonly UpstreamRelease[]> {
+    const signal = this.#signal(DOCUMENT_MS);
+    const { host, namespace, type } = address;
+    const document = await asked(address, async () => {
+      const base = await this.#discover(host, SERVICE, signal);
+      if (base === undefined) throw new Error(`${host} has no provider registry`);
+      const url = new URL(`./${namespace}/${type}/versions`, base);
+      return this.#options.http.json(url, { authorize: hostKey(host), signal });
+    });
+    if (document === undefined) {
+      throw new ServerError("not_found", `${host} has no provider ${namespace}/${type}`);
+    }
+    const releases = releasesOf(document["versions"]);
+    await transact(this.#options, async (tx) => {
+      const place = placeOf(account, address.toString());
+      const empty = () => ({ releases: [], fetchedAtMs: 0n });
+      const row = await tx.findOrNew(SERVER_KINDS.upstreamProvider, place, empty);
+      tx.update(row, { releases, fetchedAtMs: BigInt(tx.nowMs) });
+    });
+    return releases;
+  }
+
+  async #hashes(account: string, address: ProviderAddress, version: string, platform: string) {
+    const offer = await this.#offer(address, version, platform);
+    const hashes = offer.signed.map(String);
+    const keyId = offer.authentication.kind === "signed" ? offer.authentication.keyId : "";
+    await this.#change(account, address, version, () => ({ hashes, keyId }));
+    return { hashes };
+  }
+
+  async #fetch(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+    platform: string,
+  ): Promise<CachedPackage> {
+    if (this.#downloads >= MAX_DOWNLOADS) {
+      const text = `the server fetches ${MAX_DOWNLOADS} packages at the same time; try again later`;
+      throw new ServerError("rate_limited", text, { retryAfterMs: 5_000 });
+    }
+    this.#downloads += 1;
+    try {
+      await using scratch = await mkdtempDisposable(join(tmpdir(), "upstream-"));
+      const { http, blobs, maxPackageBytes = 1024 ** 3, logger } = this.#options;
+      const offer = await this.#offer(address, version, platform);
+      const { location } = offer;
+      if (location.kind !== "download") throw new Error("a registry names addresses alone");
+      const signal = this.#signal(DOWNLOAD_MS);
+      const id = { address, version: Version.parse(version), platform: Platform.parse(platform) };
+      const path = await asked(address, async () =>
+        fetchArchive(id, location, offer.hashes, {
+          path: join(scratch.path, "package.zip"),
+          http,
+          limits: { maxArchiveBytes: maxPackageBytes, resumes: 3 },
+          signal,
+        }),
+      );
+      const { size } = await stat(path);
+      const { sha256 } = await blobs.write(createReadStream(path), { signal, owner: account });
+      await this.#change(account, address, version, ({ packages }) => ({
+        hashes: offer.signed.map(String),
+        keyId: offer.authentication.kind === "signed" ? offer.authentication.keyId : "",
+        packages: [
+          ...packages.filter((one) => one.platform !== platform),
+          { platform, sha256, size: BigInt(size) },
+        ],
+      }));
+      logger.info(
+        { provider: address.toString(), version, platform, sha256, size, account },
+        "a package was mirrored",
+      );
+      return { sha256, size };
+    } finally {
+      this.#downloads -= 1;
+    }
+  }
+
+  async #offer(address: ProviderAddress, version: string, platform: string): Promise<PackageOffer> {
+    const id = { address, version: Version.parse(version), platform: Platform.parse(platform) };
+    const offer = await asked(address, async () =>
+      this.#registry.offer(id, this.#signal(DOCUMENT_MS)),
+    );
+    if (offer !== undefined) return offer;
+    throw new ServerError("not_found", `${address.toString()} ${version} has no ${platform}`);
+  }
+
+  async #version(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+  ): Promise<UpstreamVersion | undefined> {
+    const place = placeOf(account, `${address.toString()}/${version}`);
+    const row = await transact(this.#options, async (tx) =>
+      tx.find(SERVER_KINDS.upstreamVersion, place),
+    );
+    return row?.message;
+  }
+
+  async #change(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+    changes: (found: UpstreamVersion, nowMs: number) => Partial<UpstreamVersion>,
+  ): Promise<UpstreamVersion> {
+    const place = placeOf(account, `${address.toString()}/${version}`);
+    return transact(this.#options, async (tx) => {
+      const row = await tx.findOrNew(SERVER_KINDS.upstreamVersion, place, () => ({
+        hashes: [],
+        keyId: "",
+        packages: [],
+        quarantinedAtMs: 0n,
+        quarantineReason: "",
+        quarantinedBy: "",
+      }));
+      tx.update(row, changes(row.message, tx.nowMs));
+      return row.message;
+    });
+  }
+
+  /** One at a time of what is the same: others wait for its end. */
+  async #once<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const open = this.#open.get(key);
+    if (open !== undefined) return open as Promise<T>;
+    const started = task().finally(() => this.#open.delete(key));
+    this.#open.set(key, started);
+    return started;
+  }
+
+  #signal(ms: number): AbortSignal {
+    return AbortSignal.any([this.#options.stopping, AbortSignal.timeout(ms)]);
+  }
+}
+
+function placeOf(account: string, name: string): Place {
+  return { tenancy: tenancyOf({ kind: "account", account }), name };
+}
+
+function releasesOf(versions: unknown): UpstreamRelease[] {
+  return (Array.isArray(versions) ? (versions as unknown[]) : []).flatMap((entry) => {
+    const { version, platforms } = entry as { version?: unknown; platforms?: unknown };
+    if (typeof version !== "string" || !isStrictVersion(version)) return [];
+    const named = (Array.isArray(platforms) ? (platforms as unknown[]) : [])
+      .map((one) => one as { os?: unknown; arch?: unknown })
+      .map(({ os, arch }) => `${String(os)}_${String(arch)}`)
+      .filter((text) => /^[a-z0-9]{1,20}_[a-z0-9]{1,20}$/.test(text));
+    return [{ version, platforms: named }];
+  });
+}
+
+function refuseQuarantined(version: string, known: UpstreamVersion | undefined): void {
+  if (known === undefined || known.quarantinedAtMs === 0n) return;
+  const why = known.quarantineReason === "" ? "" : `: ${known.quarantineReason}`;
+  throw new ServerError("quarantined", `version ${version} is in quarantine${why}`);
+}
+
+function noVersion(address: ProviderAddress, version: string): ServerError {
+  return new ServerError("not_found", `there is no version ${version} of ${address.toString()}`);
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ServerError && error.code === "not_found";
+}
+
+/** Passes on what a registry answers; what goes wrong with it is the failure of another server. */
+async function asked<T>(address: ProviderAddress, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (error instanceof ServerError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ServerError("upstream_failed", `the registry of ${address.host}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
