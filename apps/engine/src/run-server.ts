@@ -26,6 +26,7 @@ import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
+import { PolicyRunner } from "./policy/policy-runner.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -74,6 +75,8 @@ interface RunServerOptions {
   readonly upstreamNetworks?: readonly string[] | undefined;
   /** Folders of this machine whose Git repositories may be connected. @default none */
   readonly vcsFolders?: readonly string[] | undefined;
+  /** The command that compiles policies written in Rego. @default none */
+  readonly opaCommand?: readonly string[] | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -97,7 +100,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const [current, ...former] = options.keys;
   const keys = createStoredKeys({ storage, current, former });
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
-  const parts = { storage, blobs, clock, token, keys, random: Math.random };
+  const policies = new PolicyRunner({ clock });
+  const parts = { storage, blobs, clock, token, keys, random: Math.random, policies };
   const bell = new LogBell({ storage, clock, logger });
   const tickets = new TicketBell({ storage, clock, logger });
   const live = new LiveView({ storage, logger });
@@ -143,6 +147,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             rateLimit,
             workers,
             localFolders,
+            opaCommand: options.opaCommand ?? [],
           }),
       },
       {

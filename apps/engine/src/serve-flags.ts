@@ -157,6 +157,11 @@ const FLAGS = {
     kind: "list",
     help: "folder of this machine whose Git repositories may be connected; none by default",
   },
+  "opa-command": {
+    path: ["opaCommand"],
+    kind: "words",
+    help: "command that compiles policies written in Rego, such as opa; none by default",
+  },
   "provisioner-project": {
     path: ["provisionerProjects"],
     kind: "list",

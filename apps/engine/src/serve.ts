@@ -188,6 +188,7 @@ export async function serve(
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
       upstreamHosts: resolved.upstreamHosts,
       upstreamNetworks: resolved.upstreamNetworks,
+      opaCommand: resolved.opaCommand,
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;

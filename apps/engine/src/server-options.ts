@@ -107,6 +107,9 @@ export const ServerOptionsSchema = Type.Object(
         maxItems: 1000,
       }),
     ),
+    opaCommand: Type.Optional(
+      Type.Array(text("a word"), { description: helpOf("opa-command"), minItems: 1 }),
+    ),
     vcsFolders: Type.Optional(
       Type.Array(text("a folder"), { description: helpOf("vcs-folder"), maxItems: 100 }),
     ),

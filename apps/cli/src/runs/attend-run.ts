@@ -73,7 +73,9 @@ async function* attendFrom(
       yield value.seq;
       if (isPlanned(value)) digest = (await showPlan(attended, signal)) ?? digest;
       if (value.type === "phase-change") {
-        waits = await isWaiting(attended, value, signal);
+        // Somebody has to let it pass, or give it up: that may take days.
+        if (await isStill(attended, value, "policy_failed", signal)) return;
+        waits = await isStill(attended, value, "awaiting_approval", signal);
         await noteObstacles(attended, value, signal);
       }
     }
@@ -101,15 +103,16 @@ async function showPlan(
   }
 }
 
-/** The event may be old: the run waits only if it is still in that phase. */
-async function isWaiting(
+/** The event may be old: the run is in a phase only if it still is. */
+async function isStill(
   { client, place, run }: AttendedRun,
   { to }: RunLogEvent,
+  phase: Run["phase"],
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (to !== "awaiting_approval") return false;
+  if (to !== phase) return false;
   const { data } = await client.showRun({ ...place, run: run.id }, { signal });
-  return data.phase === "awaiting_approval";
+  return data.phase === phase;
 }
 
 /** Says what holds the run up. The event may be old: it counts only if the run is still in that phase. */

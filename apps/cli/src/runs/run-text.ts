@@ -69,6 +69,10 @@ export function eventLines(
       return [`Cancel requested by ${text("actor")}`];
     case "freeze-override":
       return [`Applied in spite of a freeze, says ${text("actor")}: ${text("reason")}`];
+    case "policy":
+      return policyEventLines(event, run, style);
+    case "policy-override":
+      return [`Passed in spite of policies, says ${text("actor")}: ${text("reason")}`];
     case "diagnostic":
       return diagnosticLines(event, style);
     case "step-start":
@@ -88,6 +92,30 @@ export function eventLines(
     default:
       return [];
   }
+}
+
+/** What a policy set said about the plan. */
+function policyEventLines(
+  event: RunLogEvent,
+  run: Pick<Run, "number">,
+  style: Style,
+): readonly string[] {
+  const text = (value: unknown): string => printable(stringOf(value));
+  const { findings, count } = event;
+  const shown = Array.isArray(findings) ? (findings as Readonly<Record<string, unknown>>[]) : [];
+  const outcome = text(event["outcome"]);
+  const tone = outcome === "passed" ? "success" : "error";
+  const error = text(event["error"]);
+  const rest = Number(count ?? 0) - shown.length;
+  return [
+    `Policy set ${text(event["set"])} (${text(event["enforcement"])}): ${style.paint(tone, outcome)}${error === "" ? "" : `: ${error}`}`,
+    ...shown.map(({ message, address, warning }) => {
+      const place = text(address);
+      const kind = warning === true ? "warning: " : "";
+      return `  ${kind}${text(message)}${place === "" ? "" : ` (${place})`}`;
+    }),
+    ...(rest > 0 ? [`  and ${rest} more: stackwright policy results ${run.number}`] : []),
+  ];
 }
 
 function stepLine(event: RunLogEvent, style: Style): string | undefined {

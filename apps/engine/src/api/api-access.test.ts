@@ -107,6 +107,16 @@ const LOWEST = {
   DeleteVcsConnection: "admin",
   ShowLiveGraph: "admin",
   DeleteProject: "admin",
+  ListPolicySets: "reader",
+  ShowPolicySet: "reader",
+  ShowPolicyResults: "reader",
+  OverridePolicies: "deployer",
+  TestPolicies: "deployer",
+  ReplayPolicies: "deployer",
+  CreatePolicySet: "account-admin",
+  ChangePolicySet: "account-admin",
+  DeletePolicySet: "account-admin",
+  UploadPolicies: "account-admin",
 } as const;
 
 /** What workers ask of a server: allowed to the role alone, or to the token of a claim, which no role has. */
@@ -184,6 +194,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
     kind: "user",
     subject: "bot",
     token: "token-0123456789ab",
+    policy_set: "security",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(

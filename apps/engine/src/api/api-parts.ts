@@ -11,6 +11,7 @@ import type { AuditTrail } from "../access/registry-audit.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
+import type { PolicyRunner } from "../policy/policy-runner.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
@@ -38,6 +39,10 @@ export interface ApiOptions extends TransactionParts {
   readonly workers: WorkerRouteParts;
   /** Folders of this machine whose Git repositories may be connected. */
   readonly localFolders: readonly string[];
+  /** Evaluates policies. */
+  readonly policies: PolicyRunner;
+  /** Compiles policies written in Rego; empty for none. */
+  readonly opaCommand: readonly string[];
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

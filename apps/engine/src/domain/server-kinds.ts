@@ -7,6 +7,8 @@ import {
   LoginSession,
   ModuleVersion,
   PlanSummary,
+  PolicyResult,
+  PolicySet,
   Project,
   RoleBinding,
   RunLog,
@@ -128,6 +130,26 @@ export const SERVER_KINDS = Object.freeze({
     maxBytes: KIB,
     blobs: ({ documentSha256, viewSha256 }) =>
       [documentSha256, viewSha256].filter((sha256) => sha256 !== ""),
+    retention: "with the run",
+  }),
+  policySet: kindOf("PolicySet", PolicySet, {
+    scope: "account",
+    nameParts: ["set"],
+    maxBytes: 64 * KIB,
+    blobs: ({ versions }) =>
+      versions
+        .flatMap(({ sourceSha256, programSha256, dataSha256 }) => [
+          sourceSha256,
+          programSha256,
+          dataSha256,
+        ])
+        .filter((sha256) => sha256 !== ""),
+    retention: "until deleted",
+  }),
+  policyResult: kindOf("PolicyResult", PolicyResult, {
+    scope: "project",
+    nameParts: ["stack", "run"],
+    maxBytes: 128 * KIB,
     retention: "with the run",
   }),
   variable: kindOf("Variable", Variable, {

@@ -72,7 +72,12 @@ export async function discardRun(
   { actor, reason = "" }: { readonly actor: string; readonly reason?: string },
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const run = requireAt(await readServerRun(tx, reference), "awaiting_approval", "approved");
+    const run = requireAt(
+      await readServerRun(tx, reference),
+      "awaiting_approval",
+      "policy_failed",
+      "approved",
+    );
     const ticket = await tx.find(SERVER_KINDS.ticket, ticketPlace(reference));
     if (ticket?.message.claim !== undefined) {
       throw new ServerError("illegal_transition", "a worker applies the run; cancel it instead");

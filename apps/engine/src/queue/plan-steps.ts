@@ -1,24 +1,37 @@
 import {
   type PlanSummary,
+  type PolicyResult,
   type Project,
   Project_AutoApply,
   type Run,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
-import { memberPlace, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
+import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { memberPlace, type RunReference, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "./append-events.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
-import { type TransactionParts, transact } from "./transaction.ts";
+import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** The plan that an executor made and stored. */
 interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
   readonly summary: Omit<PlanSummary, "planDigest">;
+  /** How policies judged it; undefined where none is for the stack. */
+  readonly policies?: JudgedPolicies | undefined;
+}
+
+/** What policies said about a plan, and what that means for its run. */
+export interface JudgedPolicies {
+  readonly result: PolicyResult;
+  readonly block: "none" | "overridable" | "forbidden";
+  /** What the run's log says. */
+  readonly events: readonly RunLogEvent[];
 }
 
 /** `preparing` to `planning`: the executor answers. */
@@ -31,13 +44,14 @@ export async function beginPlanning(parts: TransactionParts, claim: RunClaim): P
 }
 
 /**
- * Records the plan of a run. A run that only plans ends; one that is applied without approval keeps its ticket, for the
- * next step; any other waits for its approvals without one.
+ * Records the plan of a run with what policies say about it. A run that only plans ends, as does one whose plan may not pass; one that
+ * somebody may let pass waits for that; one that is applied without approval keeps its ticket, for the next step; any other waits for its
+ * approvals without one.
  */
 export async function recordPlan(
   parts: TransactionParts,
   claim: RunClaim,
-  { digest, baseRevision, summary }: MadePlan,
+  { digest, baseRevision, summary, policies }: MadePlan,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -67,6 +81,7 @@ export async function recordPlan(
       excludeAuthor: project?.message.excludeAuthor ?? false,
       approvers: project?.message.approvers ?? [],
     });
+    await recordPolicies(tx, reference, policies);
     const { cancel } = run.row.message;
     if (isSpeculative(run.row.message)) {
       await move(tx, planned, "plan_finished", worker.id);
@@ -76,6 +91,16 @@ export async function recordPlan(
       await move(tx, planned, "canceled", worker.id, { reason: `canceled by ${cancel.actor}` });
       tx.remove(ticket);
       await leaveQueue(tx, reference);
+    } else if (policies !== undefined && policies.block !== "none") {
+      const failed = await move(tx, planned, "policy_failed", worker.id, {
+        reason: "policies forbid the plan",
+        reasonCode: "policy_failed",
+      });
+      tx.remove(ticket);
+      if (policies.block === "forbidden") {
+        await move(tx, failed, "discarded", worker.id);
+        await leaveQueue(tx, reference);
+      }
     } else if (autoApply) {
       await move(tx, planned, "approved", worker.id);
       tx.update(ticket, { step: RunTicket_Step.STEP_APPLY, claim: undefined, attempts: 0 });
@@ -84,6 +109,27 @@ export async function recordPlan(
       tx.remove(ticket);
     }
   });
+}
+
+/** Stores what policies said about the plan of a run, in place of what they said about a former one. */
+async function recordPolicies(
+  tx: Transaction,
+  reference: RunReference,
+  policies: JudgedPolicies | undefined,
+): Promise<void> {
+  const place = runPlace(reference);
+  if (policies === undefined) {
+    const former = await tx.find(SERVER_KINDS.policyResult, place);
+    if (former !== undefined) tx.remove(former);
+    return;
+  }
+  const { result, events } = policies;
+  tx.update(await tx.findOrNew(SERVER_KINDS.policyResult, place, () => result), result);
+  await appendEvents(
+    tx,
+    reference,
+    events.map((event) => ({ at: tx.nowMs, event })),
+  );
 }
 
 /** Whether the plan of a run is applied without an approval: as it was requested, where the project allows that, or as the project says. */

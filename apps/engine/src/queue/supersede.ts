@@ -8,7 +8,7 @@ const MAX_SUPERSEDED = 6;
 
 /**
  * Ends the older runs of a stack that a new one makes pointless, by the policy of the project: those that wait for their turn, and
- * the current one while its plan waits for approval. An approved run, or one with a worker, is never ended.
+ * the current one while its plan waits for approval or an override of policies. An approved run, or one with a worker, is never ended.
  */
 export async function supersedeOlder(
   tx: Transaction,
@@ -30,7 +30,7 @@ export async function supersedeOlder(
   let left = current;
   if (policy === Project_Supersede.SUPERSEDE_UNAPPROVED && current !== "" && rest.length === 0) {
     const run = await readRun(tx, { stack, run: current });
-    if (isAt(run, "awaiting_approval")) {
+    if (isAt(run, "awaiting_approval", "policy_failed")) {
       await move(tx, run, "superseded", actor, change);
       left = "";
     }
@@ -47,7 +47,7 @@ export async function supersedeSavedPlan(
   const { current, pending } = queue.message;
   if (current === "" || pending.length > 0) return;
   const run = await readRun(tx, { stack, run: current });
-  if (!run.row.message.savedPlan || !isAt(run, "awaiting_approval")) return;
+  if (!run.row.message.savedPlan || !isAt(run, "awaiting_approval", "policy_failed")) return;
   const change = { reason: `superseded by the run ${by}`, supersededBy: by };
   await move(tx, run, "superseded", actor, change);
   tx.update(queue, { current: "" });

@@ -21,6 +21,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { ExecutionEnd, ExecutionHost, Executor } from "../executor/executor.ts";
+import { PolicyRunner } from "../policy/policy-runner.ts";
 import { idOf } from "../queue/transaction.ts";
 import { startRunWorker } from "../worker/run-worker.ts";
 import type { StepLimits } from "../worker/step-deadline.ts";
@@ -109,6 +110,7 @@ export async function startFakeWorker(
       keys: createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) }),
       executor,
       logger: silentLogger,
+      policies: new PolicyRunner({ clock: systemClock }),
       directory: join(scratch.path, "runs"),
       sweepMs: 50,
       stackOf: async (stack) =>

@@ -26,6 +26,7 @@ import { projectTenancy, RUN_KIND, type RunReference, runPlace } from "../domain
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { Executor } from "../executor/executor.ts";
 import type { JobGround } from "../executor/job-engine.ts";
+import { PolicyRunner } from "../policy/policy-runner.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
@@ -83,6 +84,7 @@ async function start(makeExecutor: MakeExecutor) {
       keys,
       executor,
       logger: silentLogger,
+      policies: new PolicyRunner({ clock: systemClock }),
       directory: join(scratch.path, "runs"),
       stackOf: async ({ stack: id }) => {
         const all = await stacks.list(project);

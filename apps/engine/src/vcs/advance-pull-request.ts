@@ -22,6 +22,9 @@ import { readShownRun, type ShownRun } from "./shown-run.ts";
 import { actorOf, type OpenConnection, type VcsParts } from "./vcs-parts.ts";
 import { keyedPlace, pullRequestKey } from "./vcs-places.ts";
 
+/** Phases in which nothing is done for a run. */
+const WAITING: ReadonlySet<string> = new Set(["queued", "awaiting_approval", "policy_failed"]);
+
 /** How a pull request stands after a look at it. */
 export interface AdvancedPullRequest {
   /** Nothing is left to do before something happens that is delivered. */
@@ -403,8 +406,7 @@ class PullRequestWork {
   async #cancel(runs: readonly VcsRun[]): Promise<void> {
     for (const run of runs) {
       const { reference, phase } = await readShownRun(this.#parts, this.#open.reference, run);
-      if (reference === undefined || (phase !== "queued" && phase !== "awaiting_approval"))
-        continue;
+      if (reference === undefined || !WAITING.has(phase ?? "")) continue;
       try {
         await cancelRun(this.#parts, reference, { actor: actorOf(this.#open.reference) });
       } catch (error) {

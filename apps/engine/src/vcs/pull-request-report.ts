@@ -4,6 +4,8 @@ import {
   type VcsPullRequest,
   VcsPullRequest_State,
 } from "@stackwright/proto/stackwright";
+import { policyMarkdown } from "../policy/policy-markdown.ts";
+import { blockOf } from "../policy/policy-verdict.ts";
 import { policyOf } from "./connection-kind.ts";
 import type { CommitStatus } from "./provider/vcs-provider.ts";
 import { readText } from "./read-text.ts";
@@ -80,10 +82,15 @@ function numberOf({ run }: ShownRun): string {
 }
 
 /** How a run stands, in a few words of this server. */
-function resultOf({ phase, summary, problem }: ShownRun): string {
+function resultOf(shown: ShownRun): string {
+  const { phase, summary, problem } = shown;
   if (phase === undefined) return "not possible";
   if (phase === "no_changes") return "no changes";
-  if (phase === "plan_finished" && summary !== undefined) return countsOf(summary);
+  if (phase === "plan_finished" && summary !== undefined) {
+    const policies = isRefused(shown) ? "; policies forbid it" : "";
+    return `${countsOf(summary)}${policies}`;
+  }
+  if (phase === "policy_failed") return "policies forbid it, unless they are overridden";
   if (phase === "awaiting_approval") {
     return problem === "" ? "waits for approval" : "waits for approval on the server";
   }
@@ -106,7 +113,7 @@ function countsOf(summary: PlanSummary): string {
 async function sectionOf(
   parts: VcsParts,
   { reference: { project }, signal }: OpenConnection,
-  { stack, phase, run, summary, problem }: ShownRun,
+  { stack, phase, run, summary, problem, policies }: ShownRun,
   limitBytes: number,
 ): Promise<string> {
   const reason = problem === "" && phase === "failed" ? (run?.reason ?? "") : problem;
@@ -114,11 +121,14 @@ async function sectionOf(
     return `### ${project}/${stack}\n\n${fenced(reason, limitBytes - 200)}`;
   }
   if (phase !== "plan_finished" || summary === undefined) return "";
+  const judged = policies === undefined ? "" : policyMarkdown(policies, limitBytes / 4);
   const view = await readText(parts.blobs, summary.viewSha256, signal);
   if (view === undefined) return "";
   try {
     const title = `${project}/${stack}`;
-    return await parts.renderer.render(view, { form: "markdown", title, limitBytes }, signal);
+    const left = limitBytes - Buffer.byteLength(judged);
+    const form = { form: "markdown", title, limitBytes: left } as const;
+    return `${await parts.renderer.render(view, form, signal)}${judged}`;
   } catch (error) {
     signal.throwIfAborted();
     return `### ${project}/${stack}\n\n${fenced((error as Error).message, 1_000)}`;
@@ -201,8 +211,15 @@ function group(
   return [{ commit, context, state: worst ?? "success", description }, ...single];
 }
 
-function stateOf({ phase }: ShownRun): CommitStatus["state"] {
+/** Whether policies would not let the plan be applied by itself. */
+function isRefused({ policies }: ShownRun): boolean {
+  return policies !== undefined && blockOf(policies) !== "none";
+}
+
+function stateOf(shown: ShownRun): CommitStatus["state"] {
+  const { phase } = shown;
   if (phase === undefined) return "error";
+  if (phase === "plan_finished" && isRefused(shown)) return "failure";
   if (!isEnded(phase)) return "pending";
   return ["plan_finished", "no_changes", "applied"].includes(phase) ? "success" : "failure";
 }

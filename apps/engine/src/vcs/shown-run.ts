@@ -1,5 +1,5 @@
 import { isEnded, type RunPhase } from "@stackwright/core";
-import type { PlanSummary, Run, VcsRun } from "@stackwright/proto/stackwright";
+import type { PlanSummary, PolicyResult, Run, VcsRun } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
@@ -18,6 +18,8 @@ export interface ShownRun {
   readonly run: Run | undefined;
   readonly phase: RunPhase | undefined;
   readonly summary: PlanSummary | undefined;
+  /** What policies said about the plan; undefined where none did. */
+  readonly policies: PolicyResult | undefined;
   /** Nothing of it changes by itself. */
   readonly isSettled: boolean;
 }
@@ -28,13 +30,20 @@ export async function readShownRun(
   { stack, stackId, run: id, problem }: VcsRun,
 ): Promise<ShownRun> {
   const none = { stack, problem, reference: undefined, run: undefined };
-  const nothing = { ...none, phase: undefined, summary: undefined, isSettled: true };
+  const nothing = {
+    ...none,
+    phase: undefined,
+    summary: undefined,
+    policies: undefined,
+    isSettled: true,
+  };
   if (id === "") return nothing;
   const reference: RunReference = { stack: { account, project, stack: stackId }, run: id };
   const place = runPlace(reference);
-  const [storedRun, storedSummary] = await Promise.all([
+  const [storedRun, storedSummary, storedPolicies] = await Promise.all([
     readStored(storage, "strong", idOf(RUN_KIND, place)),
     readStored(storage, "strong", idOf(SERVER_KINDS.summary, place)),
+    readStored(storage, "strong", idOf(SERVER_KINDS.policyResult, place)),
   ]);
   if (storedRun === undefined) {
     return { ...nothing, problem: problem === "" ? "the run was removed" : problem };
@@ -42,6 +51,7 @@ export async function readShownRun(
   const run = decodeRecord(RUN_KIND, storedRun);
   const phase = phaseOf(run);
   const summary = storedSummary && decodeRecord(SERVER_KINDS.summary, storedSummary);
+  const policies = storedPolicies && decodeRecord(SERVER_KINDS.policyResult, storedPolicies);
   const isOfPlan = summary !== undefined && summary.planDigest === run.planDigest;
   return {
     stack,
@@ -50,6 +60,7 @@ export async function readShownRun(
     run,
     phase,
     summary: isOfPlan ? summary : undefined,
+    policies: policies?.planDigest === run.planDigest ? policies : undefined,
     isSettled: isEnded(phase),
   };
 }

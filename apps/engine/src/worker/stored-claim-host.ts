@@ -17,15 +17,24 @@ import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
+import { judgePlan } from "../policy/judge-plan.ts";
+import type { PolicyRunner } from "../policy/policy-runner.ts";
+import { blockOf, policyEvents } from "../policy/policy-verdict.ts";
 import { appendEvents } from "../queue/append-events.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
-import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
+import {
+  beginPlanning,
+  endWithoutPlan,
+  type JudgedPolicies,
+  recordPlan,
+} from "../queue/plan-steps.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
+import { readRunSecrets } from "./run-secrets.ts";
 import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
 
@@ -35,6 +44,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly logger: Logger;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
   readonly provisionerProjects?: ReadonlySet<string>;
+  /** Evaluates the policies that judge plans. */
+  readonly policies: PolicyRunner;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
   readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
@@ -211,13 +222,14 @@ function lateResult(result: Ended, reason: string): Ended {
 
 type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
 
-async function writeResult(parts: TransactionParts, claim: RunClaim, result: Ended): Promise<void> {
+async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: Ended): Promise<void> {
   if (result.phase === "planned") {
     const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256 } = result;
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
       summary: { ...summary, documentSha256, viewSha256 },
+      policies: await judge(parts, claim, digest),
     });
   }
   if (result.phase === "no_changes") {
@@ -230,6 +242,22 @@ async function writeResult(parts: TransactionParts, claim: RunClaim, result: End
     return endApply(parts, claim, { phase, reason, reasonCode, ...at });
   }
   return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
+}
+
+/** Judges the plan of a run by the policies that are for its stack. */
+async function judge(
+  parts: StoredClaimParts,
+  { reference }: RunClaim,
+  planDigest: string,
+): Promise<JudgedPolicies | undefined> {
+  const { stack } = reference;
+  const named = await parts.stackOf(stack);
+  // Without a name the stack takes no runs, so that its plan is not applied.
+  if (named === undefined) return undefined;
+  const run = await stored(parts, RUN_KIND, runPlace(reference));
+  const secrets = async () => readRunSecrets(parts, stack, named.name);
+  const result = await judgePlan(parts, { stack, stackName: named.name, run, planDigest, secrets });
+  return result && { result, block: blockOf(result), events: policyEvents(result) };
 }
 
 /** Ends a run that no worker could execute, or gives its ticket back. */

@@ -226,6 +226,24 @@ export interface NewFreeze {
   readonly expires_in_seconds?: number | undefined;
 }
 
+export interface NewPolicyOverride {
+  readonly plan_digest: string;
+  readonly reason: string;
+}
+
+export interface NewPolicySet {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  readonly enforcement?: PolicyEnforcement | undefined;
+  /** who may let a plan pass that an overridable set forbids; admin by default */
+  readonly override_role?: "operator" | "admin" | undefined;
+  /** patterns of names of projects, with * for any characters; empty for all */
+  readonly projects?: readonly string[] | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all */
+  readonly stacks?: readonly string[] | undefined;
+}
+
 export interface NewProject {
   readonly name: string;
   readonly display_name?: string | undefined;
@@ -386,6 +404,100 @@ export interface OtherStackName {
   readonly project?: string | undefined;
 }
 
+export type PolicyEnforcement = "advisory" | "overridable" | "mandatory";
+
+export interface PolicyFinding {
+  readonly rule: string;
+  readonly message: string;
+  readonly address?: string | undefined;
+  readonly warning: boolean;
+}
+
+export type PolicyOutcome = "passed" | "failed" | "errored";
+
+export interface PolicyReplay {
+  /** 50 by default */
+  readonly runs?: number | undefined;
+  /** digest of a version; the active one by default */
+  readonly version?: string | undefined;
+}
+
+export interface PolicyReplayResult {
+  readonly runs: readonly ReplayedRun[];
+}
+
+export interface PolicyResults {
+  /** absent without policies */
+  readonly plan_digest?: string | undefined;
+  /** SHA-256 of the document that the policies were given */
+  readonly input_digest?: string | undefined;
+  /** what the policies mean for the run */
+  readonly block: "none" | "overridable" | "forbidden";
+  readonly sets: readonly PolicySetResult[];
+  readonly override?: {
+    readonly actor: string;
+    readonly reason: string;
+    readonly at: string;
+  } | undefined;
+}
+
+export interface PolicySet {
+  readonly name: string;
+  readonly description: string;
+  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  readonly enforcement: PolicyEnforcement;
+  readonly override_role: string;
+  readonly projects: readonly string[];
+  readonly stacks: readonly string[];
+  /** absent before the first upload */
+  readonly version?: string | undefined;
+  readonly versions: readonly PolicyVersion[];
+}
+
+export interface PolicySetResult {
+  readonly set: string;
+  readonly version: string;
+  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  readonly enforcement: PolicyEnforcement;
+  readonly override_role: string;
+  readonly outcome: PolicyOutcome;
+  readonly findings: readonly PolicyFinding[];
+  /** findings for which there was no room */
+  readonly cut: number;
+  readonly error?: string | undefined;
+}
+
+export interface PolicySetSettings {
+  readonly description?: string | undefined;
+  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  readonly enforcement?: PolicyEnforcement | undefined;
+  /** who may let a plan pass that an overridable set forbids; admin by default */
+  readonly override_role?: "operator" | "admin" | undefined;
+  /** patterns of names of projects, with * for any characters; empty for all */
+  readonly projects?: readonly string[] | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all */
+  readonly stacks?: readonly string[] | undefined;
+  /** digest of the uploaded version that judges plans */
+  readonly version?: string | undefined;
+}
+
+export interface PolicyVerdict {
+  readonly outcome: PolicyOutcome;
+  readonly findings: readonly PolicyFinding[];
+  /** findings for which there was no room */
+  readonly cut: number;
+  readonly error?: string | undefined;
+}
+
+export interface PolicyVersion {
+  /** SHA-256 of the upload and its entry points */
+  readonly digest: string;
+  readonly format: string;
+  readonly entrypoints: readonly string[];
+  readonly actor: string;
+  readonly created_at: string;
+}
+
 export interface PoolRule {
   readonly pool: string;
   /** patterns of names; all stacks without it */
@@ -507,6 +619,18 @@ export interface QuarantinedVersion {
   readonly reason: string;
   readonly actor: string;
   readonly at: string;
+}
+
+export interface ReplayedRun {
+  readonly project: string;
+  readonly stack: string;
+  readonly run: string;
+  readonly before?: PolicyOutcome | undefined;
+  readonly outcome: PolicyOutcome;
+  readonly findings: readonly PolicyFinding[];
+  /** findings for which there was no room */
+  readonly cut: number;
+  readonly error?: string | undefined;
 }
 
 export interface Resource {
@@ -929,6 +1053,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Change what a policy set is for, what its failures do, or which version judges plans: `PATCH /api/v1/policy-sets/{policy_set}`. */
+  readonly ChangePolicySet: {
+    readonly input: {
+      readonly policy_set: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: PolicySetSettings | undefined;
+    };
+    readonly output: PolicySet;
+  };
   /** Change the settings of a project; plans that wait for approval keep their rule: `PATCH /api/v1/projects/{project}`. */
   readonly ChangeProject: {
     readonly input: {
@@ -1024,6 +1157,13 @@ export interface Operations {
     };
     readonly output: Configuration;
   };
+  /** Create a policy set; it judges plans once a version is uploaded: `POST /api/v1/policy-sets`. */
+  readonly CreatePolicySet: {
+    readonly input: {
+      readonly body: NewPolicySet;
+    };
+    readonly output: PolicySet;
+  };
   /** Create a project with its settings: `POST /api/v1/projects`. */
   readonly CreateProject: {
     readonly input: {
@@ -1103,6 +1243,14 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Delete a policy set; what it said about plans stays with their runs: `DELETE /api/v1/policy-sets/{policy_set}`. */
+  readonly DeletePolicySet: {
+    readonly input: {
+      readonly policy_set: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
   };
   /** Delete the settings of a project without stacks: `DELETE /api/v1/projects/{project}`. */
   readonly DeleteProject: {
@@ -1265,6 +1413,13 @@ export interface Operations {
   readonly ListModules: {
     readonly input: {};
     readonly output: Modules;
+  };
+  /** List the policy sets of the account: `GET /api/v1/policy-sets`. */
+  readonly ListPolicySets: {
+    readonly input: {};
+    readonly output: {
+  readonly sets: readonly PolicySet[];
+};
   };
   /** List the roles that are given in a project: `GET /api/v1/projects/{project}/roles`. */
   readonly ListProjectRoles: {
@@ -1462,6 +1617,16 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Let the plan of a run pass although overridable policies forbid it: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-override`. */
+  readonly OverridePolicies: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly run: string;
+      readonly body: NewPolicyOverride;
+    };
+    readonly output: Run;
+  };
   /** Publish a version of a module as a gzip-compressed tar archive: `PUT /api/v1/registry/modules/{namespace}/{name}/{system}/{version}`. */
   readonly PublishModule: {
     readonly input: {
@@ -1522,6 +1687,14 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: string;
+  };
+  /** Let a policy set judge the newest stored plans of its stacks, without any effect: `POST /api/v1/policy-sets/{policy_set}/replay`. */
+  readonly ReplayPolicies: {
+    readonly input: {
+      readonly policy_set: string;
+      readonly body?: PolicyReplay | undefined;
+    };
+    readonly output: PolicyReplayResult;
   };
   /** Restore a state version: a new version with its content and the next serial: `POST /api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore`. */
   readonly RestoreStateVersion: {
@@ -1667,6 +1840,22 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: Readonly<Record<string, unknown>>;
+  };
+  /** Show what policies said about the plan of a run: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-results`. */
+  readonly ShowPolicyResults: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly run: string;
+    };
+    readonly output: PolicyResults;
+  };
+  /** Show a policy set; its entity tag is what If-Match takes: `GET /api/v1/policy-sets/{policy_set}`. */
+  readonly ShowPolicySet: {
+    readonly input: {
+      readonly policy_set: string;
+    };
+    readonly output: PolicySet;
   };
   /** Show a project with its settings: `GET /api/v1/projects/{project}`. */
   readonly ShowProject: {
@@ -1841,6 +2030,17 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Let a policy set judge a plan, in the form of terraform show -json, without any effect: `POST /api/v1/policy-sets/{policy_set}/test`. */
+  readonly TestPolicies: {
+    readonly input: {
+      readonly project?: string | undefined;
+      readonly stack?: string | undefined;
+      readonly version?: string | undefined;
+      readonly policy_set: string;
+      readonly body: UploadBody;
+    };
+    readonly output: PolicyVerdict;
+  };
   /** End the freeze of a project: `DELETE /api/v1/projects/{project}/freeze`. */
   readonly UnfreezeProject: {
     readonly input: {
@@ -1864,6 +2064,16 @@ export interface Operations {
       readonly stack: string;
     };
     readonly output: undefined;
+  };
+  /** Upload the policies of a set: a WebAssembly module, a bundle of opa build, or a source in Rego: `PUT /api/v1/policy-sets/{policy_set}/content`. */
+  readonly UploadPolicies: {
+    readonly input: {
+      readonly entrypoint?: string | undefined;
+      readonly activate?: "true" | "false" | undefined;
+      readonly policy_set: string;
+      readonly body: UploadBody;
+    };
+    readonly output: PolicySet;
   };
   /** Withdraw a version of a module: it is offered no longer, and its number stays taken: `DELETE /api/v1/registry/modules/{namespace}/{name}/{system}/{version}`. */
   readonly WithdrawModule: {
@@ -1901,6 +2111,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
+  ChangePolicySet: {"method":"PATCH","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   ChangeTeam: {"method":"PATCH","path":"/api/v1/teams/{team}","query":[],"headers":[]},
@@ -1911,6 +2122,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
+  CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
   CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
@@ -1921,6 +2133,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  DeletePolicySet: {"method":"DELETE","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
@@ -1939,6 +2152,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
+  ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
   ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
@@ -1960,12 +2174,14 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListVcsTasks: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/tasks","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
+  OverridePolicies: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-override","query":[],"headers":[]},
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
   QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
+  ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":[]},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
@@ -1981,6 +2197,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
+  ShowPolicyResults: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-results","query":[],"headers":[]},
+  ShowPolicySet: {"method":"GET","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   ShowPullRequest: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}","query":[],"headers":[]},
@@ -2002,8 +2220,10 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
   TakeProjectRole: {"method":"DELETE","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   TakeRole: {"method":"DELETE","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  TestPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/test","query":["project","stack","version"],"headers":[],"upload":"application/json"},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
+  UploadPolicies: {"method":"PUT","path":"/api/v1/policy-sets/{policy_set}/content","query":["entrypoint","activate"],"headers":[],"upload":"application/octet-stream"},
   WithdrawModule: {"method":"DELETE","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["reason"],"headers":[]},
 };

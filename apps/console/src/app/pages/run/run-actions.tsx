@@ -15,6 +15,7 @@ const CANCELABLE = new Set([
   "planning",
   "planned",
   "awaiting_approval",
+  "policy_failed",
   "approved",
   "applying",
 ]);
@@ -25,7 +26,7 @@ interface RunActionsProps {
   readonly place: { readonly project: string; readonly stack: string };
 }
 
-type Action = "approve" | "discard" | "cancel" | "force" | "retry";
+type Action = "approve" | "override" | "discard" | "cancel" | "force" | "retry";
 
 /** What may be decided about a run. Every decision is confirmed; what the credential may not do is said, not hidden. */
 export function RunActions({ run, place }: RunActionsProps) {
@@ -35,6 +36,7 @@ export function RunActions({ run, place }: RunActionsProps) {
   const isAllowed = mayDo(caller, "deployer");
   const hint = isAllowed ? undefined : "This needs the role registry:deployer.";
   const canDecide = DECIDABLE.has(run.phase) && run.plan_digest !== undefined;
+  const isRefused = run.phase === "policy_failed" && run.plan_digest !== undefined;
   const close = (): void => setOpen(undefined);
   const button = (action: Action, label: string, tone = ""): React.ReactNode => (
     <button
@@ -50,7 +52,8 @@ export function RunActions({ run, place }: RunActionsProps) {
   return (
     <>
       {canDecide && button("approve", "Approve…", "primary")}
-      {canDecide && button("discard", "Discard…")}
+      {isRefused && button("override", "Override policies…", "danger")}
+      {(canDecide || isRefused) && button("discard", "Discard…")}
       {CANCELABLE.has(run.phase) && run.cancel === undefined && button("cancel", "Cancel…")}
       {CANCELABLE.has(run.phase) &&
         run.cancel !== undefined &&
@@ -58,6 +61,7 @@ export function RunActions({ run, place }: RunActionsProps) {
         button("force", "End at once…", "danger")}
       {ENDED_BADLY.has(run.phase) && button("retry", "Run again…")}
       {open === "approve" && <ApproveDialog run={run} place={place} onClose={close} />}
+      {open === "override" && <OverrideDialog run={run} place={place} onClose={close} />}
       {open === "discard" && (
         <DecideDialog action="discard" run={run} place={place} onClose={close} />
       )}
@@ -161,6 +165,44 @@ function ApprovalProblem({ error }: { readonly error: unknown }) {
     );
   }
   return <ProblemBox error={error} />;
+}
+
+function OverrideDialog({ run, place, onClose }: DialogProps) {
+  const { client } = useServer();
+  const id = useId();
+  const [reason, setReason] = useState("");
+  const refresh = useRefresh({ run, place });
+  const override = useMutation({
+    mutationFn: async () =>
+      client.overridePolicies({
+        ...place,
+        run: run.id,
+        body: { plan_digest: run.plan_digest ?? "", reason },
+      }),
+    onSuccess: onClose,
+    onSettled: refresh,
+  });
+  return (
+    <Dialog
+      title={`Override policies for run ${run.number}`}
+      confirm="Override"
+      tone="danger"
+      isBusy={override.isPending}
+      isReady={reason.trim() !== ""}
+      onConfirm={() => override.mutate()}
+      onClose={onClose}
+      problem={override.error !== null && <ProblemBox error={override.error} />}
+    >
+      <p>The plan passes although policies forbid it, and waits for its approvals.</p>
+      <label htmlFor={id}>Reason, which is shown to other users</label>
+      <input
+        id={id}
+        value={reason}
+        maxLength={1000}
+        onChange={(event) => setReason(event.target.value)}
+      />
+    </Dialog>
+  );
 }
 
 const DECISIONS = {

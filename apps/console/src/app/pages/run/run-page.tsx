@@ -14,9 +14,10 @@ import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { ApplyTab } from "./apply-tab.tsx";
 import { LogTab } from "./log-tab.tsx";
+import { PolicyTab } from "./policy-tab.tsx";
 import { RunActions } from "./run-actions.tsx";
 
-const TABS = ["plan", "apply", "log", "details"] as const;
+const TABS = ["plan", "policies", "apply", "log", "details"] as const;
 type TabName = (typeof TABS)[number];
 
 /** Phases before which there is no plan. */
@@ -117,6 +118,7 @@ function useTab(run: Run): TabName {
   const named = TABS.find((name) => name === tab);
   if (named !== undefined) return named;
   if (APPLIES.has(run.phase)) return "apply";
+  if (run.phase === "policy_failed" || run.reason_code === "policy_failed") return "policies";
   if (run.plan_digest === undefined) return "log";
   return "plan";
 }
@@ -156,6 +158,8 @@ function RunTab({
           isComing={BEFORE_PLAN.has(run.phase)}
         />
       );
+    case "policies":
+      return <PolicyTab run={run} place={place} />;
     case "apply":
       return <ApplyTab run={run} progress={progress} />;
     case "log":

@@ -15,6 +15,16 @@ export {
   ModuleVersion,
 } from "./module.ts";
 export {
+  PolicyFinding,
+  PolicyOverride,
+  PolicyResult,
+  PolicySet,
+  PolicySetResult,
+  PolicySetResult_Outcome,
+  PolicySet_Enforcement,
+  PolicyVersion,
+} from "./policy.ts";
+export {
   AccessKey,
   AccessToken,
   AuditEntry,

@@ -1,0 +1,56 @@
+import { concealPlan, decodePlan, planToTerraformJson, type StackState } from "@stackwright/core";
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+
+/** The plan of a run as policies see it: the stored one in the form of `terraform show -json`, without secrets. */
+export async function renderPolicyPlan(
+  state: StackState,
+  planDigest: string,
+  secrets: readonly string[],
+): Promise<string | undefined> {
+  const stored = await state.plan(planDigest);
+  return stored && planToTerraformJson(concealPlan(decodePlan(stored.bytes), secrets));
+}
+
+/** A run with the names of its place. */
+export interface NamedRun {
+  readonly project: string;
+  readonly stackName: string;
+  readonly run: Run;
+}
+
+/** The document that policies are given. `plan` is JSON. */
+export function policyInput(
+  plan: string,
+  { project, stackName, run }: NamedRun,
+): Uint8Array<ArrayBuffer> {
+  const facts = JSON.stringify({
+    run: runFacts(run),
+    stack: { name: stackName },
+    project: { name: project },
+  });
+  return new TextEncoder().encode(`${facts.slice(0, -1)},"plan":${plan}}`);
+}
+
+/** Modes by their names in the API. */
+const MODES = new Map<Run_Mode, string>([
+  [Run_Mode.MODE_PLAN_ONLY, "plan_only"],
+  [Run_Mode.MODE_DESTROY, "destroy"],
+  [Run_Mode.MODE_REFRESH_ONLY, "refresh_only"],
+]);
+
+function runFacts(run: Run) {
+  const { id, actor, cause, message, configuration, targets, replace, autoApply } = run;
+  return {
+    id,
+    number: Number(run.number),
+    mode: MODES.get(run.mode) ?? "apply",
+    actor,
+    cause,
+    message,
+    configuration,
+    targets,
+    replace,
+    plan_only: run.planOnly || run.mode === Run_Mode.MODE_PLAN_ONLY,
+    auto_apply: autoApply,
+  };
+}
