@@ -75,7 +75,7 @@ function resultOf(set: unknown): unknown {
 function requireFunctions({ wasmInstance, mem }: LoadedPolicy): void {
   const { exports } = wasmInstance as { readonly exports: Exports };
   const { builtins, opa_json_dump: dump } = exports;
-  if (builtins === undefined || dump === undefined) throw new Error("this is no program of OPA");
+  if (builtins === undefined || dump === undefined) throw new Error("this is not a module of OPA");
   const bytes = new Uint8Array(mem.buffer);
   const start = dump(builtins());
   const text = Buffer.from(bytes.subarray(start, bytes.indexOf(0, start))).toString("utf8");

@@ -1,7 +1,7 @@
 import { MAX_FINDING_TEXT, MAX_FINDINGS, MAX_MESSAGE } from "./policy-limits.ts";
 
 /** One thing that a policy says about a plan. */
-export interface Finding {
+interface Finding {
   /** The rule, such as `stackwright/deny`. */
   readonly rule: string;
   readonly message: string;
@@ -28,7 +28,7 @@ const RULES: Readonly<Record<string, "forbids" | "warns" | "allows">> = {
 };
 
 /** The document that an entry point gave; `undefined` where it is undefined for the input. */
-export interface Answer {
+interface Answer {
   readonly entrypoint: string;
   readonly value: unknown;
 }

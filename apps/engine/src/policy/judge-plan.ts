@@ -25,7 +25,7 @@ export interface JudgeParts extends Pick<TransactionParts, "storage" | "clock"> 
 }
 
 /** A plan that is to be judged. */
-export interface JudgedPlan {
+interface JudgedPlan {
   readonly stack: StackReference;
   readonly stackName: string;
   readonly run: Run;

@@ -12,7 +12,7 @@ export async function renderPolicyPlan(
 }
 
 /** A run with the names of its place. */
-export interface NamedRun {
+interface NamedRun {
   readonly project: string;
   readonly stackName: string;
   readonly run: Run;

@@ -25,7 +25,7 @@ const ENFORCEMENTS = {
   mandatory: PolicySet_Enforcement.ENFORCEMENT_MANDATORY,
 } as const;
 
-export type EnforcementName = keyof typeof ENFORCEMENTS;
+type EnforcementName = keyof typeof ENFORCEMENTS;
 
 export function enforcementOf(name: EnforcementName): PolicySet_Enforcement {
   return ENFORCEMENTS[name];

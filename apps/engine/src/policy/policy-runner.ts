@@ -10,7 +10,7 @@ interface PolicyRunnerOptions {
 }
 
 /** What became of an evaluation. */
-export type PolicyOutcome =
+type PolicyOutcome =
   | { readonly kind: "answer"; readonly answer: PolicyAnswer }
   | { readonly kind: "error"; readonly text: string };
 

@@ -32,7 +32,7 @@ export function readPolicyUpload(content: Uint8Array<ArrayBuffer>): PolicyUpload
     // No text, so no source.
   }
   throw refused(
-    "the content is no policy: upload a WebAssembly module, a bundle (tar.gz) of opa build, or a source in Rego",
+    "the content has no policies: upload a WebAssembly module, a bundle (tar.gz) of opa build, or a source in Rego",
   );
 }
 

@@ -234,7 +234,7 @@ export interface NewPolicyOverride {
 export interface NewPolicySet {
   readonly name: string;
   readonly description?: string | undefined;
-  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  /** what a failure does: it is shown; the run waits for an override; the run ends */
   readonly enforcement?: PolicyEnforcement | undefined;
   /** who may let a plan pass that an overridable set forbids; admin by default */
   readonly override_role?: "operator" | "admin" | undefined;
@@ -444,7 +444,7 @@ export interface PolicyResults {
 export interface PolicySet {
   readonly name: string;
   readonly description: string;
-  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  /** what a failure does: it is shown; the run waits for an override; the run ends */
   readonly enforcement: PolicyEnforcement;
   readonly override_role: string;
   readonly projects: readonly string[];
@@ -457,7 +457,7 @@ export interface PolicySet {
 export interface PolicySetResult {
   readonly set: string;
   readonly version: string;
-  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  /** what a failure does: it is shown; the run waits for an override; the run ends */
   readonly enforcement: PolicyEnforcement;
   readonly override_role: string;
   readonly outcome: PolicyOutcome;
@@ -469,7 +469,7 @@ export interface PolicySetResult {
 
 export interface PolicySetSettings {
   readonly description?: string | undefined;
-  /** what a failure does: it is shown; the run waits until somebody lets it pass; the run ends */
+  /** what a failure does: it is shown; the run waits for an override; the run ends */
   readonly enforcement?: PolicyEnforcement | undefined;
   /** who may let a plan pass that an overridable set forbids; admin by default */
   readonly override_role?: "operator" | "admin" | undefined;

@@ -280,7 +280,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
         "UploadPolicies",
         { 200: PolicySetView },
         { params: SetParams, querystring: UploadQuery, "x-body": "application/octet-stream" },
-        { 413: "too large", 422: "the content is no policy" },
+        { 413: "too large", 422: "the content has no policies" },
       ),
       config: { access: "account-admin", upload: true },
     },
@@ -321,7 +321,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
         "TestPolicies",
         { 200: VerdictView },
         { params: SetParams, querystring: TestQuery, "x-body": "application/json" },
-        { 413: "too large", 422: "the set has no version, or the body is no JSON" },
+        { 413: "too large", 422: "the set has no version, or the body is not JSON" },
       ),
       config: { access: "operator", upload: true },
     },
@@ -421,9 +421,9 @@ function readPlan(bytes: Uint8Array): string {
     const plan: unknown = JSON.parse(text);
     if (typeof plan === "object" && plan !== null) return text;
   } catch (cause) {
-    throw new ServerError("unprocessable", "the body is no JSON of a plan", { cause });
+    throw new ServerError("unprocessable", "the body is not the JSON of a plan", { cause });
   }
-  throw new ServerError("unprocessable", "the body is no plan: it has to be a JSON object");
+  throw new ServerError("unprocessable", "the body is not a plan: it has to be a JSON object");
 }
 
 function verdictViewOf({

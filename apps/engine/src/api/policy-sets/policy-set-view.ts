@@ -10,8 +10,7 @@ export const Enforcement = Type.Union(
   [Type.Literal("advisory"), Type.Literal("overridable"), Type.Literal("mandatory")],
   {
     title: "PolicyEnforcement",
-    description:
-      "what a failure does: it is shown; the run waits until somebody lets it pass; the run ends",
+    description: "what a failure does: it is shown; the run waits for an override; the run ends",
   },
 );
 const patterns = (of: string) =>
@@ -68,7 +67,7 @@ export const PolicySetView = Type.Object(
   },
   { title: "PolicySet" },
 );
-export const FindingView = Type.Object(
+const FindingView = Type.Object(
   {
     rule: Type.String(),
     message: Type.String(),
