@@ -19,7 +19,7 @@ import { planFacts, RunRecord } from "./run-record.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { cleanUpRuns } from "./state/run-cleanup.ts";
 import type { NewRun, Run, Runs } from "./state/runs.ts";
-import { type StackFinder, StackInputs } from "./state/stack-inputs.ts";
+import { type AdopterFinder, type StackFinder, StackInputs } from "./state/stack-inputs.ts";
 import type { StackLock, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
 import {
   type ValidateRequest,
@@ -34,6 +34,8 @@ export interface EngineOptions {
   readonly runs?: (stack: StackReference) => Runs;
   /** Finds stacks whose outputs templates read. @default there are none */
   readonly stacks?: StackFinder;
+  /** Finds the stack that has adopted the state that a template reads. @default there is none */
+  readonly findAdopter?: AdopterFinder;
   /** @default that of the process */
   readonly clock?: Clock;
   /** Random bytes for ULIDs and for functions of the language. @default those of the system */
@@ -74,6 +76,7 @@ export interface EngineApplyRequest
     | "run"
     | "catalog"
     | "stacks"
+    | "findAdopter"
     | "clock"
     | "randomBytes"
     | "ulid"
@@ -127,6 +130,7 @@ export interface Engine {
 export function createEngine({
   origins,
   stacks,
+  findAdopter,
   runs,
   clock = systemClock,
   randomBytes = systemRandomBytes,
@@ -228,7 +232,11 @@ export function createEngine({
           snapshot: await state.read(),
           catalog,
           ...(stacks && {
-            inputs: new StackInputs({ find: stacks, reader: state.reference }),
+            inputs: new StackInputs({
+              find: stacks,
+              ...(findAdopter && { findAdopter }),
+              reader: state.reference,
+            }),
           }),
           provisioners: provisioners !== undefined,
           clock,
@@ -271,6 +279,7 @@ export function createEngine({
               run,
               catalog,
               ...(stacks && { stacks }),
+              ...(findAdopter && { findAdopter }),
               ...(record && { onBegin: async () => record.applying(epoch) }),
               clock,
               randomBytes,

@@ -161,6 +161,7 @@ export {
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { StackDirectory } from "./state/stack-directory.ts";
 export type {
+  AdopterFinder,
   PublishedStack,
   PublishingStack,
   StackFinder,

@@ -49,6 +49,27 @@ describe("an adoption that ended between recording and fencing", () => {
   });
 });
 
+it.each([2, 3])(
+  "records nothing where a writer without a lock has changed the state by reading %i",
+  async (changed) => {
+    const server = await stateServer(STATE);
+    const { run } = await folderWith({
+      "b.tf": `terraform {\n  backend "http" {\n    address = "${server.url}"\n  }\n}\n`,
+    });
+    let readings = 0;
+    server.onRead = () => {
+      readings += 1;
+      return readings === changed ? written(8) : undefined;
+    };
+    const { code, output } = await run(["adopt", "--yes"]);
+    server.onRead = undefined;
+    expect(code, output).not.toBe(0);
+    expect(readings).toBeGreaterThanOrEqual(changed);
+    expect(await run(["plan"])).toMatchObject({ code: 1 });
+    if (changed === 3) expect(output).toContain("another command wrote the state meanwhile");
+  },
+);
+
 it("does not take an attribute for an encryption", async () => {
   const state = STATE.replace(
     '"input":{"value":1,"type":"number"}',

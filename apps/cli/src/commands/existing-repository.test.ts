@@ -2,6 +2,7 @@ import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { runInteractively } from "../testing/interactive-command.ts";
 import { type CommandResult, tryCommand } from "../testing/try-command.ts";
 
 /** A directory with files, in which the command runs. */
@@ -26,6 +27,14 @@ describe("an existing repository", { timeout: 120_000 }, () => {
     const { code, error } = await run(["plan"], { TF_INPUT: "0" });
     expect(code).toBe(1);
     expect(error).toContain("size");
+  });
+
+  it("gets no question under TF_INPUT=0 in a terminal either", async () => {
+    const { path } = await folder({ "main.tf": 'variable "size" { type = number }\n' });
+    const command = runInteractively(["plan"], { cwd: path, env: { TF_INPUT: "0" } });
+    expect(await command.ended).toBe(1);
+    expect(command.text()).toContain("size");
+    expect(command.text()).not.toContain("Enter a value");
   });
 
   it("is planned by -chdir before the command, which is an error behind it", async () => {

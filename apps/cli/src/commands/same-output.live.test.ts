@@ -138,3 +138,32 @@ output "o" { value = terraform_data.b.output }
     expect(await json("ours", "providers", "schema")).toMatchObject(structure);
   });
 });
+
+describe("the data folder", { timeout: 120_000 }, () => {
+  beforeEach((context) => context.skip(!hasCommand, "there is no terraform command"));
+
+  it("has the selected workspace where the real command looks for it, in either direction", async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "data-folder-"));
+    onTestFinished(() => scratch.remove());
+    await writeFile(join(scratch.path, "main.tf"), 'resource "terraform_data" "a" {}\n');
+    const cwd = scratch.path;
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: cwd,
+      CHECKPOINT_DISABLE: "1",
+      TF_DATA_DIR: ".d",
+    };
+    const theirs = async (...words: readonly string[]): Promise<string> =>
+      new Promise((resolve, reject) => {
+        execFile(COMMAND, [...words], { cwd, env, timeout: 60_000 }, (error, stdout) => {
+          if (error === null) resolve(stdout);
+          else reject(error);
+        });
+      });
+    const ours = async (...words: readonly string[]) => tryCommand(words, { cwd, env });
+    expect(await ours("workspace", "new", "z")).toMatchObject({ code: 0 });
+    expect(await theirs("workspace", "show")).toBe("z\n");
+    await theirs("workspace", "new", "y");
+    expect((await ours("workspace", "show")).output).toBe("y\n");
+  });
+});

@@ -142,6 +142,10 @@ export async function openEngine(
       const found = await session.stacks.find({ account, project: named ?? own }, stack, options);
       return found && session.stateOf(found);
     },
+    findAdopter: async (lineage, options) => {
+      const found = await session?.stacks.findAdopter(session.project, lineage, options);
+      return found && { stack: found.name };
+    },
     provisioners: commandProvisioners(context),
     origins: [
       builtin,

@@ -69,13 +69,15 @@ interface StateServer {
   refuses: string;
   /** Called before a state is written. */
   onWrite: (() => Promise<void>) | undefined;
+  /** Called before a state is read; what it returns takes the place of the state. */
+  onRead: (() => string | undefined) | undefined;
 }
 
 type Mutable = { -readonly [name in keyof StateServer]: StateServer[name] };
 
 /** A server for one state, with a lock. */
 export async function stateServer(state: string): Promise<StateServer> {
-  const found = { url: "", lock: undefined, refuses: "", onWrite: undefined } as Mutable;
+  const found = { url: "", lock: undefined, refuses: "" } as Mutable;
   let stored: Buffer = Buffer.from(state);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = [];
@@ -83,8 +85,12 @@ export async function stateServer(state: string): Promise<StateServer> {
     const body = Buffer.concat(parts);
     const { method = "" } = request;
     if (method === found.refuses) response.writeHead(403).end();
-    else if (method === "GET") response.end(stored);
-    else if (method === "LOCK" && found.lock !== undefined) response.writeHead(423).end(found.lock);
+    else if (method === "GET") {
+      const written = found.onRead?.();
+      if (written !== undefined) stored = Buffer.from(written);
+      response.end(stored);
+    } else if (method === "LOCK" && found.lock !== undefined)
+      response.writeHead(423).end(found.lock);
     else {
       if (method === "POST") {
         await found.onWrite?.();

@@ -19,7 +19,13 @@ import type { ProvisionerRunner } from "../provisioners/provisioner-runner.ts";
 import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { CheckResult } from "../state/check-result.ts";
-import { checkInputs, mergeInputs, type StackFinder, StackInputs } from "../state/stack-inputs.ts";
+import {
+  type AdopterFinder,
+  checkInputs,
+  mergeInputs,
+  type StackFinder,
+  StackInputs,
+} from "../state/stack-inputs.ts";
 import type { StackHead, StackInput, StackLock, StackOutput } from "../state/stack-state.ts";
 import type { StateObject } from "../state/state-object.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
@@ -53,6 +59,8 @@ export interface ExecutePlanRequest {
   readonly secrets?: Redactor;
   /** Finds other stacks. @default nothing of other stacks can be read */
   readonly stacks?: StackFinder;
+  /** Finds stacks by the states that they have adopted. @default there are none */
+  readonly findAdopter?: AdopterFinder;
   readonly clock: Clock;
   /** Random bytes for functions of the language, such as `uuid`. */
   readonly randomBytes: (size: number) => Uint8Array;
@@ -261,6 +269,7 @@ function allChecks(run: ApplyRun): readonly CheckResult[] {
 async function inputsOf({
   plan,
   stacks,
+  findAdopter,
   hold,
 }: ExecutePlanRequest): Promise<StackInputs | undefined> {
   if (stacks === undefined) {
@@ -271,7 +280,11 @@ async function inputsOf({
     );
   }
   await checkInputs(stacks, plan.inputs, { signal: hold.signal });
-  return new StackInputs({ find: stacks, expected: plan.inputs });
+  return new StackInputs({
+    find: stacks,
+    ...(findAdopter && { findAdopter }),
+    expected: plan.inputs,
+  });
 }
 
 /** What the state is made with after this run: what was read for it, and what parts that it is not about had read. */

@@ -15,7 +15,7 @@ import {
   localStateBackend,
 } from "@stackwright/tfplugin/builtin";
 import type { ProviderOrigin } from "./catalog.ts";
-import { stackBackend } from "./stack-backend.ts";
+import { adoptedBackend, stackBackend } from "./stack-backend.ts";
 
 /**
  * The provider that every template has, without a version. Its data source for outputs of other states knows, besides the
@@ -30,10 +30,13 @@ export function builtinOrigin(
     handles: (source) => source.toString() === BUILTIN_ADDRESS,
     select: async () => Promise.resolve(""),
     open: async ({ source }, { inputs } = {}) => {
-      const own = inputs === undefined ? [] : [stackBackend(inputs)];
+      const known =
+        inputs === undefined
+          ? backends
+          : [stackBackend(inputs), ...backends.map((backend) => adoptedBackend(backend, inputs))];
       const provider = createBuiltinProvider({
         ...options,
-        backends: [...own, ...backends],
+        backends: known,
         readTfvars,
       });
       return Promise.resolve([{ name: source, provider }]);

@@ -35,6 +35,47 @@ export function stackBackend(inputs: StackInputs): RemoteStateBackend {
   };
 }
 
+/**
+ * A backend of states of other commands, of which some are those of stacks now: outputs of a state that was adopted are those of its
+ * stack, as of a run of it. They are as sensitive as the backend says of others.
+ */
+export function adoptedBackend(
+  backend: RemoteStateBackend,
+  inputs: StackInputs,
+): RemoteStateBackend {
+  return {
+    ...backend,
+    read: async (settings, workspace, options) => {
+      const file = await backend.read(settings, workspace, options);
+      const head = file && headOf(file);
+      if (head === undefined || head.lineage === "") return file;
+      const stack = await inputs.readAdopter(head.lineage, options);
+      if (stack !== undefined) return Buffer.from(stateText(stack.values));
+      if (head.adoptedBy === undefined) return file;
+      throw new Error(
+        `the state was adopted as the stack "${head.adoptedBy}", which is not in this store`,
+      );
+    },
+  };
+}
+
+/** The lineage of a state; of the marker that an adoption left, also the name of the stack. */
+function headOf(
+  file: Uint8Array,
+): { readonly lineage: string; readonly adoptedBy: string | undefined } | undefined {
+  let parsed: Readonly<Record<string, unknown>> | null;
+  try {
+    parsed = JSON.parse(Buffer.from(file).toString("utf8")) as typeof parsed;
+  } catch {
+    return undefined;
+  }
+  const { lineage, adopted_stack: stack } = parsed ?? {};
+  return {
+    lineage: typeof lineage === "string" ? lineage : "",
+    adoptedBy: typeof stack === "string" ? stack : undefined,
+  };
+}
+
 /** The outputs in the form in which backends have states. Types and values are JSON texts already, with exact numbers. */
 function stateText(outputs: ReadonlyMap<string, StackOutput>): string {
   const members = [...outputs].map(

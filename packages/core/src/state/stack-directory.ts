@@ -192,6 +192,19 @@ export class StackDirectory {
     throw boundMeanwhile(name);
   }
 
+  /** The stack of a project that has adopted the state with a lineage; undefined where none has, or it was handed back. */
+  async findAdopter(
+    project: ProjectReference,
+    lineage: string,
+    options?: CallOptions,
+  ): Promise<NamedStack | undefined> {
+    const id = lineageId(project, lineage);
+    const record = await readStored(this.#storage, "strong", id, options);
+    if (record === undefined) return undefined;
+    const stack = await this.find(project, lineageStack(record), options);
+    return stack !== undefined && hasLineage(stack, lineage) ? stack : undefined;
+  }
+
   /** The write that records a lineage for a stack, with what must not change meanwhile. */
   async #lineageClaim(
     project: ProjectReference,

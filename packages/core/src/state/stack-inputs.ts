@@ -18,6 +18,12 @@ export type StackFinder = (
   options?: CallOptions,
 ) => Promise<PublishingStack | undefined>;
 
+/** The stack that has adopted the state with a lineage; undefined where none has. */
+export type AdopterFinder = (
+  lineage: string,
+  options?: CallOptions,
+) => Promise<StackName | undefined>;
+
 /** What a stack publishes, with the revision that published it. */
 export interface PublishedStack extends StackInput {
   readonly values: ReadonlyMap<string, StackOutput>;
@@ -25,6 +31,8 @@ export interface PublishedStack extends StackInput {
 
 export interface StackInputsOptions {
   readonly find: StackFinder;
+  /** @default no state was adopted */
+  readonly findAdopter?: AdopterFinder;
   /** The stack that reads: it cannot read itself. */
   readonly reader?: StackReference;
   /** What an approved plan was made with: what is read now has to be the same. */
@@ -55,6 +63,12 @@ export class StackInputs {
       this.#seen.set(key, seen);
     }
     return seen;
+  }
+
+  /** As {@link read}, of the stack that has adopted the state with a lineage; undefined where none has. */
+  async readAdopter(lineage: string, options?: CallOptions): Promise<PublishedStack | undefined> {
+    const name = await this.#options.findAdopter?.(lineage, options);
+    return name && (await this.read(name, options));
   }
 
   /** Everything that was read, in the order of the stacks' names. */

@@ -1,0 +1,139 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "@stackwright/base/free-ports";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { stateServer } from "../testing/adoption-folder.ts";
+import { tryCommand } from "../testing/try-command.ts";
+
+const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
+const hasCommand = spawnSync(COMMAND, ["version"]).status === 0;
+const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
+
+/** Block and what the environment has, of a backend that is there. */
+interface Backend {
+  readonly block: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+describe("adopt and the way back by the command", { timeout: 180_000 }, () => {
+  it.for([
+    ["s3 with both locks", s3, hasMoto],
+    ["http", http, true],
+  ] as const)("with the backend %s", async ([, start, isThere], context) => {
+    context.skip(!hasCommand, "there is no terraform command (STACKWRIGHT_TERRAFORM)");
+    context.skip(!isThere, "there is no moto_server (Python package moto)");
+    const { block, env: own } = await start();
+    const scratch = await mkdtempDisposable(join(tmpdir(), "adopt-backend-"));
+    onTestFinished(() => scratch.remove());
+    await mkdir(join(scratch.path, ".git"));
+    const write = async (value: string): Promise<void> =>
+      writeFile(
+        join(scratch.path, "main.tf"),
+        `terraform {\n${block}\n}\nresource "terraform_data" "a" { input = "${value}" }\n`,
+      );
+    const env = { PATH: process.env["PATH"], HOME: scratch.path, TF_IN_AUTOMATION: "1", ...own };
+    const terraform = async (...words: string[]): Promise<{ code: number; text: string }> =>
+      new Promise((resolve) => {
+        const options = { cwd: scratch.path, env, timeout: 60_000 };
+        execFile(COMMAND, [...words, "-no-color"], options, (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+          resolve({ code, text: stdout + stderr });
+        });
+      });
+    const does = async (code: number, ...words: string[]): Promise<string> => {
+      const { code: ended, text } = await terraform(...words);
+      expect(ended, text).toBe(code);
+      return text;
+    };
+    const stackwright = async (...words: string[]): Promise<string> => {
+      const done = await tryCommand(words, { cwd: scratch.path, env });
+      expect(done.code, done.output + done.error).toBe(0);
+      return done.output;
+    };
+    await write("one");
+    await does(0, "init");
+    await does(0, "apply", "-auto-approve");
+
+    expect(await stackwright("adopt", "--dry-run")).toContain("the plan is empty");
+    // No lock is left, and no stack: a plan is still refused here.
+    await does(0, "plan", "-detailed-exitcode", "-input=false");
+    expect((await tryCommand(["plan"], { cwd: scratch.path, env })).code).toBe(1);
+
+    await stackwright("adopt", "--yes");
+    await stackwright("plan", "-detailed-exitcode");
+    expect(await does(1, "plan", "-input=false")).toContain("Error acquiring the state lock");
+    await write("two");
+    await stackwright("up", "-y");
+    await stackwright("hand-back", "--yes");
+    // It compares the digest in the table with what the bucket has.
+    await does(0, "plan", "-detailed-exitcode", "-input=false");
+  });
+});
+
+async function http(): Promise<Backend> {
+  const { url } = await stateServer("");
+  const block = `  backend "http" {
+    address        = "${url}"
+    lock_address   = "${url}"
+    unlock_address = "${url}"
+  }`;
+  return { block, env: {} };
+}
+
+/** A simulation of AWS with a bucket and a table of locks. */
+async function s3(): Promise<Backend> {
+  const [port = 0] = await freePorts(1);
+  const child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+  onTestFinished(async () => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const signed = (service: string): string =>
+    `AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=0`;
+  const bucket = async (): Promise<Response> =>
+    fetch(`${endpoint}/states`, { method: "PUT", headers: { Authorization: signed("s3") } });
+  for (let left = 200; ; left -= 1) {
+    const answer = await bucket().catch((error: unknown) => {
+      if (left === 0) throw error;
+    });
+    if (answer?.ok === true) break;
+    await delay(150);
+  }
+  const made = await fetch(endpoint, {
+    method: "POST",
+    headers: {
+      Authorization: signed("dynamodb"),
+      "Content-Type": "application/x-amz-json-1.0",
+      "X-Amz-Target": "DynamoDB_20120810.CreateTable",
+    },
+    body: JSON.stringify({
+      TableName: "locks",
+      AttributeDefinitions: [{ AttributeName: "LockID", AttributeType: "S" }],
+      KeySchema: [{ AttributeName: "LockID", KeyType: "HASH" }],
+      BillingMode: "PAY_PER_REQUEST",
+    }),
+  });
+  expect(made.status, await made.text()).toBe(200);
+  const block = `  backend "s3" {
+    bucket                      = "states"
+    key                         = "app/terraform.tfstate"
+    region                      = "us-east-1"
+    use_path_style              = true
+    use_lockfile                = true
+    dynamodb_table              = "locks"
+    skip_credentials_validation = true
+    skip_requesting_account_id  = true
+    endpoints                   = { s3 = "${endpoint}", dynamodb = "${endpoint}" }
+  }`;
+  const env = {
+    AWS_ACCESS_KEY_ID: "k",
+    AWS_SECRET_ACCESS_KEY: "s",
+    AWS_EC2_METADATA_DISABLED: "true",
+  };
+  return { block, env };
+}
