@@ -89,7 +89,7 @@ export interface PlanEffort {
  * were read less than `readAgeMs` ago.
  *
  * It holds values, secrets included, as a plan does. A memory is for one plan at a time. Plans with targets, excludes,
- * replacements, imports, moves, ephemeral resources or functions of providers are made in full, and so is the one after a plan
+ * replacements, imports, moves, unresolved objects, ephemeral resources or functions of providers are made in full, and so is the one after a plan
  * with warnings about more than single resources.
  */
 export class PlanMemory {

@@ -138,7 +138,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   });
   const importBlocks = importsByNode(configuration.root);
   const createBeforeDestroy = createBeforeDestroyResources(configuration.graph);
-  const frame = frameOf(request, { options, versions, moves, importBlocks });
+  const frame = frameOf(request, { options, selection, versions, moves, importBlocks });
   const { memory } = request;
   memory?.feed(providers.secrets);
   const last = memory?.last;
@@ -260,11 +260,13 @@ function frameOf(
   { configuration, collector, stack, workspace, provisioners }: CreatePlanRequest,
   {
     options,
+    selection,
     versions,
     moves,
     importBlocks,
   }: {
     readonly options: Required<PlanOptions>;
+    readonly selection: ReturnType<typeof selectPart>;
     readonly versions: ReadonlyMap<string, string>;
     readonly moves: ReturnType<typeof resolveMoves>;
     readonly importBlocks: ReturnType<typeof importsByNode>;
@@ -274,7 +276,9 @@ function frameOf(
   const isWhole =
     options.mode === "normal" &&
     options.read.kind !== "older-than" &&
-    options.targets.length + options.excludes.length + options.replace.length === 0;
+    // Also without targets and excludes: what depends on an unresolved object is left out, instances of a resource that has others too.
+    !selection.partial &&
+    options.replace.length === 0;
   const isPlain =
     collector === undefined &&
     importBlocks.size + moves.previous.size + functionProviders.size === 0 &&
