@@ -7,6 +7,7 @@ import { JsonEvents } from "../render/json-events.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { copyModule } from "../session/copy-module.ts";
 import { install, installedLines } from "../session/install.ts";
+import { installPluginsOf, pluginLines } from "../session/install-plugins.ts";
 import { installedModuleLines } from "../session/modules.ts";
 import { overrideWarning } from "../session/override-warning.ts";
 import { loadProject } from "../session/project.ts";
@@ -53,7 +54,14 @@ export async function init(options: InitOptions, context: CommandContext): Promi
   const installed = failed
     ? new Map()
     : await install(project, context, { upgrade, writesLock, pluginFolders: options.pluginDir });
-  const lines = [...installedModuleLines(project.modules), ...installedLines(installed)];
+  const plugins = failed
+    ? new Map()
+    : await installPluginsOf(project, context, { upgrade, writesLock });
+  const lines = [
+    ...installedModuleLines(project.modules),
+    ...installedLines(installed),
+    ...pluginLines(plugins),
+  ];
   const overridden = overrideWarning(installed);
   const found = overridden === undefined ? diagnostics : [...diagnostics, overridden];
   if (options.json) {

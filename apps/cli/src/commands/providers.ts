@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { JOINED_PROVIDERS_FILE } from "@stackwright/core";
 import { encodeTypeJson } from "@stackwright/cty";
 import type {
@@ -8,6 +9,7 @@ import type {
   ProviderSchema,
   ResourceSchema,
 } from "@stackwright/mux/router";
+import { LOCK_FILE_NAME, readLockFile } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import {
@@ -24,6 +26,13 @@ import { openReader, type StoreOptions } from "../session/session.ts";
 export async function providers(context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
   const project = await loadProject(context);
+  const lock = await readLockFile(join(context.directory, LOCK_FILE_NAME));
+  const pluginOf = (source: string): string => {
+    const plugin = project.plugins.get(source);
+    if (plugin === undefined) return "";
+    const version = lock?.locks.get(plugin.address)?.version.toString() ?? "no version yet";
+    return `  plug-in ${plugin.name}: ${version} from ${plugin.server}\n`;
+  };
   for (const [source, { constraints, from }] of project.configuration.resolution.requirements) {
     const versions = constraints.toString();
     terminal.write(
@@ -34,11 +43,13 @@ export async function providers(context: CommandContext): Promise<ExitCode> {
       const why = implied ? " (by the name of a resource type)" : "";
       terminal.write(`  ${path === "" ? "the root module" : path}${why}\n`);
     }
+    terminal.write(pluginOf(source));
     for (const { name, address, constraints: wanted } of project.joined.get(source)?.programs ??
       []) {
       const version = wanted.toString();
       const what = `${address.toString()}${version === "" ? "" : ` ${version}`}`;
       terminal.write(`  program ${name}: ${what}\n`);
+      terminal.write(pluginOf(address.toString()));
     }
   }
   return EXIT.ok;

@@ -51,7 +51,7 @@ export async function install(
   const { directory, env, signal } = context;
   const path = join(directory, LOCK_FILE_NAME);
   const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
-  const { lock: after, providers } = await installProviders({
+  const { lock: changed, providers } = await installProviders({
     requirements,
     lock,
     directory: join(dataFolder(context), "providers"),
@@ -68,6 +68,11 @@ export async function install(
     // What is recorded of a provider was made with it.
     throw undeclaredProviderHint(error, project.configuration, recorded);
   });
+  // Those of plug-ins are kept; they are not installed here.
+  const after = [...project.plugins.values()].reduce((locks, { address }) => {
+    const entry = lock.get(address);
+    return entry === undefined ? locks : locks.with(entry);
+  }, changed);
   if (after.toString() === lock.toString()) return providers;
   if (request.writesLock === false) {
     throw new CommandError(`The lock file of providers "${LOCK_FILE_NAME}" would change.`, {
@@ -130,6 +135,16 @@ export async function findInstalled(
 
 /** What is installed for a configuration, and for what is recorded: the programs in place of a provider that they make up. */
 export function requirementsOf(
+  project: Pick<Project, "configuration" | "tests" | "joined">,
+  recorded: Iterable<string> = [],
+): ProviderRequirement[] {
+  return allRequirementsOf(project, recorded).filter(
+    ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
+  );
+}
+
+/** The same with programs of this machine, and with what is built in. */
+export function allRequirementsOf(
   { configuration, tests, joined }: Pick<Project, "configuration" | "tests" | "joined">,
   recorded: Iterable<string> = [],
 ): ProviderRequirement[] {
@@ -153,9 +168,7 @@ export function requirementsOf(
   for (const source of recorded) {
     add({ address: ProviderAddress.parse(source), constraints: VersionConstraints.any });
   }
-  return [...found.values()].filter(
-    ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
-  );
+  return [...found.values()];
 }
 
 /** Providers that other programs have started are not installed. */

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { StackState } from "@stackwright/core";
 import {
@@ -26,6 +25,7 @@ import { attachedProviders } from "./attached-providers.ts";
 import { commandProvisioners } from "./command-provisioners.ts";
 import type { LoadedFunctionTargets } from "./function-targets.ts";
 import { findInstalled, install, installedLines } from "./install.ts";
+import { installPluginsOf, pluginLines, pulumiHome } from "./install-plugins.ts";
 import { overrideWarning } from "./override-warning.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
 import type { Project } from "./project.ts";
@@ -92,7 +92,13 @@ export async function openEngine(
       asInstalled || isWrong
       ? await findInstalled(project, context, recorded)
       : await install(project, context, { recorded });
-  for (const line of installedLines(installed)) {
+  const plugins = isSound
+    ? await installPluginsOf(project, context, {
+        recorded,
+        brings: !asInstalled && !isWrong,
+      })
+    : new Map();
+  for (const line of [...installedLines(installed), ...pluginLines(plugins)]) {
     terminal.writeError(wrapWords(`${line}\n`, terminal.columns));
   }
   const overridden = overrideWarning(installed);
@@ -119,6 +125,7 @@ export async function openEngine(
     }),
     pulumiOrigin({
       directories: pulumiFolders(env),
+      installed: plugins,
       onLog,
       ...(restarts && { host: { restart: {} } }),
     }),
@@ -210,9 +217,8 @@ function isNamed(text: string | undefined): text is string {
 
 /** Where users say that there are programs, where Pulumi installs plug-ins, and what comes with its command. */
 function pulumiFolders(env: NodeJS.ProcessEnv): string[] {
-  const own = foldersOf(env.STACKWRIGHT_PULUMI_PLUGINS);
-  const home = isNamed(env.PULUMI_HOME) ? env.PULUMI_HOME : join(env.HOME ?? homedir(), ".pulumi");
-  return [...own, join(home, "plugins"), join(home, "bin")];
+  const home = pulumiHome(env);
+  return [...foldersOf(env.STACKWRIGHT_PULUMI_PLUGINS), join(home, "plugins"), join(home, "bin")];
 }
 
 function foldersOf(list: string | undefined): string[] {

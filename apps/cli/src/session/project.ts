@@ -12,7 +12,9 @@ import {
   type LoadedSuite,
   loadConfiguration,
   loadSuite,
+  type PluginServer,
   parseJoinedProviders,
+  parsePluginServers,
 } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import type { Value } from "@stackwright/cty";
@@ -59,6 +61,8 @@ export interface Project {
   readonly configuration: Configuration;
   /** Its providers that are made of several programs, by full source. */
   readonly joined: ReadonlyMap<string, JoinedProvider>;
+  /** Where plug-ins are installed from, by full source. */
+  readonly plugins: ReadonlyMap<string, PluginServer>;
   /** Its test files; undefined where the command does not load them. */
   readonly tests?: LoadedSuite;
 }
@@ -85,7 +89,7 @@ export async function loadProject(
     home: HOME === undefined || HOME === "" ? homedir() : HOME,
     bundleRoot: findBundleRoot(directory),
   };
-  const joined = await readJoinedProviders(directory);
+  const { joined, plugins } = await readJoinedProviders(directory);
   const files = withFurther(createDirectoryFiles(directory, { machine }), further);
   const installation = await openModules(files, context, options);
   const configuration = await loadConfiguration(files, {
@@ -102,7 +106,7 @@ export async function loadProject(
   for (const line of options.quiet === true ? [] : installedModuleLines(modules)) {
     context.terminal.writeError(wrapWords(`${line}\n`, context.terminal.columns));
   }
-  return { directory, files, configuration, joined, modules, ...(tests && { tests }) };
+  return { directory, files, configuration, joined, plugins, modules, ...(tests && { tests }) };
 }
 
 /** What is known of variables before anything is loaded. What is wrong with it is reported where all values are read. */
@@ -125,26 +129,29 @@ async function meantSource({ directory, calledAs }: CommandContext) {
 
 async function readJoinedProviders(
   directory: string,
-): Promise<ReadonlyMap<string, JoinedProvider>> {
+): Promise<Pick<Project, "joined" | "plugins">> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(join(directory, JOINED_PROVIDERS_FILE));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return new Map();
+    if (code === "ENOENT") return { joined: new Map(), plugins: new Map() };
     throw new CommandError(`The file "${JOINED_PROVIDERS_FILE}" cannot be read.`, {
       cause: error,
       advice: error instanceof Error ? error.message : "",
     });
   }
   try {
-    return await parseJoinedProviders(bytes);
+    return {
+      joined: await parseJoinedProviders(bytes),
+      plugins: await parsePluginServers(bytes),
+    };
   } catch (error) {
     if (!isEngineError(error, "ENGINE_CONFIG_INVALID")) throw error;
     throw new CommandError(error.message, {
       cause: error,
       advice:
-        'It is JSON: {"providers": {SOURCE: {"programs": [{"source": ...}], "conflicts": "error", "owners": {TYPE: NAME}}}}',
+        'It is JSON: {"providers": {SOURCE: {"programs": [{"source": ...}], "conflicts": "error", "owners": {TYPE: NAME}}}, "plugins": {SOURCE: {"server": URL}}}',
     });
   }
 }

@@ -36,47 +36,63 @@ const closed = { additionalProperties: false } as const;
 
 const JoinedFileSchema = Type.Object(
   {
-    providers: Type.Record(
-      Type.String(),
-      Type.Object(
-        {
-          programs: Type.Array(
-            Type.Object(
-              {
-                source: text("its source address"),
-                version: Type.Optional(text("a version constraint")),
-                name: Type.Optional(text("its name in messages")),
-                deadlines: Type.Optional(
-                  Type.Object(
-                    Object.fromEntries(METHODS.map((method) => [method, Type.Optional(seconds)])),
-                    closed,
+    plugins: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          {
+            server: text("URL or folder"),
+            checksums: Type.Optional(
+              Type.Record(Type.String(), text("SHA-256 of the archive, in hexadecimal")),
+            ),
+          },
+          closed,
+        ),
+      ),
+    ),
+    providers: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          {
+            programs: Type.Array(
+              Type.Object(
+                {
+                  source: text("its source address"),
+                  version: Type.Optional(text("a version constraint")),
+                  name: Type.Optional(text("its name in messages")),
+                  deadlines: Type.Optional(
+                    Type.Object(
+                      Object.fromEntries(METHODS.map((method) => [method, Type.Optional(seconds)])),
+                      closed,
+                    ),
                   ),
-                ),
-              },
-              closed,
+                },
+                closed,
+              ),
+              { minItems: 1, maxItems: MAX_PROGRAMS },
             ),
-            { minItems: 1, maxItems: MAX_PROGRAMS },
-          ),
-          conflicts: Type.Optional(
-            Type.Union([Type.Literal("error"), Type.Literal("first"), Type.Literal("last")]),
-          ),
-          owners: Type.Optional(Type.Record(Type.String(), text("the name of a program"))),
-          package: Type.Optional(
-            Type.Object(
-              {
-                name: Type.Optional(
-                  Type.String({ pattern: "^[a-z][a-z0-9-]{0,99}$", description: "its name" }),
-                ),
-                version: Type.Optional(
-                  Type.String({ pattern: "^\\d+\\.\\d+\\.\\d+", maxLength: 100 }),
-                ),
-                degradedStart: Type.Optional(Type.Boolean()),
-              },
-              closed,
+            conflicts: Type.Optional(
+              Type.Union([Type.Literal("error"), Type.Literal("first"), Type.Literal("last")]),
             ),
-          ),
-        },
-        closed,
+            owners: Type.Optional(Type.Record(Type.String(), text("the name of a program"))),
+            package: Type.Optional(
+              Type.Object(
+                {
+                  name: Type.Optional(
+                    Type.String({ pattern: "^[a-z][a-z0-9-]{0,99}$", description: "its name" }),
+                  ),
+                  version: Type.Optional(
+                    Type.String({ pattern: "^\\d+\\.\\d+\\.\\d+", maxLength: 100 }),
+                  ),
+                  degradedStart: Type.Optional(Type.Boolean()),
+                },
+                closed,
+              ),
+            ),
+          },
+          closed,
+        ),
       ),
     ),
   },

@@ -74,7 +74,7 @@ export async function parseJoinedProviders(
     }
   };
   const found = new Map<string, JoinedProvider>();
-  for (const [source, entry] of Object.entries(file.providers)) {
+  for (const [source, entry] of Object.entries(file.providers ?? {})) {
     const address = addressOf(source).toString();
     if (found.has(address)) throw invalid(`${address} occurs twice`);
     const programs = entry.programs.map((program) => {

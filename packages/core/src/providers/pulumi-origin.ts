@@ -9,13 +9,22 @@ import type {
   OpenProviderOptions,
   ProviderOrigin,
 } from "./catalog.ts";
+import type { InstalledPlugin } from "./install-pulumi-plugin.ts";
+import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
 import type { ProviderLog } from "./provider-log.ts";
-import { findPulumiPlugins, type PulumiPlugin, readVersion } from "./pulumi-plugins.ts";
+import {
+  findPulumiPlugins,
+  type PulumiPlugin,
+  pluginProgram,
+  readVersion,
+} from "./pulumi-plugins.ts";
 
 export interface PulumiOriginOptions {
   /** Programs by name; others are searched in the folders, then in `PATH`, as `pulumi-resource-<name>`. */
   readonly providers?: Readonly<Record<string, LocalProvider>>;
+  /** Plug-ins that are installed, by name: no other version of them is used. @default none */
+  readonly installed?: ReadonlyMap<string, Pick<InstalledPlugin, "path" | "version">>;
   /** Folders with programs, or with installations as Pulumi makes them (`resource-<name>-v<version>`). @default none */
   readonly directories?: readonly string[];
   /** How the processes are hosted. What they write comes without the secrets of the runs that use them. */
@@ -38,7 +47,7 @@ type Candidate = Omit<LocalProvider, "command"> & PulumiPlugin;
  * not installed as Pulumi does it has the version that it says, and is asked for it only where there is a constraint.
  */
 export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin {
-  const { providers = {}, directories = [] } = options;
+  const { providers = {}, directories = [], installed = new Map() } = options;
   const nameOf = (source: ProviderAddress | string): string => {
     const name = localName(source, "pulumi");
     if (name !== undefined) return name;
@@ -47,6 +56,11 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
   const candidatesOf = async (name: string): Promise<readonly Candidate[]> => {
     const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
     if (known !== undefined) return [{ ...known, version: undefined }];
+    const only = installed.get(name);
+    if (only !== undefined) {
+      const program = await pluginProgram(only.path, name);
+      return program === undefined ? [] : [{ ...program, version: only.version }];
+    }
     const found = await findPulumiPlugins(name, directories);
     return [...found, { command: `pulumi-resource-${name}`, version: undefined }];
   };
@@ -197,6 +211,7 @@ function noVersion(name: string, what: string, candidates: readonly Candidate[])
   return new EngineError(
     "ENGINE_PROVIDER_UNAVAILABLE",
     `No Pulumi provider "${name}" ${what}. ${available} ` +
-      `Install one with "pulumi plugin install resource ${name} VERSION".`,
+      `Install one with "pulumi plugin install resource ${name} VERSION", ` +
+      `or name its server under "plugins" in ${JOINED_PROVIDERS_FILE}.`,
   );
 }

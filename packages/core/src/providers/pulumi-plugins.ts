@@ -1,10 +1,12 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Version } from "@stackwright/provider-source";
 
 /** A program of the Pulumi protocol that was found on this machine. */
 export interface PulumiPlugin {
   readonly command: string;
+  /** Before those of the protocol. @default none */
+  readonly args?: readonly string[];
   /** That of the folder it is installed in; undefined for a program outside of such a folder. */
   readonly version: Version | undefined;
 }
@@ -32,14 +34,54 @@ async function inFolder(name: string, directory: string): Promise<readonly Pulum
     const version = entry.startsWith(prefix) ? readVersion(entry.slice(prefix.length)) : undefined;
     // Pulumi leaves this mark next to a folder while it fills it.
     if (version === undefined || entries.has(`${entry}.partial`)) return [];
-    return [{ command: join(directory, entry, program), version }];
+    return [{ folder: join(directory, entry), version }];
   });
-  const candidates: readonly PulumiPlugin[] = [
-    ...(entries.has(program) ? [{ command: join(directory, program), version: undefined }] : []),
-    ...installed.toSorted((a, b) => Version.compare(b.version, a.version)),
-  ];
-  const present = await Promise.all(candidates.map(async ({ command }) => isFile(command)));
-  return candidates.filter((_plugin, i) => present[i]);
+  const own = join(directory, program);
+  const candidates = await Promise.all(
+    installed
+      .toSorted((a, b) => Version.compare(b.version, a.version))
+      .map(async ({ folder, version }) => {
+        const found = await pluginProgram(folder, name);
+        return found === undefined ? [] : [{ ...found, version }];
+      }),
+  );
+  const single = entries.has(program) && (await isFile(own));
+  return [...(single ? [{ command: own, version: undefined }] : []), ...candidates.flat()];
+}
+
+/**
+ * How the plug-in in a folder is started: a program of its name, or a program for Node that `PulumiPlugin.yaml` names the runtime
+ * of. Undefined where there is neither.
+ *
+ * Source: Pulumi's plug-ins in languages.
+ */
+export async function pluginProgram(
+  folder: string,
+  name: string,
+): Promise<Pick<PulumiPlugin, "command" | "args"> | undefined> {
+  const command = join(folder, `pulumi-resource-${name}`);
+  if (await isFile(command)) return { command };
+  const file = await readFile(join(folder, "PulumiPlugin.yaml"), "utf8").catch(() => "");
+  const runtime = /^runtime:\s*(?:\n\s+name:\s*)?["']?(\w+)/m.exec(file)?.[1];
+  if (runtime !== "nodejs") return undefined;
+  for (const main of [await mainOf(folder), "index.js", "index.ts"]) {
+    if (main !== undefined && (await isFile(join(folder, main)))) {
+      return { command: process.execPath, args: [join(folder, main)] };
+    }
+  }
+  return undefined;
+}
+
+/** The file that a package says is its program. */
+async function mainOf(folder: string): Promise<string | undefined> {
+  try {
+    const { main } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+      readonly main?: unknown;
+    };
+    return typeof main === "string" ? main : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A version as programs and folders write it; undefined for what is none. */

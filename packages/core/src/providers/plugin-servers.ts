@@ -1,0 +1,51 @@
+import { readJsonObject } from "@stackwright/base/json";
+import { type PackageHash, ProviderAddress, zipHash } from "@stackwright/provider-source";
+import { EngineError } from "../errors.ts";
+import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
+import { localName } from "./local-provider.ts";
+
+/** Where the plug-in of a local Pulumi provider is installed from. */
+export interface PluginServer {
+  readonly address: ProviderAddress;
+  /** The name of the plug-in. */
+  readonly name: string;
+  /** URL or folder; `${NAME}`, `${VERSION}`, `${OS}` and `${ARCH}` in it are filled in. */
+  readonly server: string;
+  /** SHA-256 of archives by `<os>-<arch>`. */
+  readonly checksums: ReadonlyMap<string, PackageHash>;
+}
+
+/**
+ * Reads from the file of joined providers where plug-ins are installed from, by full sources. `ENGINE_CONFIG_INVALID` says what is
+ * wrong with it, and where.
+ */
+export async function parsePluginServers(
+  bytes: Uint8Array,
+): Promise<ReadonlyMap<string, PluginServer>> {
+  const invalid = (what: string, cause?: unknown): EngineError =>
+    new EngineError("ENGINE_CONFIG_INVALID", `${JOINED_PROVIDERS_FILE}: ${what}`, { cause });
+  const { object } = readJsonObject(bytes);
+  const { checkJoinedFile } = await import("./joined-file-schema.ts");
+  const file = checkJoinedFile(object);
+  if (typeof file === "string") throw invalid(file);
+  const found = new Map<string, PluginServer>();
+  for (const [source, { server, checksums = {} }] of Object.entries(file.plugins ?? {})) {
+    try {
+      const address = ProviderAddress.parse(source);
+      const name = localName(address, "pulumi");
+      if (name === undefined) {
+        throw invalid(
+          `${source} does not name a plug-in: sources of plug-ins begin with stackwright.local/pulumi/`,
+        );
+      }
+      const hashes = Object.entries(checksums).map(
+        ([platform, hex]) => [platform, zipHash(hex)] as const,
+      );
+      found.set(address.toString(), { address, name, server, checksums: new Map(hashes) });
+    } catch (error) {
+      if (error instanceof EngineError) throw error;
+      throw invalid(error instanceof Error ? error.message : String(error), error);
+    }
+  }
+  return found;
+}
