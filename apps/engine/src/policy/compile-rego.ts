@@ -44,14 +44,19 @@ export async function compileRego(
       maxBuffer: 1024 * 1024,
     });
   } catch (error) {
-    const { stderr, code } = error as { stderr?: string; code?: unknown };
+    const { stderr, stdout, code } = error as {
+      readonly stderr?: string;
+      readonly stdout?: string;
+      readonly code?: unknown;
+    };
     if (code === "ENOENT") {
       throw new ServerError("internal", `the command ${program} of --opa-command was not found`);
     }
-    const words = (stderr ?? "").trim().slice(0, 2_000);
+    // It says on its standard output what is wrong with a source.
+    const said = `${stdout ?? ""}\n${stderr ?? ""}`.trim().slice(0, 2_000);
     throw new ServerError(
       "unprocessable",
-      `the policies cannot be compiled: ${words === "" ? "the compiler failed" : words}`,
+      `the policies cannot be compiled: ${said === "" ? "the compiler failed" : said}`,
       { cause: error },
     );
   }
