@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -344,5 +344,17 @@ describe("options of the server", () => {
     await expect(serve(options, { env: {} })).rejects.toMatchObject({
       code: "ENGINE_KEY_UNAVAILABLE",
     });
+  });
+});
+
+it("ends what it has opened where its start fails after it listens", async () => {
+  const directory = await scratch();
+  const file = join(directory, "no-folder");
+  await writeFile(file, "");
+  const options = { store: "memory:", port: 0, region: "cn-north-7", runDirectory: file } as const;
+  const lines: string[] = [];
+  const logs = { write: (line: string) => void lines.push(line) };
+  await expect(serve(options, { directory, env: {}, logs })).rejects.toMatchObject({
+    code: "EEXIST",
   });
 });

@@ -53,6 +53,10 @@ describe("a plan that was kept", () => {
     expect(stateless.error).toContain("--view shows a plan");
     const both = await tryCommand(["show", "--view", "text", "--json", "kept"], { cwd: here });
     expect(both.error).toContain("--view and --json cannot be used together");
+    const page = await tryCommand(["show", "--html"], { cwd: here });
+    expect(page.error).toContain("--html shows a plan");
+    const pageToo = await tryCommand(["show", "--html", "--json", "kept"], { cwd: here });
+    expect(pageToo.error).toContain("--html and --json cannot be used together");
   });
 
   it("is removed when its stack has enough newer ones", async () => {

@@ -74,12 +74,13 @@ function withPage(options: ShowOptions): ShowOptions {
 
 /** A view is made of a plan, and never holds a secret. */
 function requirePlan(planFile: string | undefined, options: ShowOptions): void {
+  const option = options.html === true ? "--html" : "--view";
   if (planFile === undefined) {
-    throw new CommandError("--view shows a plan; name the file that plan --out wrote.");
+    throw new CommandError(`${option} shows a plan; name the file that plan --out wrote.`);
   }
   if (options.json || options.showSecrets) {
     const other = options.json ? "--json" : "--show-secrets";
-    throw new CommandError(`--view and ${other} cannot be used together.`);
+    throw new CommandError(`${option} and ${other} cannot be used together.`);
   }
 }
 

@@ -16,6 +16,7 @@ export function readOnlyState(state: StackState | undefined): StackState {
     head: async (options) => state?.head(options) ?? head,
     read: async (options) =>
       state?.read(options) ?? { head, objects: new Map(), outputs, epoch: 0n },
+    object: async (key, options) => state?.object(key, options),
     outputs: async (options) => state?.outputs(options) ?? { head, outputs },
     history: async (options) => state?.history(options) ?? [],
     changes: async (revision, options) => state?.changes(revision, options),

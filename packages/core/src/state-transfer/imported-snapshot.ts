@@ -28,6 +28,7 @@ export function importedState(reference: StackReference, file: TerraformState): 
     reference,
     head: async () => head,
     read: async () => snapshot,
+    object: async (key) => objects.get(objectKey(key)),
     outputs: async () => ({ head, outputs }),
     history: async () => [],
     changes: async () => undefined,

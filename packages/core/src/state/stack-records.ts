@@ -116,6 +116,12 @@ export class StackRecords {
     return Promise.all(resources.map((resource) => this.#object(resource, codec)));
   }
 
+  /** One object, without the others. */
+  async object(key: ObjectKey, options?: CallOptions): Promise<StateObject | undefined> {
+    const resource = await readStored(this.#parts.storage, "strong", this.objectId(key), options);
+    return resource && (await this.#object(resource, this.#opening(options))).object;
+  }
+
   async #object(resource: Resource, codec: OpenParts): Promise<StoredStateObject> {
     const message = decodeKind(resource, ObjectMessage, this.#parts.converters);
     return { object: await decodeObject(message, codec), resource };

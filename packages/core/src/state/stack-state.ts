@@ -1,7 +1,7 @@
 import type { CallOptions } from "@stackwright/storage";
 import type { CheckResult } from "./check-result.ts";
 import type { StateChange } from "./state-change.ts";
-import type { StateObject } from "./state-object.ts";
+import type { ObjectKey, StateObject } from "./state-object.ts";
 
 /** Names a stack: account is the partition, project the namespace in the store. */
 export interface StackReference {
@@ -106,6 +106,9 @@ export interface StackState {
    * moment of the read. Strong: it reflects every write acknowledged before the call.
    */
   read(options?: CallOptions): Promise<StackSnapshot>;
+
+  /** One object, without the others; undefined where there is none. */
+  object(key: ObjectKey, options?: CallOptions): Promise<StateObject | undefined>;
 
   /** Only the published outputs, and the revision they belong to. */
   outputs(options?: CallOptions): Promise<Pick<StackSnapshot, "head" | "outputs">>;

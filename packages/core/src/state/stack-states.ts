@@ -47,6 +47,7 @@ import type {
   StateWriter,
   StoredPlan,
 } from "./stack-state.ts";
+import type { ObjectKey, StateObject } from "./state-object.ts";
 import { invariant, RunStateWriter } from "./state-writer.ts";
 
 /** Options of {@link createStackStates}. */
@@ -139,6 +140,10 @@ class StoredStackState implements StackState {
       inputs: outputs?.message.inputs ?? [],
       epoch: fenceHolderOf(fence).epoch,
     };
+  }
+
+  async object(key: ObjectKey, options?: CallOptions): Promise<StateObject | undefined> {
+    return this.#records.object(key, options);
   }
 
   async outputs(options?: CallOptions): Promise<Pick<StackSnapshot, "head" | "outputs">> {

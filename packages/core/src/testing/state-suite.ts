@@ -89,6 +89,8 @@ export function describeStackState(name: string, open: OpenStore): void {
         expect(settled.outputs).toEqual(outputs);
         const object = settled.objects.get("a.b");
         assert(object?.value !== undefined);
+        expect(await state.object(key("a.b"))).toEqual(object);
+        expect(await state.object(key("a.b", "old"))).toBeUndefined();
         expect(object).toMatchObject({ phase: "ready", epoch: 1n, revision: 1n });
         expect(object.operation).toBeUndefined();
         expect(object.value.json).toContain("90071992547409931234.5");

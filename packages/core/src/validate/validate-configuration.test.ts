@@ -113,6 +113,15 @@ describe("a check without values", () => {
     ]);
   });
 
+  it("says a warning about one place once, however often its module is called", async () => {
+    const calls = ["a", "b", "c"].map((name) => `module "${name}" { source = "./m" }\n`);
+    const { found } = await check(
+      calls.join(""),
+      'resource "terraform_data" "x" {}\nresource "terraform_data" "y" { depends_on = ["terraform_data.x"] }\n',
+    );
+    expect(found).toEqual(["warning Quoted references are deprecated"]);
+  });
+
   it("says what a provider says", async () => {
     const { found } = await check('ephemeral "mock_lease" "l" { name = "l" }');
     expect(found).toEqual(["error Never lent"]);

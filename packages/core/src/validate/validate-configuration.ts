@@ -76,9 +76,24 @@ export async function validateConfiguration(request: ValidateRequest): Promise<V
     (one) => one.severity === "error" || !overlaps(one, found.filter(isError)),
   );
   return {
-    diagnostics: sortDiagnostics([...texts, ...found]),
+    diagnostics: sortDiagnostics(withoutRepeats([...texts, ...found])),
     unchecked: providers.unchecked,
   };
+}
+
+/** A module that is called several times has a warning at each of its calls, and all are about one place. */
+function withoutRepeats(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const seen = new Set<string>();
+  return diagnostics.filter(({ severity, summary, detail, subject, address }) => {
+    if (severity === "error") return true;
+    const place = subject && [
+      subject.source.file.name,
+      subject.source.fileOffset(subject.start),
+      subject.source.fileOffset(subject.end),
+    ];
+    const key = JSON.stringify([summary, detail, place ?? address]);
+    return seen.size < seen.add(key).size;
+  });
 }
 
 function isError({ severity }: Diagnostic): boolean {

@@ -50,6 +50,15 @@ export async function readShownState(parts: StateParts, stack: NamedStack): Prom
   return keylessState(parts, stack).read();
 }
 
+/** One recorded object, without the others. */
+export async function readShownObject(
+  parts: StateParts,
+  stack: NamedStack,
+  key: { readonly address: string; readonly deposed: string },
+): Promise<StateObject | undefined> {
+  return keylessState(parts, stack).object(key);
+}
+
 /** The attributes of an object; undefined where nothing is recorded. */
 export function shownObject({ value }: StateObject): Shown | undefined {
   return value === undefined ? undefined : showValue(impliedValue(value), SHOW);

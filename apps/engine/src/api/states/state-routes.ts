@@ -7,6 +7,7 @@ import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.t
 import {
   compareRevisions,
   listRevisions,
+  readShownObject,
   readShownState,
   shownObject,
   shownOutput,
@@ -142,10 +143,8 @@ export function stateRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request) => {
       const { address, deposed = "" } = request.query;
-      const { objects } = await readShownState(parts, await stackOfRequest(request));
-      const found = [...objects.values()].find(
-        (object) => object.address === address && object.deposed === deposed,
-      );
+      const stack = await stackOfRequest(request);
+      const found = await readShownObject(parts, stack, { address, deposed });
       if (found === undefined) {
         throw new ServerError("not_found", `the state has no resource "${address.slice(0, 256)}"`);
       }
