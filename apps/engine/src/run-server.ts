@@ -37,6 +37,7 @@ import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
 import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
+import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
@@ -77,6 +78,8 @@ interface RunServerOptions {
   readonly vcsFolders?: readonly string[] | undefined;
   /** The command that compiles policies written in Rego. @default none */
   readonly opaCommand?: readonly string[] | undefined;
+  /** Hosts in private networks that connections may reach. @default none */
+  readonly vcsHosts?: readonly string[] | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -129,6 +132,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     http: new InstallHttpClient({ fetch: guardedFetch(guard) }),
     stopping,
   });
+  const hosts = new OutgoingHosts(options.vcsHosts);
   return {
     plugins: [
       {
@@ -148,6 +152,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             workers,
             localFolders,
             opaCommand: options.opaCommand ?? [],
+            hosts,
           }),
       },
       {
@@ -214,6 +219,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           renderer: new PlanRenderer({ clock }),
           directory: join(directory, "vcs"),
           localFolders,
+          hosts,
         }),
       );
       const worker = await startRunWorker({

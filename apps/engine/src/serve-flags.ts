@@ -162,6 +162,11 @@ const FLAGS = {
     kind: "words",
     help: "command that compiles policies written in Rego, such as opa; none by default",
   },
+  "vcs-host": {
+    path: ["vcsHosts"],
+    kind: "list",
+    help: "host in a private network whose API connections may call, or that gets their reports; none by default",
+  },
   "provisioner-project": {
     path: ["provisionerProjects"],
     kind: "list",

@@ -189,6 +189,7 @@ export async function serve(
       upstreamHosts: resolved.upstreamHosts,
       upstreamNetworks: resolved.upstreamNetworks,
       opaCommand: resolved.opaCommand,
+      vcsHosts: resolved.vcsHosts,
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;

@@ -113,6 +113,9 @@ export const ServerOptionsSchema = Type.Object(
     vcsFolders: Type.Optional(
       Type.Array(text("a folder"), { description: helpOf("vcs-folder"), maxItems: 100 }),
     ),
+    vcsHosts: Type.Optional(
+      Type.Array(text("a host"), { description: helpOf("vcs-host"), maxItems: 100 }),
+    ),
     functionsFile: Type.Optional(text(helpOf("functions"))),
     quotas: Type.Optional(
       Type.Object(

@@ -16,6 +16,7 @@ import type { RunClaim } from "../queue/claim.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
+import type { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
 import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
 
 export interface ApiOptions extends TransactionParts {
@@ -43,6 +44,8 @@ export interface ApiOptions extends TransactionParts {
   readonly policies: PolicyRunner;
   /** Compiles policies written in Rego; empty for none. */
   readonly opaCommand: readonly string[];
+  /** Hosts that connections may reach. */
+  readonly hosts: OutgoingHosts;
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

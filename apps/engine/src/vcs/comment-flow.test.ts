@@ -12,7 +12,10 @@ const main = (value: number) => `resource "terraform_data" "a" { input = ${value
 async function start() {
   const place = await createGitPlace();
   const gitea = await startFakeGitea("change");
-  const { server, call } = await startApi("in-process", { vcsFolders: [place.repositories] });
+  const { server, call } = await startApi("in-process", {
+    vcsFolders: [place.repositories],
+    vcsHosts: ["127.0.0.1"],
+  });
   await call("POST", `${P}/stacks`, { body: { name: "one" } });
   await place.commit({ "README.md": "infra" });
   await place.git("push", "--quiet", "origin", "HEAD:main");

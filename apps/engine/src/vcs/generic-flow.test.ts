@@ -61,7 +61,10 @@ resource "terraform_data" "a" {
 async function start(settings: object = {}) {
   const place = await createGitPlace();
   const receiver = await startReceiver();
-  const { server, call } = await startApi("in-process", { vcsFolders: [place.repositories] });
+  const { server, call } = await startApi("in-process", {
+    vcsFolders: [place.repositories],
+    vcsHosts: ["127.0.0.1"],
+  });
   for (const name of ["one", "two", "three"]) await call("POST", `${P}/stacks`, { body: { name } });
   const body = {
     name: "infra",

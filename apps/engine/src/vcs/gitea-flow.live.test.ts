@@ -30,7 +30,7 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
   await place.commit({ "README.md": "infra" });
   await place.git("push", "--quiet", "origin", "main");
 
-  const { server, call } = await startApi("in-process");
+  const { server, call } = await startApi("in-process", { vcsHosts: ["127.0.0.1"] });
   await call("POST", `${P}/stacks`, { body: { name: "one" } });
   const made = await call("POST", `${P}/vcs-connections`, {
     body: {

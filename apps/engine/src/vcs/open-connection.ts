@@ -39,11 +39,18 @@ export async function openConnection(
           repository,
           branch,
           reportUrl,
+          hosts: parts.hosts,
           secret: webhookSecret,
           wallMs: () => parts.clock.wallMs(),
           token: parts.token,
         })
-      : createHostedProvider({ kind, apiUrl, repository: connection.repository, token });
+      : createHostedProvider({
+          kind,
+          apiUrl,
+          repository: connection.repository,
+          token,
+          hosts: parts.hosts,
+        });
   return {
     reference,
     connection,

@@ -28,12 +28,13 @@ export function protocolOf(
 }
 
 /** `unprocessable` for an address that is not reached over TLS, unless it is of this machine. */
-export function requirePrivateAddress(address: string): void {
+export function requirePrivateAddress(address: string): URL {
   const url = parsed(address);
   if (url.username !== "" || url.password !== "") {
     throw new ServerError("unprocessable", "an address holds no credentials; use the token");
   }
   requirePrivate(url);
+  return url;
 }
 
 function requirePrivate(url: URL): void {

@@ -6,6 +6,7 @@ import type { Lease } from "@stackwright/storage/lease";
 import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { GitRepository } from "./git/git-repository.ts";
+import type { OutgoingHosts } from "./provider/outgoing-hosts.ts";
 import type { VcsProvider } from "./provider/vcs-provider.ts";
 import type { ConnectionReference } from "./vcs-places.ts";
 
@@ -20,6 +21,8 @@ export interface VcsParts extends TransactionParts {
   readonly directory: string;
   /** Folders of this machine whose repositories may be connected. */
   readonly localFolders: readonly string[];
+  /** Hosts that connections may reach. */
+  readonly hosts: OutgoingHosts;
 }
 
 /** A connection while its work is done: one server at a time has its lease. */

@@ -65,7 +65,7 @@ type Settings = Static<typeof ConnectionChange>;
 
 /** `/projects/{project}/vcs-connections` */
 export function vcsRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, blobs, keys, principalOf, localFolders } = parts;
+  const { storage, blobs, keys, principalOf, localFolders, hosts } = parts;
   const referenceOf = (
     request: FastifyRequest,
     { project, connection: name }: { readonly project: string; readonly connection: string },
@@ -87,7 +87,7 @@ export function vcsRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     const { repository_url: repositoryUrl, api_url: apiUrl, report_url: reportUrl } = settings;
     if (repositoryUrl !== undefined) protocolOf(repositoryUrl, localFolders);
     for (const address of [apiUrl, reportUrl]) {
-      if (address !== undefined && address !== "") requirePrivateAddress(address);
+      if (address !== undefined && address !== "") hosts.require(requirePrivateAddress(address));
     }
     if (kind === "generic" && (apiUrl || settings.repository)) {
       throw new ServerError("unprocessable", "api_url and repository are for gitea and github");

@@ -1,4 +1,6 @@
-import { isIP } from "node:net";
+import { type IncomingMessage, request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
 import { VcsError } from "./vcs-provider.ts";
 
 /** A call of another server. */
@@ -7,6 +9,8 @@ interface OutgoingCall {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** How its host is resolved. @default by the system */
+  readonly lookup: LookupFunction | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -14,34 +18,46 @@ const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** Calls a server: no redirect is followed, time and answer are bounded. Rejects with a {@link VcsError} where there is no answer. */
-export async function boundedFetch({ method, address, headers, body, signal }: OutgoingCall) {
+export async function boundedFetch(call: OutgoingCall) {
+  const { method, address, signal } = call;
   const until = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const where = `${method} ${new URL(address).origin}${new URL(address).pathname}`;
   try {
-    const answer = await fetch(address, {
-      method,
-      headers: { "user-agent": "stackwright", ...headers },
-      ...(body !== undefined && { body }),
-      redirect: "manual",
-      signal: until,
-    });
+    const answer = await send({ ...call, signal: until });
     const chunks: Uint8Array[] = [];
     let size = 0;
-    for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of answer as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength;
       if (size > MAX_ANSWER_BYTES) {
-        throw new VcsError(`${where}: the answer is too large`, answer.status);
+        throw new VcsError(`${where}: the answer is too large`, answer.statusCode ?? 0);
       }
       chunks.push(chunk);
     }
-    return { status: answer.status, text: Buffer.concat(chunks).toString("utf8") };
+    return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof VcsError) throw error;
-    const { cause = error } = error as { cause?: unknown };
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = error instanceof Error ? error.message : String(error);
     throw new VcsError(`${where}: ${reason}`, 0, { cause: error });
   }
+}
+
+async function send({ method, address, headers, body, lookup, signal }: OutgoingCall) {
+  const url = new URL(address);
+  const answered = Promise.withResolvers<IncomingMessage>();
+  const settings = {
+    method,
+    headers: { "user-agent": "stackwright", ...headers },
+    signal,
+    // A connection of its own: a kept one may be to an address that was not checked.
+    agent: false,
+    ...(lookup !== undefined && { lookup }),
+  } as const;
+  const request = url.protocol === "https:" ? secureRequest : plainRequest;
+  const outgoing = request(url, settings, answered.resolve);
+  outgoing.on("error", answered.reject);
+  outgoing.end(body);
+  return answered.promise;
 }
 
 /** Whether tokens and texts may be sent to an address: over TLS, or within this machine. */

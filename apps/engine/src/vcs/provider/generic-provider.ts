@@ -1,6 +1,7 @@
 import type { GitRepository } from "../git/git-repository.ts";
 import { outgoingSignature } from "../outgoing-signature.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import type { OutgoingHosts } from "./outgoing-hosts.ts";
 import { VcsError, type VcsProvider } from "./vcs-provider.ts";
 
 interface GenericOptions {
@@ -9,6 +10,8 @@ interface GenericOptions {
   readonly branch: string;
   /** Where comments and statuses are sent; empty: nowhere. */
   readonly reportUrl: string;
+  /** Hosts that reports may be sent to. */
+  readonly hosts: OutgoingHosts;
   readonly secret: Uint8Array;
   readonly wallMs: () => number;
   readonly token: () => string;
@@ -19,7 +22,7 @@ interface GenericOptions {
  * commit. Comments and statuses are sent to an address, signed. It has no users, so that no comment asks for anything.
  */
 export function createGenericProvider(options: GenericOptions): VcsProvider {
-  const { repository, branch, reportUrl } = options;
+  const { repository, branch, reportUrl, hosts } = options;
   const send = async (report: object, signal: AbortSignal): Promise<void> => {
     if (reportUrl === "") return;
     const body = JSON.stringify(report);
@@ -33,6 +36,7 @@ export function createGenericProvider(options: GenericOptions): VcsProvider {
       address: reportUrl,
       headers,
       body,
+      lookup: hosts.lookup(new URL(reportUrl)),
       signal,
     });
     if (status < 200 || status >= 300) {

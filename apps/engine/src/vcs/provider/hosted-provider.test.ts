@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createHostedProvider } from "./hosted-provider.ts";
+import { OutgoingHosts } from "./outgoing-hosts.ts";
 
 const signal = new AbortController().signal;
 
@@ -39,6 +40,7 @@ async function startStub(
     apiUrl,
     repository: "acme/infra",
     token: "ghp_x",
+    hosts: new OutgoingHosts(["127.0.0.1"]),
   });
   return { calls, provider };
 }

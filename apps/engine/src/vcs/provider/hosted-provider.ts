@@ -1,5 +1,6 @@
 import { isJsonObject, readJsonObject } from "@stackwright/base/json";
 import { boundedFetch } from "./bounded-fetch.ts";
+import type { OutgoingHosts } from "./outgoing-hosts.ts";
 import { type PullRequestFacts, VcsError, type VcsProvider } from "./vcs-provider.ts";
 
 interface HostedOptions {
@@ -9,6 +10,8 @@ interface HostedOptions {
   /** `OWNER/NAME`. */
   readonly repository: string;
   readonly token: string;
+  /** Hosts whose APIs may be called. */
+  readonly hosts: OutgoingHosts;
 }
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -23,6 +26,7 @@ export function createHostedProvider({
   apiUrl,
   repository,
   token,
+  hosts,
 }: HostedOptions): VcsProvider {
   const base = `${apiUrl.replace(/\/+$/, "")}/repos/${repository}`;
   const call = async (
@@ -34,6 +38,7 @@ export function createHostedProvider({
     const { status, text } = await boundedFetch({
       method,
       address: base + path,
+      lookup: hosts.lookup(new URL(base)),
       signal,
       headers: {
         accept: kind === "github" ? "application/vnd.github+json" : "application/json",

@@ -1,0 +1,67 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { boundedFetch } from "./bounded-fetch.ts";
+import { OutgoingHosts } from "./outgoing-hosts.ts";
+
+const { signal } = new AbortController();
+
+async function start() {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.end("answered");
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const call = async (hosts: OutgoingHosts, name: string) => {
+    const address = `http://${name}:${port}/`;
+    const lookup = hosts.lookup(new URL(address));
+    return boundedFetch({ method: "GET", address, headers: {}, lookup, signal });
+  };
+  return { call, requests: () => requests };
+}
+
+it.each([
+  "https://127.0.0.1/",
+  "https://localhost/",
+  "https://api.localhost/",
+  "https://10.0.0.7/",
+  "https://169.254.169.254/",
+  "https://192.168.1.1/",
+  "https://0.0.0.0/",
+  "https://2130706433/",
+  "https://[::1]/",
+  "https://[::ffff:127.0.0.1]/",
+  "https://[fe80::1]/",
+  "https://[fd00::1]/",
+])("refuses %s, and says how it is allowed", (address) => {
+  expect(() => new OutgoingHosts().require(new URL(address))).toThrow("--vcs-host");
+  const { hostname } = new URL(address);
+  const allowed = new OutgoingHosts([hostname.replace(/^\[|\]$/g, "")]);
+  expect(() => allowed.require(new URL(address))).not.toThrow();
+});
+
+it("opens no connection to the private address of a name, whatever it was before", async () => {
+  const { call, requests } = await start();
+  const addresses = ["93.184.216.34", "127.0.0.1"];
+  const hosts = new OutgoingHosts([], async () => [
+    { address: addresses.shift() ?? "127.0.0.1", family: 4 },
+  ]);
+  const url = new URL("http://rebound.test/");
+  expect(() => hosts.require(url)).not.toThrow();
+  addresses.shift();
+  await expect(call(hosts, "rebound.test")).rejects.toThrow("must not be reached");
+  expect(requests()).toBe(0);
+});
+
+it("reaches a private host that the operator names", async () => {
+  const { call, requests } = await start();
+  expect(await call(new OutgoingHosts(["127.0.0.1"]), "127.0.0.1")).toEqual({
+    status: 200,
+    text: "answered",
+  });
+  await expect(call(new OutgoingHosts(), "127.0.0.1")).rejects.toThrow("--vcs-host");
+  expect(requests()).toBe(1);
+});
