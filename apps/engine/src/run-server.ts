@@ -17,6 +17,7 @@ import { tfePlugin } from "@stackwright/tfe";
 import { InstallHttpClient } from "@stackwright/tfplugin/install";
 import type { Logger } from "pino";
 import type { AccessDirectory } from "./access/access-directory.ts";
+import type { LoginSessions } from "./access/login-sessions.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
@@ -49,6 +50,7 @@ interface RunServerOptions {
   readonly authenticator: Authenticator;
   readonly access: AccessDirectory;
   readonly credentials: CredentialStore;
+  readonly sessions: LoginSessions;
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -120,7 +122,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   };
   const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
-  const { access, credentials, audit } = options;
+  const { access, credentials, sessions, audit } = options;
   const { addressKey, moduleAddressKey } = options;
   const stateUploads = new UploadPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [] } = options;
@@ -143,6 +145,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             authenticator,
             access,
             credentials,
+            sessions,
             audit,
             upstream,
             bell,

@@ -30,6 +30,11 @@ const FLAGS = {
     kind: "text",
     help: "host under which clients see this server, with its port unless that is 443",
   },
+  "sign-in": {
+    path: ["signInFile"],
+    kind: "text",
+    help: "file of the identity providers that users sign in with at the console",
+  },
   "mirror-host": {
     path: ["mirrorHosts"],
     kind: "list",

@@ -18,10 +18,12 @@ import {
   type FunctionProbe,
   type Registry,
 } from "@stackwright/registry";
+import { createUlidGenerator } from "@stackwright/storage";
 import { LOGIN_CLIENT, LOGIN_PORTS, loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { AccessDirectory } from "./access/access-directory.ts";
+import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
@@ -30,12 +32,16 @@ import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { MODULES_PREFIX } from "./module-api/module-plugin.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
+import { publicOrigin } from "./public-origin.ts";
 import { openRunServer, TFE_PREFIX } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
+import { createSessionAuthenticator } from "./sign-in/session-authenticator.ts";
+import { readSignInFile } from "./sign-in/sign-in-file.ts";
+import { signInPlugin } from "./sign-in/sign-in-plugin.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
 import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
@@ -114,6 +120,11 @@ export async function serve(
   const loaded = await serverKeys(resolved, address, env);
   const tls = resolved.tls && (await readTlsFiles(resolved.tls));
 
+  const signIn =
+    resolved.signInFile === undefined
+      ? []
+      : await readSignInFile(resolve(directory, resolved.signInFile), env);
+
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
     await openStore(address, {
@@ -162,8 +173,20 @@ export async function serve(
 
   const draining = new AbortController();
   // Known once the storage service listens; requests come after that.
-  const listening: { storagePort?: number } = {};
-  const authenticator = createAuthenticator({ credentials, clock, region: resolved.region });
+  const listening: { port?: number; storagePort?: number } = {};
+  const audit = registryAudit(registry, resolved.region);
+  const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
+  const accessParts = { storage: store.storage, clock, token, random: Math.random, access };
+  const sessions = new LoginSessions({
+    ...accessParts,
+    pageKey: async () => registry.secrets.key("login-page"),
+  });
+  const origin = (): string => publicOrigin(resolved, listening.port);
+  const authenticator = createSessionAuthenticator({
+    credentials: createAuthenticator({ credentials, clock, region: resolved.region }),
+    sessions,
+    origin,
+  });
   const runs = stack.use(
     openRunServer({
       store,
@@ -172,7 +195,8 @@ export async function serve(
       authenticator,
       access,
       credentials,
-      audit: registryAudit(registry, resolved.region),
+      sessions,
+      audit,
       clock,
       logger,
       env,
@@ -228,6 +252,18 @@ export async function serve(
             }),
           }),
       },
+      {
+        prefix: "/auth",
+        plugin: async (fastify) =>
+          signInPlugin(fastify, {
+            ...accessParts,
+            providers: signIn,
+            sessions,
+            audit,
+            origin,
+            flowKey: async () => registry.secrets.key("login-flow"),
+          }),
+      },
       ...(resolved.withoutConsole === true ? [] : [CONSOLE]),
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
     ],
@@ -257,6 +293,7 @@ export async function serve(
   const bound = storageServer?.address;
   if (bound !== undefined && "port" in bound) listening.storagePort = bound.port;
   await app.listen({ host: resolved.host, port: resolved.port });
+  listening.port = (app.server.address() as AddressInfo).port;
 
   if (resolved.tls !== undefined && tls !== undefined) {
     const watching = watchTlsFiles(resolved.tls, tls, {

@@ -5,8 +5,8 @@ import { ClientError } from "./errors.ts";
 export interface ServerClientOptions {
   /** Address of the server, such as `https://stackwright.example.com`. */
   readonly server: string;
-  /** Sent as `Authorization: Bearer`, to this server alone. */
-  readonly token: string;
+  /** Sent as `Authorization: Bearer`, to this server alone. @default none: `fetch` sends a credential, such as a cookie */
+  readonly token?: string;
   /** Time of one call with all its attempts, in milliseconds. @default 60,000 */
   readonly timeoutMs?: number;
   /** @default 5 attempts, pauses from 200 ms to 5 s, half of each random */
@@ -23,7 +23,9 @@ export interface ServerClientOptions {
   readonly nextKey?: () => string;
 }
 
-export interface ResolvedServerClientOptions extends Required<ServerClientOptions> {}
+export interface ResolvedServerClientOptions extends Required<Omit<ServerClientOptions, "token">> {
+  readonly token: string | undefined;
+}
 
 const RETRY: RetryPolicy = { maxAttempts: 5, initialDelayMs: 200, maxDelayMs: 5_000, jitter: 0.5 };
 
@@ -32,7 +34,7 @@ export function resolveServerClientOptions(
   options: ServerClientOptions,
 ): ResolvedServerClientOptions {
   const { timeoutMs = 60_000, token } = options;
-  if (!/^[\x21-\x7e]+$/.test(token)) {
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw invalid("the token is empty or has characters that a header cannot carry");
   }
   if (!(timeoutMs > 0)) throw invalid(`the timeout of ${timeoutMs} ms is not positive`);

@@ -49,7 +49,11 @@ async function attemptOnce(
     // A token is for one server.
     redirect: "manual",
     signal,
-    headers: { ...headers, authorization: `Bearer ${token}`, "user-agent": userAgent },
+    headers: {
+      ...headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      "user-agent": userAgent,
+    },
     ...bodyOf(body),
   });
   if (answer.ok) return answer;

@@ -1,7 +1,7 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Palette } from "./palette/palette.tsx";
-import { mayDo, useServer } from "./session/server-context.tsx";
+import { isAccountAdmin, mayDo, useServer } from "./session/server-context.tsx";
 
 interface Place {
   readonly to: string;
@@ -33,6 +33,7 @@ export function Frame() {
   const places: readonly Place[] = [
     ...PLACES,
     ...(mayDo(caller, "admin") ? [{ to: "/audit", label: "Audit" }] : []),
+    ...(isAccountAdmin(caller) ? [{ to: "/access", label: "Access" }] : []),
     { to: "/settings", label: "Settings" },
   ];
   return (
@@ -52,7 +53,7 @@ export function Frame() {
         </button>
         <Connection />
         <span className="who" title={`${caller.account}, ${caller.roles.join(", ")}`}>
-          {caller.account}
+          {caller.user ?? caller.account}
         </span>
         <button type="button" className="plain" onClick={signOut}>
           Sign out

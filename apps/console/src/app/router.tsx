@@ -92,6 +92,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/audit-page.tsx"), "AuditPage"),
     ),
     inRoot(
+      "/access",
+      lazyRouteComponent(async () => import("./pages/access-page.tsx"), "AccessPage"),
+    ),
+    inRoot(
       "/settings",
       lazyRouteComponent(async () => import("./pages/settings-page.tsx"), "SettingsPage"),
     ),

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Tenancy, tenancyOf } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
 
@@ -24,4 +25,18 @@ export function memberOfAccount(account: string, name: string): Place {
 export function bindingPlace({ account, project, kind, subject }: BindingPlace): Place {
   const place = project === undefined ? "account" : `project-${project}`;
   return { tenancy: accountTenancy(account), name: `${place}.${kind}.${subject}` };
+}
+
+/** Where the user of an identity is noted: by an issuer and its name for the user, never by an address of mail. */
+export function identityPlace(account: string, issuer: string, subject: string): Place {
+  return { tenancy: accountTenancy(account), name: sha256(`${issuer}\0${subject}`) };
+}
+
+/** Where a login session is: the store has the digest of its secret alone. */
+export function sessionPlace(account: string, secret: string): Place {
+  return { tenancy: accountTenancy(account), name: sha256(secret) };
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

@@ -32,6 +32,8 @@ const LOWEST = {
   ShowStateVersion: "reader",
   WatchTopics: "reader",
   ShowCaller: "self",
+  ListSessions: "self",
+  EndSession: "self",
   ListTokens: "self",
   CreateToken: "self",
   RevokeToken: "self",
@@ -195,6 +197,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
     subject: "bot",
     token: "token-0123456789ab",
     policy_set: "security",
+    session: "session-0123456789ab",
   };
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(

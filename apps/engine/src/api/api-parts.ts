@@ -7,6 +7,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import type { FastifyRequest, FastifySchema } from "fastify";
 import { type TSchema, Type } from "typebox";
 import type { AccessDirectory } from "../access/access-directory.ts";
+import type { LoginSessions } from "../access/login-sessions.ts";
 import type { AuditTrail } from "../access/registry-audit.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
@@ -26,6 +27,7 @@ export interface ApiOptions extends TransactionParts {
   /** Users, teams and roles. */
   readonly access: AccessDirectory;
   readonly credentials: CredentialStore;
+  readonly sessions: LoginSessions;
   /** Where changes and refusals are noted. */
   readonly audit: AuditTrail;
   /** Providers of upstream registries. */

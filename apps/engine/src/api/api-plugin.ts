@@ -6,6 +6,7 @@ import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { roleRoutes } from "./access/role-routes.ts";
+import { sessionRoutes } from "./access/session-routes.ts";
 import { teamRoutes } from "./access/team-routes.ts";
 import { tokenRoutes } from "./access/token-routes.ts";
 import { userRoutes } from "./access/user-routes.ts";
@@ -138,6 +139,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   teamRoutes(fastify, parts);
   roleRoutes(fastify, parts);
   tokenRoutes(fastify, parts);
+  sessionRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);

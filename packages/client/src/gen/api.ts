@@ -157,6 +157,16 @@ export interface FreezeOverrideReason {
   readonly reason: string;
 }
 
+export interface LoginSession {
+  readonly id: string;
+  readonly user: string;
+  readonly created_at: string;
+  /** the last use, to some minutes */
+  readonly used_at: string;
+  readonly remote_address: string;
+  readonly browser: string;
+}
+
 export interface MadeToken {
   readonly id: string;
   /** shown once */
@@ -1356,6 +1366,13 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** End a login session: `DELETE /api/v1/sessions/{session}`. */
+  readonly EndSession: {
+    readonly input: {
+      readonly session: string;
+    };
+    readonly output: undefined;
+  };
   /** Which of some executions have no claim, so that their worker ends them: `POST /api/v1/worker/orphans`. */
   readonly FindOrphans: {
     readonly input: {
@@ -1493,6 +1510,13 @@ export interface Operations {
     };
     readonly output: {
   readonly schedules: readonly Schedule[];
+};
+  };
+  /** List login sessions that are not over: `GET /api/v1/sessions`. */
+  readonly ListSessions: {
+    readonly input: {};
+    readonly output: {
+  readonly sessions: readonly LoginSession[];
 };
   };
   /** List the stacks of a project by name: `GET /api/v1/projects/{project}/stacks`. */
@@ -2145,6 +2169,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
+  EndSession: {"method":"DELETE","path":"/api/v1/sessions/{session}","query":[],"headers":[]},
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
@@ -2161,6 +2186,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListRoles: {"method":"GET","path":"/api/v1/roles","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
+  ListSessions: {"method":"GET","path":"/api/v1/sessions","query":[],"headers":[]},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
   ListTeams: {"method":"GET","path":"/api/v1/teams","query":[],"headers":[]},

@@ -14,8 +14,8 @@ interface RegistryFailure {
 
 const TIMEOUT_MS = 60_000;
 
-/** The registry of a server, as the owner of a token sees it. */
-export function createRegistryApi(token: string, fetcher: typeof fetch = fetch): RegistryApi {
+/** The registry of a server, as the owner of a token sees it; without one, as whom `fetcher` sends the credential of. */
+export function createRegistryApi(token: string | undefined, fetcher: typeof fetch): RegistryApi {
   const call = async <T>(
     method: string,
     path: string,
@@ -27,11 +27,9 @@ export function createRegistryApi(token: string, fetcher: typeof fetch = fetch):
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await fetcher(path, {
       method,
-      credentials: "omit",
-      cache: "no-store",
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       headers: {
-        "x-auth-token": token,
+        ...(token !== undefined && { "x-auth-token": token }),
         "client-request-id": crypto.randomUUID(),
         ...(body !== undefined && { "content-type": "application/json" }),
       },

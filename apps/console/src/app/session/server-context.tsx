@@ -18,6 +18,8 @@ interface CallerView {
   readonly account: string;
   readonly roles: readonly string[];
   readonly projects: readonly string[];
+  readonly user?: string | undefined;
+  readonly project_roles?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const ServerContext = createContext<ServerContextValue | undefined>(undefined);
@@ -28,12 +30,23 @@ export function useServer(): ServerContextValue {
   return value;
 }
 
-/** Whether the caller has a role: higher ones include lower ones. */
-export function mayDo({ roles }: CallerView, needed: "deployer" | "publisher" | "admin"): boolean {
+/** Whether the caller has a role, in a project or for what belongs to none: higher ones include lower ones. */
+export function mayDo(
+  { roles, project_roles: projectRoles = {} }: CallerView,
+  needed: "deployer" | "publisher" | "admin",
+  project?: string,
+): boolean {
   const enough: Readonly<Record<typeof needed, readonly string[]>> = {
     deployer: ["registry:deployer", "registry:publisher", "registry:admin", "site-admin"],
     publisher: ["registry:publisher", "registry:admin", "site-admin"],
     admin: ["registry:admin", "site-admin"],
   };
-  return roles.some((role) => enough[needed].includes(role));
+  const there = project === undefined ? undefined : projectRoles[project];
+  const all: readonly unknown[] = [...roles, ...(Array.isArray(there) ? there : [])];
+  return all.some((role) => typeof role === "string" && enough[needed].includes(role));
+}
+
+/** Whether the caller administers the account, rather than some projects. */
+export function isAccountAdmin(caller: CallerView): boolean {
+  return caller.projects.length === 0 && mayDo(caller, "admin");
 }

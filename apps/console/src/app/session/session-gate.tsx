@@ -5,12 +5,13 @@ import { observedFetch } from "../live/observed-fetch.ts";
 import { StackStore } from "../live/stack-store.ts";
 import { whileVisible } from "../live/while-visible.ts";
 import { Loading, ProblemBox } from "../parts/states.tsx";
+import { credentialFetch } from "./credential-fetch.ts";
 import { createRegistryApi } from "./registry-api.ts";
 import { ServerContext } from "./server-context.tsx";
-import type { Session } from "./session.ts";
+import type { Session, SessionCredential } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 
-const EXPIRED = "The session has ended: the token was revoked, or has expired.";
+const EXPIRED = "The session has ended: it was revoked, or has expired.";
 
 /** The pages for a session, and the form that begins one. */
 export function SessionGate({
@@ -20,10 +21,11 @@ export function SessionGate({
   readonly session: Session;
   readonly children: ReactNode;
 }) {
-  const token = useSyncExternalStore(session.subscribe, () => session.token);
-  if (token === undefined) return <SignIn session={session} />;
+  const credential = useSyncExternalStore(session.subscribe, () => session.credential);
+  if (credential === undefined) return <SignIn session={session} />;
+  const key = credential.kind === "token" ? credential.token : credential.csrf;
   return (
-    <SignedIn key={token} session={session} token={token}>
+    <SignedIn key={key} session={session} credential={credential}>
       {children}
     </SignedIn>
   );
@@ -31,12 +33,12 @@ export function SessionGate({
 
 interface SignedInProps {
   readonly session: Session;
-  readonly token: string;
+  readonly credential: SessionCredential;
   readonly children: ReactNode;
 }
 
-/** What one token has read is of no use to the next one: all of it is made anew. */
-function SignedIn({ session, token, children }: SignedInProps) {
+/** What one credential has read is of no use to the next one: all of it is made anew. */
+function SignedIn({ session, credential, children }: SignedInProps) {
   const parts = useMemo(() => {
     const stacks = new StackStore();
     const queries = new QueryClient({
@@ -50,20 +52,24 @@ function SignedIn({ session, token, children }: SignedInProps) {
         queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true },
       },
     });
+    const send = credentialFetch(credential);
+    const token = credential.kind === "token" ? credential.token : undefined;
     const client = createServerClient({
       server: location.origin,
-      token,
-      fetch: observedFetch(stacks, () => session.signOut(EXPIRED)),
+      ...(token !== undefined && { token }),
+      fetch: observedFetch(send, stacks, () => session.signOut(EXPIRED)),
     });
-    return { stacks, queries, client, registry: createRegistryApi(token) };
-  }, [session, token]);
+    const signOut = async (): Promise<void> => {
+      if (credential.kind === "login") await send("/auth/logout", { method: "POST" });
+      session.signOut();
+    };
+    return { stacks, queries, client, registry: createRegistryApi(token, send), signOut };
+  }, [session, credential]);
   const { stacks, client, queries } = parts;
   useEffect(() => whileVisible(async (signal) => stacks.follow(client, signal)), [stacks, client]);
   return (
     <QueryClientProvider client={queries}>
-      <WithCaller parts={parts} session={session}>
-        {children}
-      </WithCaller>
+      <WithCaller parts={parts}>{children}</WithCaller>
     </QueryClientProvider>
   );
 }
@@ -73,13 +79,13 @@ interface WithCallerProps {
     readonly stacks: StackStore;
     readonly client: ReturnType<typeof createServerClient>;
     readonly registry: ReturnType<typeof createRegistryApi>;
+    readonly signOut: () => Promise<void>;
   };
-  readonly session: Session;
   readonly children: ReactNode;
 }
 
-function WithCaller({ parts, session, children }: WithCallerProps) {
-  const { stacks, client, registry } = parts;
+function WithCaller({ parts, children }: WithCallerProps) {
+  const { stacks, client, registry, signOut } = parts;
   const caller = useQuery({
     queryKey: ["caller"],
     queryFn: async ({ signal }) => (await client.showCaller({}, { signal })).data,
@@ -92,9 +98,9 @@ function WithCaller({ parts, session, children }: WithCallerProps) {
         registry,
         stacks,
         caller: caller.data,
-        signOut: () => session.signOut(),
+        signOut: () => void signOut(),
       },
-    [caller.data, client, registry, stacks, session],
+    [caller.data, client, registry, stacks, signOut],
   );
   if (value === undefined) {
     return (
@@ -104,7 +110,7 @@ function WithCaller({ parts, session, children }: WithCallerProps) {
         ) : (
           <>
             <ProblemBox error={caller.error} retry={() => void caller.refetch()} />
-            <button type="button" onClick={() => session.signOut()}>
+            <button type="button" onClick={() => void signOut()}>
               Sign out
             </button>
           </>

@@ -2,16 +2,36 @@ import { createServerClient, isClientError } from "@stackwright/client";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import type { Session } from "./session.ts";
 
-/** Takes a token, checks it, and begins the session with it. */
+/** Leads to the identity providers of the server, or takes a token, checks it, and begins the session with it. */
 export function SignIn({ session }: { readonly session: Session }) {
   const [problem, setProblem] = useState(session.problem);
   const [isBusy, setBusy] = useState(false);
+  const [providers, setProviders] = useState<readonly string[]>([]);
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = "Sign in – Stackwright";
     field.current?.focus();
   }, []);
+  useEffect(() => {
+    const gone = new AbortController();
+    const { signal } = gone;
+    const read = async <T,>(path: string): Promise<T | undefined> => {
+      const answer = await fetch(path, { signal, cache: "no-store", credentials: "same-origin" });
+      return answer.status === 200 ? ((await answer.json()) as T) : undefined;
+    };
+    const look = async (): Promise<void> => {
+      const known = await read<{ readonly providers: readonly string[] }>("/auth/providers");
+      setProviders(known?.providers ?? []);
+      if (known === undefined || known.providers.length === 0) return;
+      // Another tab, or the return from the provider, may have begun one.
+      const begun = await read<{ readonly csrf: string }>("/auth/session");
+      if (begun !== undefined) session.signIn({ kind: "login", csrf: begun.csrf });
+    };
+    // Without an answer there is the field for a token.
+    look().catch(() => undefined);
+    return () => gone.abort();
+  }, [session]);
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -24,7 +44,7 @@ export function SignIn({ session }: { readonly session: Session }) {
     try {
       const retry = { maxAttempts: 1, initialDelayMs: 100, maxDelayMs: 100, jitter: 0 };
       await createServerClient({ server: location.origin, token, retry }).showCaller({});
-      session.signIn(token);
+      session.signIn({ kind: "token", token });
     } catch (error) {
       setProblem(problemOf(error));
       setBusy(false);
@@ -36,6 +56,15 @@ export function SignIn({ session }: { readonly session: Session }) {
     <main className="sign-in">
       <form onSubmit={(event) => void submit(event)} noValidate>
         <h1>Stackwright</h1>
+        {providers.map((name) => (
+          <a
+            key={name}
+            className="button"
+            href={`/auth/login/${name}?to=${encodeURIComponent(location.pathname)}`}
+          >
+            Sign in with {name}
+          </a>
+        ))}
         <label htmlFor={id}>Token</label>
         <input
           ref={field}

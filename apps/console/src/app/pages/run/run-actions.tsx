@@ -33,7 +33,7 @@ export function RunActions({ run, place }: RunActionsProps) {
   const [open, setOpen] = useState<Action>();
   const { caller } = useServer();
   if (run.mode === "command") return null;
-  const isAllowed = mayDo(caller, "deployer");
+  const isAllowed = mayDo(caller, "deployer", place.project);
   const hint = isAllowed ? undefined : "This needs the role registry:deployer.";
   const canDecide = DECIDABLE.has(run.phase) && run.plan_digest !== undefined;
   const isRefused = run.phase === "policy_failed" && run.plan_digest !== undefined;
@@ -57,7 +57,7 @@ export function RunActions({ run, place }: RunActionsProps) {
       {CANCELABLE.has(run.phase) && run.cancel === undefined && button("cancel", "Cancel…")}
       {CANCELABLE.has(run.phase) &&
         run.cancel !== undefined &&
-        mayDo(caller, "admin") &&
+        mayDo(caller, "admin", place.project) &&
         button("force", "End at once…", "danger")}
       {ENDED_BADLY.has(run.phase) && button("retry", "Run again…")}
       {open === "approve" && <ApproveDialog run={run} place={place} onClose={close} />}

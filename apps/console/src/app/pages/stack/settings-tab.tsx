@@ -76,7 +76,7 @@ function HoldCard({ hold }: { readonly hold: Hold }) {
       hold === "lock" ? client.unlockStack(place) : client.unfreezeStack(place),
     onSettled: async () => queries.invalidateQueries({ queryKey: key }),
   });
-  const isAllowed = mayDo(caller, role);
+  const isAllowed = mayDo(caller, role, place.project);
   const hint = isAllowed ? undefined : `This needs the role registry:${role}.`;
   return (
     <section className="card" aria-labelledby={hold}>

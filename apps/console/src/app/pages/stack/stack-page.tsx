@@ -24,7 +24,7 @@ export function StackPage() {
   const status = all.find((one) => one.project === project && one.name === stack);
   const run = status?.current ?? status?.newest;
   const base = stackPath(place);
-  const isAllowed = mayDo(caller, "deployer");
+  const isAllowed = mayDo(caller, "deployer", project);
   return (
     <Loaded query={query} what="stack">
       {() => (

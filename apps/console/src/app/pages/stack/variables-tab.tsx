@@ -16,7 +16,7 @@ export function VariablesTab() {
     queryKey: ["variables", place.project, place.stack],
     queryFn: async ({ signal }) => (await client.listEffectiveVariables(place, { signal })).data,
   });
-  const isAllowed = mayDo(caller, "deployer");
+  const isAllowed = mayDo(caller, "deployer", place.project);
   return (
     <>
       <div className="filters">

@@ -1,0 +1,55 @@
+import { type Authenticator, RegistryError } from "@stackwright/registry";
+import type { LoginSessions } from "../access/login-sessions.ts";
+import { cookieNames, cookieOf } from "./cookies.ts";
+
+interface SessionAuthenticatorParts {
+  /** Recognises tokens and signatures. */
+  readonly credentials: Authenticator;
+  readonly sessions: LoginSessions;
+  /** The address of the server as browsers see it, such as `https://stackwright.example.com`. */
+  readonly origin: () => string;
+}
+
+/** What pages send with their changes. */
+export const PAGE_TOKEN = "x-stackwright-csrf";
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+/** The API that the console calls. */
+const SCOPE = "/api/v1/";
+
+/**
+ * Takes the cookie of a login session for requests to the API that have no token. A browser sends it by itself, so that a page of another
+ * site could use it: changes need an origin that is this server, and what only its pages know. A request with a token never reads the cookie.
+ */
+export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Authenticator {
+  const { credentials, sessions } = parts;
+  return {
+    async authenticate(request) {
+      const header = (name: string): string | undefined =>
+        request.headers.find(([key]) => key.toLowerCase() === name)?.[1];
+      const hasToken =
+        header("authorization") !== undefined || header("x-auth-token") !== undefined;
+      const origin = parts.origin();
+      const secret = cookieOf(header("cookie"), cookieNames(origin).session);
+      if (hasToken || secret === undefined || !request.target.startsWith(SCOPE)) {
+        return credentials.authenticate(request);
+      }
+      const principal = await sessions.principalOf(secret);
+      if (principal === undefined) {
+        throw new RegistryError("REGISTRY_UNAUTHENTICATED", "authentication failed", {
+          cause: new Error("the login session is over"),
+        });
+      }
+      const site = header("sec-fetch-site");
+      const isOwnSite = site === undefined ? header("origin") === origin : site === "same-origin";
+      const isFollowed = site === undefined || site === "same-origin" || site === "none";
+      const isAllowed = READS.has(request.method)
+        ? isFollowed
+        : isOwnSite && (await sessions.isPageToken(secret, header(PAGE_TOKEN)));
+      if (isAllowed) return principal;
+      throw new RegistryError(
+        "REGISTRY_FORBIDDEN",
+        "the request does not come from a page of this server",
+      );
+    },
+  };
+}

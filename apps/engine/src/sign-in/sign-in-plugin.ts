@@ -1,0 +1,226 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
+import { KeyedRateLimiter } from "@stackwright/base/limiter";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { AccessDirectory } from "../access/access-directory.ts";
+import type { LoginSessions } from "../access/login-sessions.ts";
+import type { AuditTrail } from "../access/registry-audit.ts";
+import { answerProblem } from "../api/problem.ts";
+import { ServerError } from "../domain/server-error.ts";
+import type { TransactionParts } from "../queue/transaction.ts";
+import { cookieNames, cookieOf, setCookie } from "./cookies.ts";
+import { IdentityProvider, type PendingChecks } from "./identity-provider.ts";
+import { PAGE_TOKEN } from "./session-authenticator.ts";
+import type { SignInProvider } from "./sign-in-file.ts";
+import { signedInUser } from "./signed-in-user.ts";
+
+interface SignInOptions extends TransactionParts {
+  readonly clock: Clock;
+  readonly providers: readonly SignInProvider[];
+  readonly sessions: LoginSessions;
+  readonly access: AccessDirectory;
+  readonly audit: AuditTrail;
+  /** The address of the server as browsers see it. */
+  readonly origin: () => string;
+  /** Encrypts what a browser keeps between leaving for an identity provider and coming back. */
+  readonly flowKey: () => Promise<Uint8Array>;
+}
+
+/** What the cookie of a begun sign-in holds. */
+interface Flow extends PendingChecks {
+  readonly provider: string;
+  readonly to: string;
+  readonly untilMs: number;
+}
+
+const FLOW_MS = 10 * 60_000;
+const SESSION_SECONDS = 7 * 24 * 3_600;
+const HOME = "/console/";
+/** Sign-ins of one address. */
+const LIMIT = Object.freeze({ perSecond: 0.5, burst: 30 });
+
+type OfProvider = { Params: { provider: string }; Querystring: { to?: string } };
+
+/** `/auth`: sign-in of browsers with identity providers, and the session that comes of it. */
+export async function signInPlugin(
+  fastify: FastifyInstance,
+  options: SignInOptions,
+): Promise<void> {
+  const { sessions, access, audit, clock, origin } = options;
+  const providers = new Map(
+    options.providers.map((one) => [
+      one.name,
+      new IdentityProvider(one, () => clock.monotonicMs()),
+    ]),
+  );
+  const limiter = new KeyedRateLimiter(LIMIT, () => clock.monotonicMs());
+  const hidden = { schema: { hide: true } } as const;
+  fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  fastify.addHook("onRequest", async (_request, reply) => {
+    reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
+  });
+
+  const secretOf = ({ headers }: FastifyRequest): string | undefined =>
+    cookieOf(headers.cookie, cookieNames(origin()).session);
+  const providerOf = (name: string): IdentityProvider => {
+    const found = providers.get(name);
+    if (found === undefined) throw new ServerError("not_found", "there is no such provider");
+    return found;
+  };
+  const limit = (request: FastifyRequest): void => {
+    const retryAfterMs = limiter.take(request.ip);
+    if (retryAfterMs > 0) {
+      throw new ServerError("rate_limited", "too many sign-ins from this address", {
+        retryAfterMs,
+      });
+    }
+  };
+
+  fastify.get("/providers", hidden, async () => ({ providers: [...providers.keys()] }));
+
+  fastify.get<OfProvider>("/login/:provider", hidden, async (request, reply) => {
+    limit(request);
+    const provider = providerOf(request.params.provider);
+    const names = cookieNames(origin());
+    let begun: Awaited<ReturnType<IdentityProvider["begin"]>>;
+    try {
+      begun = await provider.begin(callbackOf(origin(), provider));
+    } catch (error) {
+      request.log.error({ err: error, provider: provider.name }, "an identity provider fails");
+      throw new ServerError("store_unavailable", "the identity provider does not answer");
+    }
+    const untilMs = clock.wallMs() + FLOW_MS;
+    const flow: Flow = {
+      ...begun.checks,
+      provider: provider.name,
+      to: pageOf(request.query.to),
+      untilMs,
+    };
+    const sealed = seal(await options.flowKey(), flow);
+    reply.header("set-cookie", setCookie(names, names.flow, sealed, FLOW_MS / 1_000));
+    return reply.redirect(begun.url.href, 302);
+  });
+
+  fastify.get<OfProvider>("/callback/:provider", hidden, async (request, reply) => {
+    limit(request);
+    const provider = providerOf(request.params.provider);
+    const names = cookieNames(origin());
+    const cookie = cookieOf(request.headers.cookie, names.flow);
+    const flow = cookie === undefined ? undefined : open(await options.flowKey(), cookie);
+    // It is good for one return, whether that succeeds or not.
+    const gone = setCookie(names, names.flow, "", 0);
+    const refuse = async (reason: unknown): Promise<FastifyReply> => {
+      request.log.warn({ provider: provider.name, reason: reasonOf(reason) }, "a sign-in failed");
+      await audit.note(request, undefined, {
+        action: "SignIn",
+        target: provider.name,
+        outcome: "HTTP_401",
+      });
+      return reply
+        .code(401)
+        .header("set-cookie", gone)
+        .type("text/plain; charset=utf-8")
+        .send(`The sign-in failed. Begin again at ${origin()}${HOME}\n`);
+    };
+    if (flow === undefined) return refuse("this browser began no sign-in");
+    if (flow.provider !== provider.name) return refuse("it was begun with another provider");
+    if (flow.untilMs <= clock.wallMs()) return refuse("it was begun too long ago");
+    let user: Awaited<ReturnType<typeof signedInUser>>;
+    try {
+      const { search } = new URL(request.raw.url ?? "", origin());
+      const returned = new URL(callbackOf(origin(), provider) + search);
+      const identity = await provider.finish(returned, flow);
+      user = await signedInUser(options, provider.account, identity);
+    } catch (error) {
+      return refuse(error);
+    }
+    if (user.disabled) return refuse("the user is disabled");
+    access.forget(provider.account);
+    // Never a secret that the browser had before: that could be of another person.
+    const former = secretOf(request);
+    if (former !== undefined) await sessions.endSecret(former);
+    const secret = await sessions.begin(provider.account, user.name, {
+      remoteAddress: request.ip,
+      browser: request.headers["user-agent"] ?? "",
+    });
+    await audit.note(request, await sessions.principalOf(secret), {
+      action: user.isNew ? "SignInFirst" : "SignIn",
+      target: provider.name,
+      outcome: "done",
+    });
+    const set = setCookie(names, names.session, secret, SESSION_SECONDS);
+    return reply.header("set-cookie", [gone, set]).redirect(flow.to, 302);
+  });
+
+  fastify.get("/session", hidden, async (request, reply) => {
+    const secret = secretOf(request);
+    const principal = secret === undefined ? undefined : await sessions.principalOf(secret);
+    // A page asks whether there is one: that there is none is no failure.
+    if (secret === undefined || principal === undefined) return reply.code(204).send();
+    return {
+      user: principal.user,
+      account: principal.account,
+      csrf: await sessions.pageToken(secret),
+    };
+  });
+
+  fastify.post("/logout", hidden, async (request, reply) => {
+    const names = cookieNames(origin());
+    const secret = secretOf(request);
+    if (secret !== undefined) {
+      const given = request.headers[PAGE_TOKEN];
+      const token = typeof given === "string" ? given : undefined;
+      if (!(await sessions.isPageToken(secret, token))) {
+        throw new ServerError("forbidden", "the request does not come from a page of this server");
+      }
+      const principal = await sessions.principalOf(secret);
+      await sessions.endSecret(secret);
+      const facts = { action: "SignOut", target: principal?.credential ?? "", outcome: "done" };
+      if (principal !== undefined) await audit.note(request, principal, facts);
+    }
+    return reply
+      .header("set-cookie", setCookie(names, names.session, "", 0))
+      .code(204)
+      .send();
+  });
+}
+
+function callbackOf(origin: string, { name }: IdentityProvider): string {
+  return `${origin}/auth/callback/${name}`;
+}
+
+/** A page of the console and nothing else: not another site, by whatever spelling. */
+function pageOf(to: string | undefined): string {
+  return to !== undefined && /^\/console\/[A-Za-z0-9/._~?=&%-]*$/.test(to) ? to : HOME;
+}
+
+/** Why, without what was sent along: messages of the protocol, not the codes and tokens in it. */
+function reasonOf(reason: unknown): string {
+  if (typeof reason === "string") return reason;
+  if (!(reason instanceof Error)) return "it failed";
+  const { name, message } = reason;
+  const code = "code" in reason ? String(reason.code) : "";
+  return `${name} ${code}: ${message}`.slice(0, 300);
+}
+
+function seal(key: Uint8Array, flow: Flow): string {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, iv);
+  const text = Buffer.concat([cipher.update(JSON.stringify(flow)), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
+}
+
+function open(key: Uint8Array, sealed: string): Flow | undefined {
+  const bytes = Buffer.from(sealed, "base64url");
+  if (bytes.byteLength < 29) return undefined;
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12));
+    decipher.setAuthTag(bytes.subarray(12, 28));
+    const text = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
+    return JSON.parse(text.toString("utf8")) as Flow;
+  } catch {
+    return undefined;
+  }
+}

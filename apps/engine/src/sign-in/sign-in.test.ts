@@ -1,0 +1,270 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
+import { expect, it, onTestFinished } from "vitest";
+import { Browser } from "../testing/browser.ts";
+import { PEER_CLIENT, startIdentityPeer } from "../testing/identity-peer.ts";
+import { startSignInServer } from "../testing/start-sign-in-server.ts";
+
+/** The same with `oidc-provider`, and a browser in which its user can sign in. */
+async function startWithPeer() {
+  const user = {
+    subject: "u-1",
+    claims: { preferred_username: "Alice@example.com", name: "Alice", groups: ["platform"] },
+  };
+  const server = await startSignInServer(async (callback) => {
+    const peer = await startIdentityPeer([callback], () => user);
+    onTestFinished(() => peer.close());
+    return peer.issuer;
+  });
+  const { url } = server;
+  const signIn = async (browser: Browser, to = "/console/"): Promise<Response> =>
+    browser.follow(`${url}/auth/login/peer?to=${encodeURIComponent(to)}`, (at) =>
+      at.startsWith(`${url}/console/`),
+    );
+  const pageToken = async (browser: Browser): Promise<string> => {
+    const answer = await browser.request(`${url}/auth/session`);
+    return ((await answer.json()) as { csrf: string }).csrf;
+  };
+  const change = async (browser: Browser, headers: Record<string, string>, body?: object) =>
+    browser.request(`${url}/api/v1/projects/web/stacks`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body ?? { name: "one" }),
+    });
+  return { ...server, user, signIn, pageToken, change };
+}
+
+it("a user signs in, has the roles of the groups of the identity provider, and signs out", async () => {
+  const { url, admin, signIn, pageToken, change, logged, user } = await startWithPeer();
+  await admin("POST", "/teams", { name: "ops", groups: ["platform"] });
+  await admin("PUT", "/projects/web/roles/team/ops", { role: "admin" });
+  const browser = new Browser();
+  const back = await signIn(browser, "/console/p/web?x=1");
+  expect(back.headers.get("location")).toBe("/console/p/web?x=1");
+  const set = back.headers.getSetCookie().find((line) => line.startsWith("stackwright="));
+  expect(set).toMatch(/; HttpOnly; SameSite=Lax; Max-Age=604800$/);
+  const caller = (await (await browser.request(`${url}/api/v1/caller`)).json()) as object;
+  expect(caller).toMatchObject({
+    actor: "user-alice",
+    user: "alice",
+    projects: ["web"],
+    project_roles: { web: ["registry:admin"] },
+  });
+  const token = await pageToken(browser);
+  const made = await change(browser, { origin: url, "x-stackwright-csrf": token });
+  expect(made.status).toBe(201);
+
+  // The groups are those of the last sign-in; the user stays the same, whatever it is called now.
+  user.claims = { preferred_username: "root", name: "Alice", groups: [] };
+  expect((await signIn(browser)).status).toBe(302);
+  const now = (await (await browser.request(`${url}/api/v1/caller`)).json()) as object;
+  expect(now).toMatchObject({ user: "alice", roles: [] });
+
+  const secret = browser.cookies(url).get("stackwright") ?? "";
+  const out = await browser.request(`${url}/auth/logout`, {
+    method: "POST",
+    headers: { "x-stackwright-csrf": await pageToken(browser) },
+  });
+  expect(out.status).toBe(204);
+  browser.set(url, "stackwright", secret);
+  expect((await browser.request(`${url}/api/v1/caller`)).status).toBe(401);
+  const audit = JSON.stringify((await admin("GET", "/registry/audit")).json);
+  for (const action of ["SignInFirst", "SignIn", "SignOut", "CreateStack"]) {
+    expect(audit).toContain(action);
+  }
+  for (const hidden of [secret, secret.split(".")[1] ?? "", token, PEER_CLIENT.secret]) {
+    expect(audit + logged()).not.toContain(hidden);
+  }
+});
+
+it("a page of another site changes nothing with the session, and reads nothing", async () => {
+  const { url, admin, signIn, pageToken, change } = await startWithPeer();
+  const browser = new Browser();
+  await signIn(browser);
+  await admin("PUT", "/roles/user/alice", { role: "admin" });
+  const csrf = { "x-stackwright-csrf": await pageToken(browser) };
+  const evil = "https://evil.example.com";
+  for (const headers of [
+    {},
+    { origin: url },
+    csrf,
+    { ...csrf, origin: evil },
+    { ...csrf, origin: url, "sec-fetch-site": "cross-site" },
+    { ...csrf, origin: url, "sec-fetch-site": "same-site" },
+    { origin: url, "x-stackwright-csrf": "A".repeat(43) },
+  ] as Record<string, string>[]) {
+    expect([headers, (await change(browser, headers)).status]).toEqual([headers, 403]);
+  }
+  const read = { headers: { "sec-fetch-site": "cross-site" } };
+  expect((await browser.request(`${url}/api/v1/caller`, read)).status).toBe(403);
+  // No other face of the server takes the cookie, and the sign-out needs the page as well.
+  expect((await browser.request(`${url}/api/v2/account/details`)).status).toBe(401);
+  expect((await browser.request(`${url}/state/v1/default/web/one`)).status).toBe(401);
+  expect((await browser.request(`${url}/auth/logout`, { method: "POST" })).status).toBe(403);
+  const good = { ...csrf, "sec-fetch-site": "same-origin" };
+  expect((await change(browser, good)).status).toBe(201);
+  // The registry's routes for credentials are behind the same checks.
+  const post = async (headers: Record<string, string>) =>
+    (
+      await browser.request(`${url}/api/v1/registry/tokens`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify({ roles: ["registry:reader"] }),
+      })
+    ).status;
+  expect([await post({}), await post(good)]).toEqual([403, 201]);
+});
+
+it("a session that was planted in a browser is never the session of who signs in there", async () => {
+  const { url, signIn } = await startWithPeer();
+  const attacker = new Browser();
+  await signIn(attacker);
+  const planted = attacker.cookies(url).get("stackwright") ?? "";
+  const victim = new Browser();
+  victim.set(url, "stackwright", planted);
+  await signIn(victim);
+  expect(victim.cookies(url).get("stackwright")).not.toBe(planted);
+  expect((await attacker.request(`${url}/api/v1/caller`)).status).toBe(401);
+  expect((await victim.request(`${url}/api/v1/caller`)).status).toBe(200);
+});
+
+it("sessions are listed, ended by their user and by an admin, and end with the user", async () => {
+  const { url, admin, signIn } = await startWithPeer();
+  const [first, second] = [new Browser(), new Browser()];
+  await signIn(first);
+  await signIn(second);
+  const listed = (await admin("GET", "/sessions")).json as { sessions: { id: string }[] };
+  expect(listed.sessions).toHaveLength(2);
+  expect(JSON.stringify(listed)).not.toContain(first.cookies(url).get("stackwright"));
+  for (const { id } of listed.sessions.slice(0, 1)) {
+    expect((await admin("DELETE", `/sessions/${id}`)).status).toBe(204);
+  }
+  const statuses = async () =>
+    Promise.all(
+      [first, second].map(async (one) => (await one.request(`${url}/api/v1/caller`)).status),
+    );
+  expect((await statuses()).toSorted((a, b) => a - b)).toEqual([200, 401]);
+  await admin("PATCH", "/users/alice", { disabled: true });
+  expect(await statuses()).toEqual([401, 401]);
+  const refused = await signIn(first);
+  expect(refused.status).toBe(401);
+});
+
+it("a return that was not begun in this browser, or leads elsewhere, is refused", async () => {
+  const { url, signIn } = await startWithPeer();
+  // Login CSRF: an attacker's code in the browser of somebody else.
+  const attacker = new Browser();
+  let stolen = "";
+  await attacker.follow(`${url}/auth/login/peer`, (at) => {
+    if (at.startsWith(`${url}/auth/callback`)) stolen = at;
+    return stolen !== "";
+  });
+  const victim = new Browser();
+  expect((await victim.request(stolen)).status).toBe(401);
+  await victim.request(`${url}/auth/login/peer`);
+  expect((await victim.request(stolen)).status).toBe(401);
+  expect(victim.cookies(url).has("stackwright")).toBe(false);
+  // A code is good once.
+  expect((await attacker.request(stolen)).status).toBe(302);
+  expect((await attacker.request(stolen)).status).toBe(401);
+  for (const to of [
+    "https://evil.example.com/",
+    "//evil.example.com",
+    "/console/\\evil",
+    "/\\evil",
+  ]) {
+    expect([to, (await signIn(new Browser(), to)).headers.get("location")]).toEqual([
+      to,
+      "/console/",
+    ]);
+  }
+  expect((await fetch(`${url}/auth/login/other`)).status).toBe(404);
+});
+
+type Forge = (claims: Record<string, unknown>, keys: Keys) => Promise<string>;
+interface Keys {
+  readonly own: CryptoKey;
+  readonly other: CryptoKey;
+}
+
+it("forged answers of an identity provider are refused: other keys, audiences, nonces, issuers, times, and none", async () => {
+  const { publicKey, privateKey: own } = await generateKeyPair("RS256");
+  const { privateKey: other } = await generateKeyPair("RS256");
+  const jwk = { ...(await exportJWK(publicKey)), kid: "k", alg: "RS256" };
+  const sign = async (claims: Record<string, unknown>, key: CryptoKey): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "k" }).sign(key);
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  let claims: Record<string, unknown> = {};
+  let forge: Forge = async () => "";
+  const rogue = createServer((request, response) => {
+    const { port } = rogue.address() as AddressInfo;
+    const issuer = `http://127.0.0.1:${port}`;
+    const answer = async (): Promise<object> => {
+      if (request.url === "/jwks") return { keys: [jwk] };
+      if (request.url === "/token") {
+        return {
+          access_token: "a",
+          token_type: "Bearer",
+          id_token: await forge(claims, { own, other }),
+        };
+      }
+      return {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        id_token_signing_alg_values_supported: ["RS256"],
+        response_types_supported: ["code"],
+      };
+    };
+    response.setHeader("content-type", "application/json");
+    void (async () => response.end(JSON.stringify(await answer())))();
+  });
+  await new Promise<void>((done) => rogue.listen(0, "127.0.0.1", done));
+  onTestFinished(() => {
+    rogue.closeAllConnections();
+    rogue.close();
+  });
+  const issuer = `http://127.0.0.1:${(rogue.address() as AddressInfo).port}`;
+  const { url, admin } = await startSignInServer(async () => issuer);
+  const attempt = async (made: Forge, change?: (query: URLSearchParams) => void) => {
+    const browser = new Browser();
+    const left = await browser.request(`${url}/auth/login/peer`);
+    const query = new URL(left.headers.get("location") ?? "").searchParams;
+    expect(query.get("code_challenge_method")).toBe("S256");
+    const nowS = Math.floor(Date.now() / 1_000);
+    forge = made;
+    claims = {
+      iss: issuer,
+      aud: PEER_CLIENT.id,
+      sub: "u",
+      nonce: query.get("nonce"),
+      iat: nowS,
+      exp: nowS + 300,
+    };
+    const returned = new URLSearchParams({ code: "c", state: query.get("state") ?? "" });
+    change?.(returned);
+    return (await browser.request(`${url}/auth/callback/peer?${returned.toString()}`)).status;
+  };
+  expect(await attempt(async (given, { own: key }) => sign(given, key))).toBe(302);
+  const forgeries: Readonly<Record<string, Forge>> = {
+    "another key": async (given, keys) => sign(given, keys.other),
+    "alg none": async (given) => `${part({ alg: "none" })}.${part(given)}.`,
+    "another audience": async (given, keys) => sign({ ...given, aud: "other" }, keys.own),
+    "another nonce": async (given, keys) => sign({ ...given, nonce: "replayed" }, keys.own),
+    "no nonce": async (given, keys) => sign({ ...given, nonce: undefined }, keys.own),
+    "another issuer": async (given, keys) =>
+      sign({ ...given, iss: "https://x.example.com" }, keys.own),
+    "an expired one": async (given, keys) => sign({ ...given, iat: 1, exp: 2 }, keys.own),
+  };
+  for (const [name, made] of Object.entries(forgeries)) {
+    expect([name, await attempt(made)]).toEqual([name, 401]);
+  }
+  const good: Forge = async (given, keys) => sign(given, keys.own);
+  expect(await attempt(good, (query) => query.delete("state"))).toBe(401);
+  expect(await attempt(good, (query) => query.set("state", "other"))).toBe(401);
+  expect(await attempt(good, (query) => query.set("iss", "https://x.example.com"))).toBe(401);
+  const { users } = (await admin("GET", "/users")).json as { users: object[] };
+  expect(users).toHaveLength(1);
+});

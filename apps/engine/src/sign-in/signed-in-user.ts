@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { User, type UserIdentity } from "@stackwright/proto/stackwright";
+import { identityPlace, memberOfAccount } from "../access/access-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+import type { Identity } from "./identity-provider.ts";
+
+/** What came of a sign-in. */
+interface SignedInUser {
+  readonly name: string;
+  readonly disabled: boolean;
+  /** Whether it was made by this sign-in. */
+  readonly isNew: boolean;
+}
+
+/**
+ * The user of an identity, made at its first sign-in without any role. It is recognised by issuer and subject: a name or an address of
+ * mail, which some providers let users choose, gives nobody the roles of another user.
+ */
+export async function signedInUser(
+  parts: TransactionParts,
+  account: string,
+  identity: Identity,
+): Promise<SignedInUser> {
+  const { issuer, subject, displayName, email } = identity;
+  const at = identityPlace(account, issuer, subject);
+  return transact(parts, async (tx) => {
+    const signedInAtMs = BigInt(tx.nowMs);
+    const facts = { displayName, email, groups: [...identity.groups], signedInAtMs };
+    const known = await tx.find<UserIdentity>(SERVER_KINDS.userIdentity, at);
+    if (known !== undefined) {
+      const row = await tx.get(SERVER_KINDS.user, memberOfAccount(account, known.message.user));
+      tx.update(row, facts);
+      return { name: row.message.name, disabled: row.message.disabled, isNew: false };
+    }
+    const wanted = nameOf(identity.name);
+    const isTaken =
+      (await tx.find(SERVER_KINDS.user, memberOfAccount(account, wanted))) !== undefined;
+    const digest = createHash("sha256").update(`${issuer}\0${subject}`).digest("hex");
+    const name = isTaken ? `${wanted.slice(0, 50)}-${digest.slice(0, 12)}` : wanted;
+    const user = User.create({ name, issuer, subject, createdAtMs: signedInAtMs, ...facts });
+    tx.create(SERVER_KINDS.user, memberOfAccount(account, name), user);
+    tx.create(SERVER_KINDS.userIdentity, at, { user: name });
+    return { name, disabled: false, isNew: true };
+  });
+}
+
+/** The name of a user from what its provider calls it. */
+function nameOf(text: string): string {
+  const [local = ""] = text.toLowerCase().split("@", 1);
+  const name = local.replaceAll(/[^a-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
+  return name === "" ? "user" : name.slice(0, 63);
+}
