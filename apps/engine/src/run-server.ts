@@ -41,6 +41,7 @@ import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
 import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
+import type { OfferedTool } from "./worker/offered-tools.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -64,6 +65,8 @@ interface RunServerOptions {
   readonly limits?: ServerOptions["runLimits"];
   /** Requests to the API per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
+  /** Programs that plan and apply stacks instead of the engine. @default none */
+  readonly tools?: readonly OfferedTool[] | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
@@ -125,7 +128,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { access, credentials, sessions, audit } = options;
   const { addressKey, moduleAddressKey } = options;
   const stateUploads = new UploadPlaces({ all: 64, account: 16 });
-  const { vcsFolders: localFolders = [] } = options;
+  const { vcsFolders: localFolders = [], tools = [] } = options;
   const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
   const upstream = new UpstreamMirror({
     ...parts,
@@ -156,6 +159,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             localFolders,
             opaCommand: options.opaCommand ?? [],
             hosts,
+            tools,
           }),
       },
       {
@@ -229,6 +233,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         ...parts,
         ...claimed,
         executor: executes,
+        tools,
         directory,
         renewer,
         limits: stepLimitsOf(options.limits),

@@ -11,6 +11,7 @@ import { type ApartKind, openExecutor } from "./executor-choice.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
 import { WORKER_FLAGS, type WorkerFlag } from "./worker-arguments.ts";
 
 interface WorkerCommandParts {
@@ -80,6 +81,7 @@ export async function runWorkerCommand(
     executor,
     capacity: numberOf(given, "capacity"),
     limits: stepLimitsOf(bounds),
+    tools: toolsOf(given),
     clock,
     logger,
     ...(storage !== undefined && { storage }),
@@ -126,6 +128,15 @@ async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string):
 function kindOf({ executor = "child" }: Given): ApartKind {
   if (executor === "child" || executor === "container") return executor;
   throw invalid("--executor takes child or container");
+}
+
+/** The tools that the option names. */
+function toolsOf({ tool }: Given): readonly OfferedTool[] {
+  try {
+    return (tool ?? "").split(",").filter(Boolean).map(parseOfferedTool);
+  } catch (error) {
+    throw invalid(error instanceof Error ? error.message : String(error), error);
+  }
 }
 
 /** What the options say of containers. */

@@ -172,6 +172,11 @@ const FLAGS = {
     kind: "list",
     help: "host in a private network whose API connections may call, or that gets their reports; none by default",
   },
+  tool: {
+    path: ["tools"],
+    kind: "list",
+    help: "program that plans and applies stacks which have it as their tool: terraform=/PATH, tofu@1.10.0=/PATH; none by default",
+  },
   "provisioner-project": {
     path: ["provisionerProjects"],
     kind: "list",

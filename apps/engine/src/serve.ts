@@ -9,6 +9,7 @@ import {
   parseStoreAddress,
   type StoreAddress,
 } from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
   CredentialStore,
@@ -45,6 +46,7 @@ import { signInPlugin } from "./sign-in/sign-in-plugin.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
 import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
+import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
 
 /** Where commands sign in. */
 const LOGIN_PREFIX = "/oauth";
@@ -214,6 +216,7 @@ export async function serve(
       upstreamNetworks: resolved.upstreamNetworks,
       opaCommand: resolved.opaCommand,
       vcsHosts: resolved.vcsHosts,
+      tools: resolved.tools?.map(offeredToolOf),
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;
@@ -433,4 +436,13 @@ function policyOf(options: ServerOptions) {
     ...(reservedNamespaces === undefined ? {} : { reservedNamespaces }),
     ...(auditDays === undefined ? {} : { auditDays }),
   };
+}
+
+function offeredToolOf(text: string): OfferedTool {
+  try {
+    return parseOfferedTool(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new EngineError("ENGINE_CONFIG_INVALID", why, { cause: error });
+  }
 }

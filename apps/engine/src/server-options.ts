@@ -102,6 +102,9 @@ export const ServerOptionsSchema = Type.Object(
         { additionalProperties: false, description: "limits of each step of a run" },
       ),
     ),
+    tools: Type.Optional(
+      Type.Array(text("a tool"), { description: helpOf("tool"), maxItems: 100 }),
+    ),
     provisionerProjects: Type.Optional(
       Type.Array(Type.String({ pattern: "^[^/]+/[^/]+$", maxLength: 512 }), {
         description: helpOf("provisioner-project"),

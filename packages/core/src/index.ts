@@ -200,6 +200,8 @@ export type { ImportedState } from "./state-transfer/import-state.ts";
 export { importState } from "./state-transfer/import-state.ts";
 export { importedState } from "./state-transfer/imported-snapshot.ts";
 export { readStateFile } from "./state-transfer/read-state-file.ts";
+export type { StateStep } from "./state-transfer/state-steps.ts";
+export { stateSteps } from "./state-transfer/state-steps.ts";
 export type { OpenRestoreTarget } from "./store/open-restore-target.ts";
 export { openRestoreTarget } from "./store/open-restore-target.ts";
 export type { OpenStore } from "./store/open-store.ts";

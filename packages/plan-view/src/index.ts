@@ -1,3 +1,9 @@
+export type {
+  ComparedPlanJson,
+  ComparedPlans,
+  PlanDifference,
+} from "./compare/compare-plan-json.ts";
+export { comparePlanJson } from "./compare/compare-plan-json.ts";
 export { applyValueDiff } from "./diff/apply-value-diff.ts";
 export type { PairingOptions } from "./diff/diff-values.ts";
 export { diffValues } from "./diff/diff-values.ts";

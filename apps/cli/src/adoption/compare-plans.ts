@@ -8,6 +8,11 @@ import {
   planToTerraformJson,
   terraformDataFolder,
 } from "@stackwright/core";
+import {
+  type ComparedPlanJson,
+  comparePlanJson,
+  type PlanDifference,
+} from "@stackwright/plan-view";
 import { commandEnvironment } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -24,16 +29,6 @@ export interface PlanComparison {
   /** Objects and outputs that were compared. */
   readonly compared: number;
   readonly differences: readonly PlanDifference[];
-}
-
-interface PlanDifference {
-  /** Address of an object, or `output.NAME`. */
-  readonly address: string;
-  /** Member of its change, such as `actions` or `after.tags.Name`. */
-  readonly path: string;
-  /** JSON texts; undefined: absent. Values are shown only where they are not sensitive. */
-  readonly ours: string | undefined;
-  readonly theirs: string | undefined;
 }
 
 interface CompareRequest {
@@ -63,47 +58,20 @@ export async function comparePlans(
   const schemas = await configurationSchemas(configuration, plan, engine.catalog);
   const ours = JSON.parse(
     planToTerraformJson(plan, { described: { configuration, schemas }, secrets: "shown" }),
-  ) as PlanJson;
+  ) as ComparedPlanJson;
   const theirs = await planOf({ ...request, command }, options, context);
-  const pairs = [
-    ...pairsOf(changesOf(ours), changesOf(theirs)),
-    ...pairsOf(outputsOf(ours), outputsOf(theirs)),
-  ];
   return {
     command: request.command,
     version: theirs.terraform_version ?? "",
-    compared: pairs.length,
-    differences: pairs.flatMap(({ address, ours: mine, theirs: other }) =>
-      differencesOf(address, mine, other),
-    ),
+    ...comparePlanJson(ours, theirs),
   };
-}
-
-interface ChangeJson {
-  readonly actions: readonly string[];
-  readonly before?: unknown;
-  readonly after?: unknown;
-  readonly after_unknown?: unknown;
-  readonly before_sensitive?: unknown;
-  readonly after_sensitive?: unknown;
-}
-
-interface PlanJson {
-  readonly terraform_version?: string;
-  readonly resource_changes?: readonly {
-    readonly address: string;
-    readonly deposed?: string;
-    readonly mode: string;
-    readonly change: ChangeJson;
-  }[];
-  readonly output_changes?: Readonly<Record<string, ChangeJson>>;
 }
 
 async function planOf(
   { command, workspace, state }: CompareRequest,
   options: PlanningOptions,
   context: CommandContext,
-): Promise<PlanJson> {
+): Promise<ComparedPlanJson> {
   const scratch = await mkdtemp(join(tmpdir(), "stackwright-compare-"));
   let directory = context.directory;
   const env = commandEnvironment(context.env);
@@ -133,7 +101,7 @@ async function planOf(
     await runProgram(command, words, { directory, env, signal: context.signal });
     const shown = ["show", "-json", out];
     const text = await runProgram(command, shown, { directory, env, signal: context.signal });
-    return JSON.parse(text) as PlanJson;
+    return JSON.parse(text) as ComparedPlanJson;
   } finally {
     await rm(scratch, { recursive: true, force: true });
     if (directory !== context.directory) await rm(directory, { recursive: true, force: true });
@@ -180,99 +148,4 @@ async function initialize(
   // What is installed already is used, so that no network is needed.
   if (existsSync(providers)) words.push(`-plugin-dir=${providers}`);
   await runProgram(command, words, { directory, env, signal: context.signal });
-}
-
-function changesOf({ resource_changes: changes = [] }: PlanJson): Map<string, ChangeJson> {
-  return new Map(
-    changes
-      // Reads that neither side plans for are in neither form of the plan.
-      .filter(({ mode, change }) => mode === "managed" || change.actions.join() !== "no-op")
-      .map(({ address, deposed, change }) => [
-        deposed === undefined ? address : `${address} (${deposed})`,
-        change,
-      ]),
-  );
-}
-
-function outputsOf({ output_changes: outputs = {} }: PlanJson): Map<string, ChangeJson> {
-  return new Map(Object.entries(outputs).map(([name, change]) => [`output.${name}`, change]));
-}
-
-interface ChangePair {
-  readonly address: string;
-  readonly ours: ChangeJson | undefined;
-  readonly theirs: ChangeJson | undefined;
-}
-
-function pairsOf(
-  ours: ReadonlyMap<string, ChangeJson>,
-  theirs: ReadonlyMap<string, ChangeJson>,
-): ChangePair[] {
-  return [...new Set([...ours.keys(), ...theirs.keys()])]
-    .sort()
-    .map((address) => ({ address, ours: ours.get(address), theirs: theirs.get(address) }));
-}
-
-const MEMBERS = ["actions", "after", "after_unknown", "after_sensitive"] as const;
-
-/** The members of a change that differ. */
-function differencesOf(
-  address: string,
-  ours: ChangeJson | undefined,
-  theirs: ChangeJson | undefined,
-): PlanDifference[] {
-  if (ours === undefined || theirs === undefined) {
-    const text = (change: ChangeJson | undefined): string | undefined =>
-      change && JSON.stringify(change.actions);
-    // An object without a change that only one side lists is not a difference.
-    const only = ours ?? theirs;
-    if (only?.actions.join() === "no-op") return [];
-    return [{ address, path: "actions", ours: text(ours), theirs: text(theirs) }];
-  }
-  return MEMBERS.flatMap((member) => {
-    const hidden = member === "after" ? [ours.after_sensitive, theirs.after_sensitive] : [];
-    return leaves(ours[member], theirs[member], member, hidden).map((found) => ({
-      address,
-      ...found,
-    }));
-  });
-}
-
-function leaves(
-  ours: unknown,
-  theirs: unknown,
-  path: string,
-  hidden: readonly unknown[],
-): Omit<PlanDifference, "address">[] {
-  if (Object.is(ours, theirs) || (isBlank(ours) && isBlank(theirs))) return [];
-  if (isObject(ours) && isObject(theirs)) {
-    return [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort().flatMap((name) =>
-      leaves(
-        member(ours, name),
-        member(theirs, name),
-        `${path}.${name}`,
-        hidden.map((mask) => (isObject(mask) ? member(mask, name) : mask)),
-      ),
-    );
-  }
-  const secret = hidden.some((mask) => mask === true);
-  const text = (value: unknown): string | undefined =>
-    value === undefined ? undefined : secret ? "(sensitive value)" : JSON.stringify(value);
-  return JSON.stringify(ours) === JSON.stringify(theirs)
-    ? []
-    : [{ path, ours: text(ours), theirs: text(theirs) }];
-}
-
-/** Masks say the same by an empty object, by false and by being absent. */
-function isBlank(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  return isObject(value) && Object.values(value).every(isBlank);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-function member(value: object, name: string): unknown {
-  return (value as Readonly<Record<string, unknown>>)[name];
 }

@@ -2,6 +2,7 @@ import { isClientError, type Run } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { attendRun } from "../runs/attend-run.ts";
+import { comparisonLines } from "../runs/comparison-text.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { obstaclesOf } from "../runs/run-obstacles.ts";
 import {
@@ -70,6 +71,7 @@ export async function runsShow(
       return EXIT.ok;
     }
     for (const line of runLines(server, run)) terminal.write(`${line}\n`);
+    for (const line of await comparisonLines(server, run)) terminal.write(`${line}\n`);
     for (const line of await obstaclesOf(server, run, context.signal)) terminal.write(`${line}\n`);
     const plan = await planTextOf(server, run);
     if (plan !== undefined) humanRunView(terminal, run).plan(plan);
@@ -84,6 +86,8 @@ function runLines({ place }: ServerStack, run: Run): readonly string[] {
     ["ID", run.id],
     ["Stack", `${place.project}/${place.stack}`],
     ["Mode", run.mode],
+    ["Tool", run.tool === "stackwright" ? undefined : run.tool],
+    ["Compares", run.shadow_of && `the plan of the run ${run.shadow_of}`],
     ["Requested", `${run.created_at} by ${printable(run.actor)}`],
     ["Changed", run.updated_at],
     ["Message", run.message === "" ? undefined : printable(run.message)],

@@ -7,6 +7,8 @@ import {
   readStateFile,
   type StackLock,
   type StackSnapshot,
+  type StateStep,
+  stateSteps,
 } from "@stackwright/core";
 import type { TerraformState } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
@@ -20,9 +22,6 @@ export interface StatePushOptions extends StoreOptions {
   /** Another lineage or a lower serial is accepted, and no question is asked. */
   readonly force: boolean;
 }
-
-type Adoption = ReturnType<typeof importState>["changes"][number];
-type Step = Parameters<Awaited<ReturnType<StackLock["begin"]>>["write"]>[0];
 
 /** Replaces the state of the stack with that of a Terraform state file; unchanged objects are not written. */
 export async function statePush(
@@ -47,7 +46,7 @@ export async function statePush(
     exportLine(session.stack, snapshot),
   );
   if (!options.force && !isBlank(snapshot)) requireSameLine(current, pushed);
-  const steps = differences(current, pushed);
+  const steps = stateSteps(current, pushed);
   const outputs = importState(pushed).outputs;
   if (steps.length === 0 && equal(entries(outputs), entries(snapshot.outputs))) {
     terminal.write("The state is the same. Nothing was changed.\n");
@@ -89,40 +88,6 @@ function requireSameLine(current: TerraformState, pushed: TerraformState): void 
   }
 }
 
-/**
- * The steps from one state to another. Objects that are new come first and those that are gone last, so that an
- * interruption loses nothing.
- */
-function differences(from: TerraformState, to: TerraformState): Step[] {
-  const before = new Map(importState(from).changes.map((one) => [keyOf(one), one]));
-  const after = new Map(importState(to).changes.map((one) => [keyOf(one), one]));
-  const added = [...after].filter(([key]) => !before.has(key)).map(([, one]) => one);
-  const changed = [...after].flatMap(([key, one]): Step[] => {
-    const old = before.get(key);
-    if (old === undefined || equal(comparable(old), comparable(one))) return [];
-    const { provider, type, dependencies, createBeforeDestroy } = one.object;
-    const phase = one.tainted === true ? "tainted" : "ready";
-    const { content } = one;
-    const patch = { content, provider, type, dependencies, createBeforeDestroy, phase } as const;
-    return [{ kind: "record", key: one.key, patch }];
-  });
-  const removed = [...before]
-    .filter(([key]) => !after.has(key))
-    .map(([, { key }]): Step => ({ kind: "forget", key }));
-  return [...added, ...changed, ...removed];
-}
-
-function keyOf({ key, object }: Adoption): string {
-  return `${object.mode} ${key.address} ${key.deposed}`;
-}
-
-function comparable({ object, content, tainted }: Adoption): unknown {
-  const { value, privateBytes, identity } = content;
-  const sensitive = value.sensitive.map((path) => path.toString());
-  const bytes = Buffer.from(privateBytes).toString("base64");
-  return { object, value: { ...value, sensitive }, bytes, identity, tainted };
-}
-
 function entries(outputs: StackSnapshot["outputs"]): unknown {
   return [...outputs].toSorted(([left], [right]) => (left < right ? -1 : 1));
 }
@@ -131,8 +96,7 @@ function equal(left: unknown, right: unknown): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-function stepText(step: Step): string {
-  if (step.kind !== "adopt" && step.kind !== "record" && step.kind !== "forget") return "";
+function stepText(step: StateStep): string {
   const { address, deposed } = step.key;
   const sign = { adopt: "+", record: "~", forget: "-" }[step.kind];
   return `  ${sign} ${address}${deposed === "" ? "" : ` (deposed ${deposed})`}\n`;
@@ -156,7 +120,7 @@ async function write(
     outputs,
   }: {
     readonly base: bigint;
-    readonly steps: readonly Step[];
+    readonly steps: readonly StateStep[];
     readonly outputs: StackSnapshot["outputs"];
   },
 ): Promise<bigint> {

@@ -10,6 +10,7 @@ import type { StoreOptions } from "../session/session.ts";
 import { defineAdoption, defineHandBack } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
+import { defineStackToolCommands } from "./stack-tool-commands.ts";
 
 /** Commands that show, import or export the state. */
 export function defineStateCommands(define: Define, run: CommandAction): void {
@@ -36,12 +37,13 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
       await run(command, async (context) => output(name, options, context));
     });
 
-  withStoreOptions(define("stacks", "list the stacks of the project"))
+  const listing = withStoreOptions(define("stacks", "list the stacks of the project"))
     .option("--json", "as JSON", false)
     .action(async (options: StoreOptions & { json: boolean }, command: Command) => {
       const { stacks } = await import("../commands/stacks.ts");
       await run(command, async (context) => stacks(options, context));
     });
+  defineStackToolCommands(define, run, listing);
 
   withStoreOptions(define("unlock", "free a stack whose run is gone"), "2m").action(
     async (options: StoreOptions, command: Command) => {

@@ -68,7 +68,7 @@ function stackPlaceOf(
   return { project: named, stack: name };
 }
 
-/** The run of an argument: its ID, its number in the stack, or without one the latest. */
+/** The run of an argument: its ID, its number in the stack, or without one the latest that compares no plans. */
 export async function findRun(
   { client, place, context }: ServerStack,
   text: string | undefined,
@@ -86,7 +86,9 @@ export async function findRun(
   let found: Run | undefined;
   for await (const run of client.each("ListRuns", { ...place, limit: 200 }, { signal })) {
     const isWanted =
-      text === undefined ? run.number > (found?.number ?? -1) : run.number === Number(text);
+      text === undefined
+        ? run.number > (found?.number ?? -1) && run.shadow_of === undefined
+        : run.number === Number(text);
     if (isWanted) found = run;
   }
   if (found !== undefined) return found;

@@ -18,6 +18,7 @@ import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
 import type { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
+import type { OfferedTool } from "../worker/offered-tools.ts";
 import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
 
 export interface ApiOptions extends TransactionParts {
@@ -48,6 +49,8 @@ export interface ApiOptions extends TransactionParts {
   readonly opaCommand: readonly string[];
   /** Hosts that connections may reach. */
   readonly hosts: OutgoingHosts;
+  /** Programs that the worker of this server executes instead of the engine. */
+  readonly tools: readonly OfferedTool[];
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

@@ -9,6 +9,7 @@ const HOST = {
   beginPlanning: async () => Promise.resolve(),
   beginApply: async () => Promise.resolve(),
   readOtherStack: async () => Promise.resolve(undefined),
+  recordState: async () => Promise.resolve(),
 };
 
 async function start(

@@ -1,7 +1,7 @@
 import type { StackName } from "@stackwright/core";
 import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
-import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 
 /** Version of what parent and child say to each other. */
 export const CHILD_PROTOCOL = 1;
@@ -31,4 +31,5 @@ export type EventFrame =
   | { readonly type: "begin-planning"; readonly id: number }
   | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
   | { readonly type: "read-stack"; readonly id: number; readonly name: StackName }
+  | { readonly type: "record-state"; readonly id: number; readonly content: StoredStateContent }
   | { readonly type: "result"; readonly result: ExecutionResult };

@@ -22,8 +22,11 @@ import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/l
 import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
-import type { RunLogEvent } from "../domain/run-log-event.ts";
+import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
+import { executeShadowJob } from "./execute-shadow-job.ts";
+import { executeToolJob } from "./execute-tool-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { filesFrom } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
@@ -46,13 +49,6 @@ const STEP_EVENTS: Readonly<Partial<Record<RunEvent["type"], string>>> = {
   end: "step-end",
 };
 
-interface ExecutionSignals {
-  /** Stage 1 of a cancel. */
-  readonly stop: AbortSignal;
-  /** Stage 2. */
-  readonly force: AbortSignal;
-}
-
 /** Executes one step of a run: over the store that it is given, and with nothing else of the server. */
 export async function executeJob(
   job: ExecutionJob,
@@ -65,6 +61,7 @@ export async function executeJob(
     beginPlanning: async () => host.beginPlanning(),
     beginApply: async (epoch) => host.beginApply(epoch),
     readOtherStack: async (name) => host.readOtherStack(name),
+    recordState: async (content) => host.recordState(content),
     // A short secret may be part of a type, which is no text.
     onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),
   };
@@ -84,7 +81,9 @@ async function execute(
   signals: ExecutionSignals,
   ground: JobGround,
 ): Promise<ExecutionResult> {
-  const { step } = job;
+  const { step, tool, shadow } = job;
+  if (tool !== undefined) return executeToolJob({ ...job, tool }, host, signals, ground);
+  if (shadow !== undefined) return executeShadowJob({ ...job, shadow }, host, signals, ground);
   const { stop: signal } = signals;
   if (step === "plan") await host.beginPlanning();
   const bundle = await unpackBundle(job, ground.blobs, signal);
@@ -114,8 +113,12 @@ async function execute(
     if (event.type === "diagnostic") return;
     void host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
   };
-  await requireAdopted(job, { configuration, directory, state, signal });
-  const variables = await jobVariables(job, configuration, directory);
+  await requireAdopted(job, {
+    root: hasErrors(configuration.diagnostics) ? undefined : configuration.root.config,
+    directory,
+    isEmpty: async () => (await state.read({ signal })).objects.size === 0,
+  });
+  const variables = await jobVariables(job, configuration.root.config.variables, directory);
   if (hasErrors([...configuration.diagnostics, ...variables.diagnostics])) {
     report([...configuration.diagnostics, ...variables.diagnostics]);
     if (step === "recover") {
@@ -309,22 +312,4 @@ function failure(
   const { code } = error as { code?: unknown };
   const reasonCode = typeof code === "string" ? code : "internal";
   return { phase: "failed", reason, reasonCode };
-}
-
-function diagnosticEvent({ severity, summary, detail, address, subject }: Diagnostic): RunLogEvent {
-  const place = subject?.source.locate(subject.start, subject.end);
-  return {
-    type: "diagnostic",
-    severity,
-    summary,
-    detail,
-    ...(address !== undefined && { address }),
-    ...(place !== undefined && { file: place.filename, line: place.start.line }),
-  };
-}
-
-function firstError(diagnostics: readonly Diagnostic[]): string {
-  const first = diagnostics.find(({ severity }) => severity === "error");
-  if (first === undefined) return "the plan could not be made";
-  return first.detail === "" ? first.summary : `${first.summary}: ${first.detail}`;
 }

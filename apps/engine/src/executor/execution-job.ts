@@ -1,4 +1,5 @@
 import type { StackReference } from "@stackwright/core";
+import type { ComparedPlans } from "../domain/compared-plans.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
 /** What an executor has to do. JSON, as it travels over the control pipe of a child process. */
@@ -26,6 +27,10 @@ export interface ExecutionJob {
   readonly provisioners: boolean;
   readonly targets: readonly string[];
   readonly replace: readonly string[];
+  /** The installed program that executes the step; absent: the engine does. */
+  readonly tool?: JobTool;
+  /** What the engine plans beside a tool, without changing anything. */
+  readonly shadow?: JobShadow;
   /** The approved plan. */
   readonly planDigest?: string;
   /** Values of root variables, as texts. */
@@ -51,6 +56,44 @@ export interface ExecutionJob {
   readonly store?: JobStore;
 }
 
+/** A tool and the state that it gets. */
+export interface JobTool {
+  readonly name: string;
+  /** That it has to have; empty for any. */
+  readonly version: string;
+  /** Its plan is stored also where it changes nothing, as it is compared. @default false */
+  readonly keepsPlan?: boolean;
+  /** Where it is, by the configuration of the worker. */
+  readonly path?: string;
+  /** The present state; absent where there is none. */
+  readonly state?: JobState;
+}
+
+/** A version of a state of a stack, encrypted with its keys. */
+interface JobState {
+  /** Of the state version. */
+  readonly number: string;
+  readonly contentSha256: string;
+}
+
+/** The plan of a tool that the plan of the engine is compared with. */
+export interface JobShadow {
+  readonly planDigest: string;
+  /** The state that it was made from; absent where there was none. */
+  readonly state?: JobState;
+}
+
+/** A state that is stored, as JSON: what the bytes say of themselves. */
+export interface StoredStateContent {
+  readonly serial: string;
+  readonly lineage: string;
+  readonly terraformVersion: string;
+  readonly md5: string;
+  readonly bytes: string;
+  readonly serialOffset: string;
+  readonly contentSha256: string;
+}
+
 /** How an execution ended. Without one of these the executor was lost, and the store says what it left. */
 export type ExecutionResult =
   | {
@@ -71,7 +114,10 @@ export type ExecutionResult =
       /** The plan as a view (`@stackwright/plan-view`), in the blob store. */
       readonly viewSha256: string;
     }
-  | { readonly phase: "no_changes"; readonly revision: string }
+  /** `planDigest` is that of a plan of a tool, which is stored also where it changes nothing. */
+  | { readonly phase: "no_changes"; readonly revision: string; readonly planDigest?: string }
+  /** How the plan of the engine differs from that of a tool. */
+  | ({ readonly phase: "compared" } & ComparedPlans)
   | {
       readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
       readonly revision?: string;

@@ -72,6 +72,9 @@ export class ExecutionPipes {
         case "read-stack":
           void this.#answer(received.id, this.#host.readOtherStack(received.name));
           break;
+        case "record-state":
+          void this.#answer(received.id, this.#host.recordState(received.content));
+          break;
         case "result":
           this.#result = received.result;
           break;

@@ -1,5 +1,5 @@
 import type { RunLogEvent } from "../domain/run-log-event.ts";
-import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
+import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 import type { ReadOtherStack } from "./other-stacks.ts";
 
 /** What an execution asks its worker for while it runs. */
@@ -15,6 +15,8 @@ export interface ExecutionHost {
   beginApply(epoch: bigint): Promise<void>;
   /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
   readonly readOtherStack: ReadOtherStack;
+  /** A tool that applies the run has written a state, which is stored, encrypted. Rejects where the claim is lost. */
+  recordState(content: StoredStateContent): Promise<void>;
 }
 
 /** Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much. */

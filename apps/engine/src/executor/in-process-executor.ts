@@ -15,7 +15,7 @@ export function createInProcessExecutor(ground: JobGround): Executor {
         stop.abort(new Error("canceled"));
         force.abort(new Error("canceled at once"));
       };
-      const ended = executeJob(job, host, signals, ground).then(
+      const ended = executeJob(job, host, signals, { ...ground, groupsTools: true }).then(
         (result): ExecutionEnd => ({ how: "result", result }),
       );
       const entry = { force, ended };

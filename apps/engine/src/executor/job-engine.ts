@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import {
   builtinOrigin,
+  type CipherFactory,
   type Configuration,
   createEngine,
   createProvisionerRunner,
@@ -47,21 +48,29 @@ export interface JobGround {
   readonly renewer?: Renewer | undefined;
   /** The process's own environment, of which providers get what the network needs. */
   readonly env: NodeJS.ProcessEnv;
+  /** Whether tools get process groups of their own, as the executor is not one that ends as a whole. @default false */
+  readonly groupsTools?: boolean;
 }
 
-/** The state of the job's stack, opened with the keys of the job alone. */
-export function openJobState(
-  { stack, keys, name }: ExecutionJob,
-  { storage, blobs, renewer }: JobGround,
-): StackState {
+/** The keys of the job. */
+export function jobKeys({ stack, keys }: Pick<ExecutionJob, "stack" | "keys">): CipherFactory {
   const dataKeys = keys.map(({ number, bytes }) => ({
     number,
     bytes: Buffer.from(bytes, "base64"),
   }));
+  return delegatedKeys(({ stack: wanted }) => (wanted === stack.stack ? dataKeys : []));
+}
+
+/** The state of the job's stack, opened with the keys of the job alone. */
+export function openJobState(
+  job: Pick<ExecutionJob, "stack" | "keys" | "name">,
+  { storage, blobs, renewer }: JobGround,
+): StackState {
+  const { stack, name } = job;
   const states = createStackStates({
     storage,
     blobs,
-    ciphers: delegatedKeys(({ stack: wanted }) => (wanted === stack.stack ? dataKeys : [])),
+    ciphers: jobKeys(job),
     owner: `${name}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
     ...(renewer !== undefined && { renewer }),
   });
@@ -170,10 +179,9 @@ export async function jobEarlyValues(
  */
 export async function jobVariables(
   job: GivenValues,
-  configuration: Configuration,
+  declared: Configuration["root"]["config"]["variables"],
   directory: string,
 ) {
-  const declared = configuration.root.config.variables;
   const sources = await variableOrigins(job, directory);
   const { values, ...resolved } = resolveVariables(declared, sources);
   return { ...resolved, values: withSecrets(job, values) };

@@ -1,6 +1,5 @@
-import { type Configuration, detectAdoption, type StackState } from "@stackwright/core";
+import { type Configuration, detectAdoption } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import { hasErrors } from "@stackwright/lang";
 import type { ExecutionJob } from "./execution-job.ts";
 
 /**
@@ -10,15 +9,15 @@ import type { ExecutionJob } from "./execution-job.ts";
 export async function requireAdopted(
   { step, adoption, workspace }: Pick<ExecutionJob, "step" | "adoption" | "workspace">,
   {
-    configuration,
+    root,
     directory,
-    state,
-    signal,
+    isEmpty,
   }: {
-    readonly configuration: Configuration;
+    /** The root module; absent where it has errors. */
+    readonly root: Pick<Configuration["root"]["config"], "backend"> | undefined;
     readonly directory: string;
-    readonly state: StackState;
-    readonly signal: AbortSignal;
+    /** Whether the stack has no objects. */
+    readonly isEmpty: () => Promise<boolean>;
   },
 ): Promise<void> {
   // What an interrupted run left is resolved in any case.
@@ -28,12 +27,12 @@ export async function requireAdopted(
       "the stack takes no more runs: its state was handed back, or another stack has its name",
     );
   }
-  if (step !== "plan" || adoption === "recorded" || hasErrors(configuration.diagnostics)) return;
-  const { backend } = configuration.root.config;
+  if (step !== "plan" || adoption === "recorded" || root === undefined) return;
+  const { backend } = root;
   const { evidence } = detectAdoption({ directory, env: {}, backend, stack: workspace });
   // The search for terragrunt leads out of the bundle.
   const found = evidence.filter(({ kind }) => kind !== "terragrunt");
-  if (found.length === 0 || (await state.read({ signal })).objects.size > 0) return;
+  if (found.length === 0 || !(await isEmpty())) return;
   const texts = found.map(({ text }) => text).join("; ");
   throw notAdopted(
     `the configuration has a Terraform state that was not adopted (${texts}), and the stack is empty: run stackwright adopt, or stackwright adopt --fresh, against this server`,

@@ -62,6 +62,9 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
     },
     readOtherStack: async (name) =>
       (await ask((id) => ({ type: "read-stack", id, name }))) as OtherStack | undefined,
+    recordState: async (content) => {
+      await ask((id) => ({ type: "record-state", id, content }));
+    },
   };
 
   async function run(job: ExecutionJob): Promise<void> {

@@ -1,4 +1,15 @@
-import { concealPlan, decodePlan, planToTerraformJson, type StackState } from "@stackwright/core";
+import {
+  concealPlan,
+  decodePlan,
+  type Plan,
+  planToTerraformJson,
+  type StackState,
+} from "@stackwright/core";
+import { planOfJson, readPlanJson } from "../executor/plan-of-json.ts";
+import { decodeToolPlan } from "../executor/tool-plan.ts";
+
+type StoredPlan = NonNullable<Awaited<ReturnType<StackState["plan"]>>>;
+
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 
 /** The plan of a run as policies see it: the stored one in the form of `terraform show -json`, without secrets. */
@@ -8,7 +19,7 @@ export async function renderPolicyPlan(
   secrets: readonly string[],
 ): Promise<string | undefined> {
   const stored = await state.plan(planDigest);
-  return stored && planToTerraformJson(concealPlan(decodePlan(stored.bytes), secrets));
+  return stored && planToTerraformJson(concealPlan(planOf(stored, state.reference.stack), secrets));
 }
 
 /** A run with the names of its place. */
@@ -53,4 +64,19 @@ function runFacts(run: Run) {
     plan_only: run.planOnly || run.mode === Run_Mode.MODE_PLAN_ONLY,
     auto_apply: autoApply,
   };
+}
+
+/** The plan of the engine, or that of a tool as far as its JSON form says it. */
+function planOf({ bytes, baseRevision, createdAtMs }: StoredPlan, stack: string): Plan {
+  const made = decodeToolPlan(bytes);
+  if (made === undefined) return decodePlan(bytes);
+  return planOfJson(readPlanJson(made.json), {
+    stack,
+    revision: baseRevision,
+    workspace: "",
+    mode: "normal",
+    createdAtMs,
+    targets: [],
+    replace: [],
+  });
 }

@@ -8,6 +8,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
+import { APPLY_UNKNOWN, readStackTool } from "./stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** `approved` (or `applying`, after an interruption) to `applying`, under the stack's fence of the given epoch. */
@@ -59,6 +60,7 @@ export async function endApply(
       if (phase === "applied" || phase === "partially_applied") {
         await recordConfiguration(tx, reference.stack, run.row.message);
       }
+      if (run.row.message.tool !== "") await recordAttention(tx, reference, change.reasonCode);
     } else {
       const before = requireAt(run, "approved");
       if (phase === "applied" || phase === "partially_applied") {
@@ -72,6 +74,17 @@ export async function endApply(
     tx.remove(ticket);
     await leaveQueue(tx, reference);
   });
+}
+
+/** Marks a stack whose apply by a tool ended with an unknown outcome, until one has ended with a known one. */
+async function recordAttention(
+  tx: Transaction,
+  { stack, run }: RunReference,
+  reasonCode: string | undefined,
+): Promise<void> {
+  const tool = await readStackTool(tx, stack);
+  const attention = reasonCode === APPLY_UNKNOWN ? run : "";
+  if (tool.message.attention !== attention) tx.update(tool, { attention });
 }
 
 /** The head of the stack is idle, and stays idle until the batch is written. */

@@ -29,7 +29,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { isSpeculative, phaseOf } from "./run-row.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
-import { requireEngineState } from "./state-owner.ts";
+import { requireRunTool } from "./state-owner.ts";
 import { supersedeOlder, supersedeSavedPlan } from "./supersede.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
@@ -67,6 +67,8 @@ interface NewServerRun {
   readonly skipRefresh?: boolean;
   /** Values of root variables, encrypted. @default none */
   readonly variables?: Uint8Array | undefined;
+  /** The run of a tool whose plan the engine makes, too: this run changes nothing. @default none */
+  readonly shadowOf?: string;
   /** The answer to the request is stored with the run. */
   readonly idempotency?: {
     readonly place: Place;
@@ -133,7 +135,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
     if (known !== undefined) throw new ServerError("in_progress");
   }
-  await requireEngineState(tx, stack);
+  const tool = given.shadowOf === undefined ? await requireRunTool(tx, stack) : undefined;
   const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
   if (project !== undefined) tx.guardRow(project);
   else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
@@ -192,6 +194,8 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     savedPlan,
     skipRefresh: given.skipRefresh ?? false,
     variables: given.variables ?? new Uint8Array(),
+    ...tool,
+    shadowOf: given.shadowOf ?? "",
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
     ],

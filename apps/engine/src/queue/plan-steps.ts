@@ -14,6 +14,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
+import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
@@ -22,6 +23,8 @@ interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
   readonly summary: Omit<PlanSummary, "planDigest">;
+  /** Where a tool made the plan, what the engine compares with its own. @default nothing */
+  readonly shadowed?: ShadowedPlan | undefined;
   /** How policies judged it; undefined where none is for the stack. */
   readonly policies?: JudgedPolicies | undefined;
 }
@@ -51,7 +54,7 @@ export async function beginPlanning(parts: TransactionParts, claim: RunClaim): P
 export async function recordPlan(
   parts: TransactionParts,
   claim: RunClaim,
-  { digest, baseRevision, summary, policies }: MadePlan,
+  { digest, baseRevision, summary, policies, shadowed }: MadePlan,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -83,6 +86,7 @@ export async function recordPlan(
     });
     await recordPolicies(tx, reference, policies);
     const { cancel } = run.row.message;
+    if (shadowed !== undefined) await requestShadow(tx, reference, run.row.message, shadowed);
     if (isSpeculative(run.row.message)) {
       await move(tx, planned, "plan_finished", worker.id);
       tx.remove(ticket);
@@ -144,22 +148,31 @@ function isAutoApplied(
 
 /** How a run ends without a plan. */
 type PlanEnd =
-  | { readonly phase: "no_changes"; readonly revision: bigint }
+  | {
+      readonly phase: "no_changes";
+      readonly revision: bigint;
+      readonly shadowed?: ShadowedPlan | undefined;
+    }
   | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string };
 
 /** Ends a run whose plan has no changes or could not be made. */
 export async function endWithoutPlan(
   parts: TransactionParts,
   claim: RunClaim,
-  { phase, ...change }: PlanEnd,
+  end: PlanEnd,
 ): Promise<void> {
   await transact(parts, async (tx) => {
     const ticket = await requireClaim(tx, claim);
     const run = await readRun(tx, claim.reference);
-    if (phase === "no_changes") {
-      await move(tx, requireAt(run, "planning"), phase, claim.worker.id, change);
+    if (end.phase === "no_changes") {
+      const { phase, revision, shadowed } = end;
+      await move(tx, requireAt(run, "planning"), phase, claim.worker.id, { revision });
       await recordConfiguration(tx, claim.reference.stack, run.row.message);
+      if (shadowed !== undefined) {
+        await requestShadow(tx, claim.reference, run.row.message, shadowed);
+      }
     } else {
+      const { phase, ...change } = end;
       await move(tx, requireAt(run, "preparing", "planning"), phase, claim.worker.id, change);
     }
     tx.remove(ticket);

@@ -1,15 +1,31 @@
 import type { StackReference } from "@stackwright/core";
+import type { Run } from "@stackwright/proto/stackwright";
 import { projectTenancy, STACK_HEAD_KIND, STACK_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { isOutside, readStackTool } from "./stack-tool.ts";
 import type { Transaction } from "./transaction.ts";
 
 // A stack has its state in the engine, or keeps that of terraform and tofu commands, never both: what one of them changed the
 // other would not know. The engine has it from the first run on, a kept state exists from its first version on. Whoever
 // makes the first of either does so under guards on the records of the other, so that only one of two at once succeeds.
+// Where the runs of a stack are executed by a tool, its state is a kept one, whatever the engine had before.
 
-/** `kept_state` where a command has the state of a stack, now or in the moment of the write. */
-export async function requireEngineState(tx: Transaction, stack: StackReference): Promise<void> {
+/**
+ * The tool of the runs of a stack. `kept_state` where the engine is it and a command has the state of the stack, now or in the moment of
+ * the write.
+ */
+export async function requireRunTool(
+  tx: Transaction,
+  stack: StackReference,
+): Promise<Pick<Run, "tool" | "toolVersion">> {
+  const { message } = await readStackTool(tx, stack);
+  if (isOutside(message)) return { tool: message.tool, toolVersion: message.version };
+  await requireEngineState(tx, stack);
+  return { tool: "", toolVersion: "" };
+}
+
+async function requireEngineState(tx: Transaction, stack: StackReference): Promise<void> {
   const place = stackPlace(stack);
   const kept = await tx.find(SERVER_KINDS.keptState, place);
   if (kept === undefined) {
@@ -37,9 +53,10 @@ export async function requireKeptState(
   const origin = named.message.adoption?.origin;
   // What was handed back belongs to the command again.
   const isHandedBack = origin?.$case === "state" && origin.value.handedBack;
+  const isKept = isHandedBack || isOutside((await readStackTool(tx, stack)).message);
   const head = await tx.find(STACK_HEAD_KIND, place);
   if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, place);
-  else if (isHandedBack) tx.guardRow(head);
+  else if (isKept) tx.guardRow(head);
   else {
     throw new ServerError(
       "engine_state",

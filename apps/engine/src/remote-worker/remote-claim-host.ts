@@ -68,6 +68,9 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
         throw new EngineError("ENGINE_INPUT_UNAVAILABLE", error.message, { cause: error });
       }
     },
+    recordState: async (content) => {
+      await insist(async () => client.recordState({ run, body: content }));
+    },
     append: async (events) => {
       const body = { batch: batch + 1, events };
       await insist(async () => client.appendEvents({ run, body }));

@@ -9,6 +9,7 @@ import { WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { JobStore } from "../executor/execution-job.ts";
 import type { Executor } from "../executor/executor.ts";
+import type { OfferedTool } from "../worker/offered-tools.ts";
 import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import type { RunWorker } from "../worker/run-worker.ts";
 import type { StepLimits } from "../worker/step-deadline.ts";
@@ -41,6 +42,8 @@ interface RemoteWorkerOptions {
   /** Steps that are executed at the same time. @default the cores of the machine */
   readonly capacity?: number | undefined;
   readonly limits?: StepLimits;
+  /** Programs that execute runs instead of the engine. @default none */
+  readonly tools?: readonly OfferedTool[];
   readonly timing?: LeaseTiming;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -106,6 +109,7 @@ export async function startRemoteWorker(
     clientOf,
     store,
     capacity,
+    tools: options.tools,
     ...(limits !== undefined && { limits }),
   };
   const begin = async (signal: AbortSignal): Promise<RemoteTenure> => {

@@ -65,6 +65,7 @@ export async function expireRuns(
         await remove(storage, SERVER_KINDS.log, runPlace(one.reference));
         await remove(storage, SERVER_KINDS.summary, runPlace(one.reference));
         await remove(storage, SERVER_KINDS.policyResult, runPlace(one.reference));
+        await remove(storage, SERVER_KINDS.comparison, runPlace(one.reference));
         // The last one: what is left of an interrupted removal is found by its run.
         await storage.deleteCAS(one.id, one.version);
         removed += 1;

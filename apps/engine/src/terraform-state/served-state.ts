@@ -13,6 +13,7 @@ import type { StateVersion } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { findStackTool, isOutside } from "../queue/stack-tool.ts";
 import { idOf } from "../queue/transaction.ts";
 import { readStateContent, type StateContentParts } from "./state-content.ts";
 import { findCurrentVersion } from "./state-versions.ts";
@@ -47,13 +48,14 @@ export async function serveState(
   const { reference, adoption } = stack;
   const head = await readStored(storage, "strong", idOf(STACK_HEAD_KIND, stackPlace(reference)));
   const isHandedBack = adoption?.kind === "state" && adoption.handedBack;
-  if (head === undefined || isHandedBack) {
+  const tool = await findStackTool(storage, reference);
+  if (head === undefined || isHandedBack || isOutside(tool)) {
     const version = await findCurrentVersion(storage, reference);
     if (version !== undefined) {
       return servedVersion(parts, reference, version);
     }
   }
-  return head === undefined ? undefined : exported(parts, stack);
+  return head === undefined || isOutside(tool) ? undefined : exported(parts, stack);
 }
 
 /** A version that a command stored. */

@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
-import { openStream, type StackReference, type StoredKeys, sealStream } from "@stackwright/core";
+import {
+  type CipherFactory,
+  openStream,
+  type StackReference,
+  type StoredKeys,
+  sealStream,
+} from "@stackwright/core";
 import type { StateVersion } from "@stackwright/proto/stackwright";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { StateHeadScanner, TfstateError } from "@stackwright/tfstate";
@@ -10,6 +16,12 @@ export interface StateContentParts {
   readonly blobs: BlobStore;
   readonly keys: StoredKeys;
   readonly clock: Clock;
+}
+
+/** What a content needs: also an executor has it, with the keys of its stack alone. */
+interface ContentGround {
+  readonly blobs: BlobStore;
+  readonly keys: CipherFactory;
 }
 
 /** What is known of a stored content by itself. */
@@ -27,7 +39,7 @@ export const MAX_STATE_BYTES = 512 * 1024 ** 2;
  * do not have the expected MD5; nothing is stored then.
  */
 export async function storeStateContent(
-  { blobs, keys }: StateContentParts,
+  { blobs, keys }: ContentGround,
   {
     stack,
     content,
@@ -73,7 +85,7 @@ export async function storeStateContent(
 
 /** The bytes of a version, as they were stored. */
 export async function* readStateContent(
-  { blobs, keys }: Pick<StateContentParts, "blobs" | "keys">,
+  { blobs, keys }: ContentGround,
   stack: StackReference,
   { contentSha256 }: Pick<StateVersion, "contentSha256">,
 ): AsyncGenerator<Uint8Array, void, undefined> {

@@ -9,6 +9,7 @@ import { requireKeptState } from "../queue/state-owner.ts";
 import {
   idOf,
   type Row,
+  type StoredRow,
   type Transaction,
   type TransactionParts,
   transact,
@@ -54,7 +55,7 @@ export async function addStateVersion(
     const isForced = force && lock !== undefined;
     const replaces =
       current === undefined || isForced ? current : requireNext(current, content, lock);
-    return append(tx, stack.reference, kept, {
+    return appendVersion(tx, stack.reference, kept, {
       ...content,
       actor,
       operation: lock?.terraform?.operation ?? "",
@@ -88,7 +89,7 @@ export async function addRestoredVersion(
     const kept = await readKeptState(tx, stack.reference);
     if (kept.message.current !== expected) throw new ServerError("changed");
     const replaces = await currentVersion(tx, stack.reference, kept.message);
-    return append(tx, stack.reference, kept, {
+    return appendVersion(tx, stack.reference, kept, {
       ...content,
       actor,
       operation: "",
@@ -159,17 +160,29 @@ export async function listStateVersions(
     .toSorted((a, b) => (a.number < b.number ? 1 : -1));
 }
 
-async function readKeptState(tx: Transaction, stack: StackReference): Promise<Row<KeptState>> {
+export async function readKeptState(
+  tx: Transaction,
+  stack: StackReference,
+): Promise<Row<KeptState>> {
   return tx.findOrNew(SERVER_KINDS.keptState, stackPlace(stack), () => ({ current: 0n, last: 0n }));
 }
 
 async function currentVersion(
   tx: Transaction,
   stack: StackReference,
-  { current }: KeptState,
+  kept: KeptState,
 ): Promise<StateVersion | undefined> {
+  return (await currentVersionOf(tx, stack, kept))?.message;
+}
+
+/** The present version as a row of a transaction; undefined where there is none. */
+export async function currentVersionOf(
+  tx: Transaction,
+  stack: StackReference,
+  { current }: KeptState,
+): Promise<StoredRow<StateVersion> | undefined> {
   if (current === 0n) return undefined;
-  return (await tx.get(SERVER_KINDS.stateVersion, stateVersionPlace(stack, current))).message;
+  return tx.get(SERVER_KINDS.stateVersion, stateVersionPlace(stack, current));
 }
 
 function isSame(one: StateContent, other: StateContent): boolean {
@@ -206,7 +219,8 @@ function notFollowing(current: StateVersion, next: Pick<StateContent, "serial">)
   );
 }
 
-async function append(
+/** Adds a version after all others, as the present one. */
+export async function appendVersion(
   tx: Transaction,
   stack: StackReference,
   kept: Row<KeptState>,

@@ -29,7 +29,7 @@ export function eventText(event: StoredRunLogEvent): string {
     case "provision-output":
       return `${address} (${of("provisioner")}): ${of("line")}\n`;
     case "log":
-      return `${of("line")}\n`;
+      return `${of("text") || of("line")}\n`;
     case "cancel":
       return "A cancel was requested: no further operation is started.\n";
     default:

@@ -110,7 +110,12 @@ class PullRequestWork {
     const isClosed = pull.state === VcsPullRequest_State.STATE_CLOSED;
     return {
       isSettled: isClosed || awaited.length === 0,
-      awaited: awaited.flatMap(({ reference }) => (reference === undefined ? [] : [reference.run])),
+      awaited: awaited.flatMap(({ reference, comparison }) => {
+        if (reference === undefined) return [];
+        return comparison === undefined
+          ? [reference.run]
+          : [reference.run, comparison.comparison.shadowRun];
+      }),
     };
   }
 

@@ -71,7 +71,7 @@ function tableOf(plans: readonly ShownRun[], applies: readonly ShownRun[]): read
     ...plans.map((plan) => {
       const apply = applied.get(plan.stack);
       const cell = apply === undefined ? "" : `${resultOf(apply)}${numberOf(apply)}`;
-      return `| \`${plan.stack}\` | ${resultOf(plan)}${numberOf(plan)} |${isApplied ? ` ${cell} |` : ""}`;
+      return `| \`${plan.stack}\` | ${resultOf(plan)}${numberOf(plan)}${comparisonOf(plan)} |${isApplied ? ` ${cell} |` : ""}`;
     }),
     "",
   ];
@@ -79,6 +79,24 @@ function tableOf(plans: readonly ShownRun[], applies: readonly ShownRun[]): read
 
 function numberOf({ run }: ShownRun): string {
   return run === undefined ? "" : `, run ${run.number}`;
+}
+
+/** Whether the engine plans the same as the tool of the stack. */
+function comparisonOf({ comparison }: ShownRun): string {
+  if (comparison === undefined) return "";
+  const { differing } = comparison.comparison;
+  switch (comparison.outcome) {
+    case "pending":
+      return "; shadow: in progress";
+    case "equal":
+      return "; shadow: equal";
+    case "different":
+      return `; shadow: ${differing} ${differing === 1 ? "difference" : "differences"}`;
+    case "failed":
+      return "; shadow: no plan";
+    default:
+      return comparison.outcome satisfies never;
+  }
 }
 
 /** How a run stands, in a few words of this server. */

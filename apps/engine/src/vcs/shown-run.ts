@@ -4,6 +4,7 @@ import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type ReadComparison, readComparison } from "../queue/read-comparison.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf } from "../queue/transaction.ts";
 import type { VcsParts } from "./vcs-parts.ts";
@@ -20,6 +21,8 @@ export interface ShownRun {
   readonly summary: PlanSummary | undefined;
   /** What policies said about the plan; undefined where none did. */
   readonly policies: PolicyResult | undefined;
+  /** How the engine plans what a tool planned; undefined where that is not compared. */
+  readonly comparison?: ReadComparison | undefined;
   /** Nothing of it changes by itself. */
   readonly isSettled: boolean;
 }
@@ -52,6 +55,7 @@ export async function readShownRun(
   const phase = phaseOf(run);
   const summary = storedSummary && decodeRecord(SERVER_KINDS.summary, storedSummary);
   const policies = storedPolicies && decodeRecord(SERVER_KINDS.policyResult, storedPolicies);
+  const comparison = run.tool === "" ? undefined : await readComparison(storage, reference);
   const isOfPlan = summary !== undefined && summary.planDigest === run.planDigest;
   return {
     stack,
@@ -61,6 +65,7 @@ export async function readShownRun(
     phase,
     summary: isOfPlan ? summary : undefined,
     policies: policies?.planDigest === run.planDigest ? policies : undefined,
-    isSettled: isEnded(phase),
+    comparison,
+    isSettled: isEnded(phase) && comparison?.outcome !== "pending",
   };
 }

@@ -1,4 +1,4 @@
-import type { ExecutionJob } from "../executor/execution-job.ts";
+import type { ExecutionJob, StoredStateContent } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
 import type { ReadOtherStack } from "../executor/other-stacks.ts";
 import type { TimedEvent } from "../queue/append-events.ts";
@@ -18,6 +18,8 @@ export interface ClaimHost {
   beginApply(epoch: bigint): Promise<void>;
   /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
   readonly readOtherStack: ReadOtherStack;
+  /** A tool that applies the run has written a state. */
+  recordState(content: StoredStateContent): Promise<void>;
   /** Appends events to the log of the run, once and in one step. */
   append(events: readonly TimedEvent[]): Promise<void>;
   /** Writes how the execution ended; `late` says why it was stopped, where it missed its deadline. */

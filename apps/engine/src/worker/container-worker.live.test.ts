@@ -36,6 +36,7 @@ if (typeof engine === "string") {
         beginPlanning: async () => new Promise<void>(() => undefined),
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
+        recordState: async () => Promise.resolve(),
       };
       const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
       const names = async () => ((await executor.list?.()) ?? []).map(({ name }) => name);
@@ -52,6 +53,7 @@ if (typeof engine === "string") {
         beginPlanning: async () => Promise.resolve(),
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
+        recordState: async () => Promise.resolve(),
       };
       const { ended } = executor.start(await testJob(), host);
       expect(await ended).toEqual({ how: "lost", reason: "memory" });

@@ -7,6 +7,7 @@ import type { Execution, Executor } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { ClaimHost } from "./claim-host.ts";
+import { type OfferedTool, offeredTool } from "./offered-tools.ts";
 import { StepDeadline, type StepLimits } from "./step-deadline.ts";
 
 export interface ExecuteClaimParts {
@@ -17,6 +18,8 @@ export interface ExecuteClaimParts {
   readonly folder: string;
   /** How long steps may take. */
   readonly limits?: StepLimits;
+  /** Programs that execute runs instead of the engine. @default none */
+  readonly tools?: readonly OfferedTool[] | undefined;
 }
 
 /** The claim to be executed, as far as its worker needs it. */
@@ -43,8 +46,10 @@ export async function executeClaim(
     folder = await mkdtemp(join(root, `run-${run}-`));
     const append: ClaimHost["append"] = async (events) => host.append(events);
     await using log = new LogWriter({ run, lost, clock, logger, append });
+    const { tool, ...given } = await host.job();
     const job: ExecutionJob = {
-      ...(await host.job()),
+      ...given,
+      ...(tool !== undefined && { tool: offeredTool(tool, parts.tools) }),
       folder,
       providersFolder: join(root, "..", "providers"),
       ...(store !== undefined && { store }),
@@ -54,6 +59,7 @@ export async function executeClaim(
       beginPlanning: async () => host.beginPlanning(),
       beginApply: async (epoch) => host.beginApply(epoch),
       readOtherStack: async (name) => host.readOtherStack(name),
+      recordState: async (content) => host.recordState(content),
     });
     onStart(execution);
     using deadline = new StepDeadline(clock, execution, parts.limits ?? {}, step, (stage) => {

@@ -1,7 +1,7 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
@@ -9,13 +9,14 @@ import {
   memberPlace,
   type Place,
   RUN_KIND,
+  type RunReference,
   runPlace,
   STACK_HEAD_KIND,
   stackPlace,
 } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
+import type { ExecutionJob, ExecutionResult, JobTool } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
 import { judgePlan } from "../policy/judge-plan.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
@@ -30,7 +31,11 @@ import {
   recordPlan,
 } from "../queue/plan-steps.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
+import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { recordRunState } from "../terraform-state/record-run-state.ts";
+import { findCurrentVersion, findStateVersion } from "../terraform-state/state-versions.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
@@ -65,6 +70,14 @@ export function storedClaimHost(parts: StoredClaimParts, claim: RunClaim): Claim
       await beginApply(parts, claim, epoch);
     },
     readOtherStack: async (name) => readOtherStack(parts, claim.reference.stack, name),
+    recordState: async ({ serial, bytes, serialOffset, ...content }) => {
+      await recordRunState(parts, claim, {
+        ...content,
+        serial: BigInt(serial),
+        bytes: BigInt(bytes),
+        serialOffset: BigInt(serialOffset),
+      });
+    },
     append: async (events) =>
       transact(parts, async (tx) => {
         await requireClaim(tx, claim);
@@ -120,6 +133,8 @@ async function jobOf(
       archiveSha256: version.archiveSha256,
       ...(version.root !== "" && { root: version.root }),
     },
+    ...(run.tool !== "" && { tool: await toolOf(parts, stack, run) }),
+    ...(run.shadowOf !== "" && (await shadowOf(parts, reference, run))),
     provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
     targets: run.targets,
     replace: run.replace,
@@ -133,6 +148,26 @@ async function jobOf(
       number,
       bytes: Buffer.from(bytes).toString("base64"),
     })),
+  };
+}
+
+/** The tool of a run, with the present state of its stack. */
+async function toolOf(
+  { storage }: StoredClaimParts,
+  stack: StackReference,
+  { tool: name, toolVersion: version }: Pick<Run, "tool" | "toolVersion">,
+): Promise<JobTool> {
+  const [state, { shadow }] = await Promise.all([
+    findCurrentVersion(storage, stack),
+    findStackTool(storage, stack),
+  ]);
+  return {
+    name,
+    version,
+    ...(shadow && { keepsPlan: true }),
+    ...(state !== undefined && {
+      state: { number: state.number.toString(), contentSha256: state.contentSha256 },
+    }),
   };
 }
 
@@ -223,6 +258,10 @@ function lateResult(result: Ended, reason: string): Ended {
 type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
 
 async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: Ended): Promise<void> {
+  if (await endsShadow(parts, claim, result)) return;
+  if (result.phase === "compared") {
+    throw new ServerError("illegal_transition", "the run compares no plans");
+  }
   if (result.phase === "planned") {
     const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256 } = result;
     return recordPlan(parts, claim, {
@@ -230,11 +269,15 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
       baseRevision: BigInt(baseRevision),
       summary: { ...summary, documentSha256, viewSha256 },
       policies: await judge(parts, claim, digest),
+      shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
     });
   }
   if (result.phase === "no_changes") {
-    const { phase, revision } = result;
-    return endWithoutPlan(parts, claim, { phase, revision: BigInt(revision) });
+    const { phase, planDigest } = result;
+    const revision = BigInt(result.revision);
+    const shadowed =
+      planDigest === undefined ? undefined : await shadowedPlan(parts, claim, planDigest, revision);
+    return endWithoutPlan(parts, claim, { phase, revision, shadowed });
   }
   const { phase, reason = "", reasonCode = "", revision } = result;
   if (claim.step !== "plan") {
@@ -258,6 +301,64 @@ async function judge(
   const secrets = async () => readRunSecrets(parts, stack, named.name);
   const result = await judgePlan(parts, { stack, stackName: named.name, run, planDigest, secrets });
   return result && { result, block: blockOf(result), events: policyEvents(result) };
+}
+
+/** Ends the run of a shadow by what it found; false for another run. */
+async function endsShadow(
+  parts: StoredClaimParts,
+  claim: RunClaim,
+  result: Ended,
+): Promise<boolean> {
+  const run = await stored(parts, RUN_KIND, runPlace(claim.reference));
+  if (run.shadowOf === "") return false;
+  if (result.phase === "compared") await endShadow(parts, claim, result);
+  else {
+    const reason = ("reason" in result && result.reason) || "the engine made no plan";
+    const reasonCode = ("reasonCode" in result && result.reasonCode) || "plan";
+    await endShadow(parts, claim, { reason, reasonCode });
+  }
+  return true;
+}
+
+/** What the engine compares with its own plan; undefined where no tool made the plan, or nothing is compared. */
+async function shadowedPlan(
+  { storage, stackOf, token }: StoredClaimParts,
+  { reference: { stack } }: RunClaim,
+  planDigest: string,
+  stateNumber: bigint,
+): Promise<ShadowedPlan | undefined> {
+  const { shadow } = await findStackTool(storage, stack);
+  if (!shadow) return undefined;
+  const named = await stackOf(stack);
+  return named && { shadowRun: token(), stackName: named.name, planDigest, stateNumber };
+}
+
+/** The plan that a run is compared with, and the state that it was made from. */
+async function shadowOf(
+  parts: StoredClaimParts,
+  { stack }: RunReference,
+  run: Run,
+): Promise<Pick<ExecutionJob, "shadow" | "runVariables">> {
+  const original = { stack, run: run.shadowOf };
+  const compared = await stored(parts, SERVER_KINDS.comparison, runPlace(original));
+  const { planDigest, stateNumber } = compared;
+  const state =
+    stateNumber === 0n ? undefined : await findStateVersion(parts.storage, stack, stateNumber);
+  if (stateNumber !== 0n && state === undefined) {
+    throw new ServerError("not_found", `the state version ${stateNumber} was removed`);
+  }
+  const requested = await stored(parts, RUN_KIND, runPlace(original));
+  return {
+    shadow: {
+      planDigest,
+      ...(state !== undefined && {
+        state: { number: state.number.toString(), contentSha256: state.contentSha256 },
+      }),
+    },
+    ...(requested.variables.byteLength > 0 && {
+      runVariables: await openRunValues(parts.keys, original, requested),
+    }),
+  };
 }
 
 /** Ends a run that no worker could execute, or gives its ticket back. */

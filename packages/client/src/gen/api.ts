@@ -57,6 +57,17 @@ export interface ClaimEnd {
 } | {
   readonly phase: "no_changes";
   readonly revision: string;
+  readonly planDigest?: string | undefined;
+} | {
+  readonly phase: "compared";
+  readonly compared: number;
+  readonly differing: number;
+  readonly differences: readonly ({
+  readonly address: string;
+  readonly path: string;
+  readonly ours?: string | undefined;
+  readonly theirs?: string | undefined;
+})[];
 } | {
   readonly phase: "applied" | "partially_applied" | "failed" | "canceled" | "superseded";
   readonly revision?: string | undefined;
@@ -88,6 +99,8 @@ export interface ClaimJob {
 export interface ClaimStatus {
   readonly cancel_stage: number;
 }
+
+export type ComparisonOutcome = "pending" | "equal" | "different" | "failed";
 
 export interface Configuration {
   readonly digest: string;
@@ -414,6 +427,27 @@ export interface OtherStackName {
   readonly project?: string | undefined;
 }
 
+export interface PlanComparison {
+  readonly outcome: ComparisonOutcome;
+  /** the run of the engine that planned the same */
+  readonly shadow_run: string;
+  /** objects and outputs */
+  readonly compared: number;
+  /** all differences, also those that are not listed */
+  readonly differing: number;
+  readonly differences: readonly ({
+  readonly address: string;
+  readonly path: string;
+  /** JSON; absent: nothing is planned */
+  readonly engine?: string | undefined;
+  /** JSON; absent: nothing is planned */
+  readonly tool?: string | undefined;
+})[];
+  /** why nothing was compared */
+  readonly reason?: string | undefined;
+  readonly at: string;
+}
+
 export type PolicyEnforcement = "advisory" | "overridable" | "mandatory";
 
 export interface PolicyFinding {
@@ -722,6 +756,10 @@ export interface Run {
   readonly comment: string;
   readonly at: string;
 })[];
+  /** what plans and applies it: stackwright, terraform or tofu */
+  readonly tool: string;
+  /** the run of a tool whose plan this one is compared with */
+  readonly shadow_of?: string | undefined;
   readonly cancel?: {
     readonly stage: number;
     readonly actor: string;
@@ -783,6 +821,33 @@ export interface StackLock {
   readonly reason: string;
   readonly at: string;
   readonly until?: string | undefined;
+}
+
+export interface StackTool {
+  readonly tool: ToolName;
+  /** that the worker has to offer */
+  readonly version?: string | undefined;
+  /** the engine makes each plan, too, to be compared */
+  readonly shadow: boolean;
+  /** equal plans in a row after which that is offered */
+  readonly adopt_after: number;
+  readonly equal_in_a_row: number;
+  /** the plans were equal often enough */
+  readonly can_adopt: boolean;
+  /** the run whose apply ended with an unknown outcome */
+  readonly attention?: string | undefined;
+  /** what the worker of the server offers */
+  readonly offered: readonly ({
+  readonly tool: string;
+  readonly version?: string | undefined;
+})[];
+}
+
+export interface StackToolChange {
+  readonly tool?: ToolName | undefined;
+  readonly version?: string | undefined;
+  readonly shadow?: boolean | undefined;
+  readonly adopt_after?: number | undefined;
 }
 
 export interface StackUse {
@@ -860,6 +925,8 @@ export interface Token {
   /** the last use, to the hour */
   readonly used_at?: string | undefined;
 }
+
+export type ToolName = "stackwright" | "terraform" | "tofu";
 
 export interface Trigger {
   readonly id: string;
@@ -1006,6 +1073,16 @@ export interface WorkerEndpoint {
   readonly storage_tls: boolean;
   /** what the ids of the workers of the token begin with */
   readonly worker_prefix: string;
+}
+
+export interface WrittenState {
+  readonly serial: string;
+  readonly lineage: string;
+  readonly terraformVersion: string;
+  readonly md5: string;
+  readonly bytes: string;
+  readonly serialOffset: string;
+  readonly contentSha256: string;
 }
 
 /** The operations of the API by name, with what they take and return. */
@@ -1683,6 +1760,14 @@ export interface Operations {
     };
     readonly output: OtherStack;
   };
+  /** A tool that applies the run of a claim has written a state, whose content is stored: `POST /api/v1/worker/claims/{run}/state`. */
+  readonly RecordState: {
+    readonly input: {
+      readonly run: string;
+      readonly body: WrittenState;
+    };
+    readonly output: undefined;
+  };
   /** Take a version of an upstream provider out of quarantine: `DELETE /api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}`. */
   readonly ReleaseVersion: {
     readonly input: {
@@ -1776,6 +1861,15 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Set which tool plans and applies a stack; its state is handed over: `PATCH /api/v1/projects/{project}/stacks/{stack}/tool`. */
+  readonly SetStackTool: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body?: StackToolChange | undefined;
+    };
+    readonly output: StackTool;
+  };
   /** Set a variable; If-Match is needed to replace one: `PUT /api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}`. */
   readonly SetVariable: {
     readonly input: {
@@ -1855,6 +1949,15 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: Readonly<Record<string, unknown>>;
+  };
+  /** Show how the plan of a run by a tool differs from that of the engine: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/comparison`. */
+  readonly ShowPlanComparison: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly run: string;
+    };
+    readonly output: PlanComparison;
   };
   /** Show the plan of a run as a view: differences, causes, risk, groups: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view`. */
   readonly ShowPlanView: {
@@ -1948,6 +2051,14 @@ export interface Operations {
       readonly stack: string;
     };
     readonly output: Stack;
+  };
+  /** Show which tool plans and applies a stack: `GET /api/v1/projects/{project}/stacks/{stack}/tool`. */
+  readonly ShowStackTool: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: StackTool;
   };
   /** Show the recorded state of a stack: resources without their attributes, outputs, inputs: `GET /api/v1/projects/{project}/stacks/{stack}/state`. */
   readonly ShowState: {
@@ -2204,6 +2315,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
   QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
+  RecordState: {"method":"POST","path":"/api/v1/worker/claims/{run}/state","query":[],"headers":[]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
@@ -2213,6 +2325,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
@@ -2222,6 +2335,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
   ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
+  ShowPlanComparison: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/comparison","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowPolicyResults: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-results","query":[],"headers":[]},
   ShowPolicySet: {"method":"GET","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":[]},
@@ -2233,6 +2347,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
+  ShowStackTool: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   ShowState: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state","query":[],"headers":[]},
   ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},
   ShowTeam: {"method":"GET","path":"/api/v1/teams/{team}","query":[],"headers":[]},

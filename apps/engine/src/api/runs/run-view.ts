@@ -3,6 +3,7 @@ import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
+import { ENGINE_TOOL } from "../../queue/stack-tool.ts";
 
 export const RunModes = Type.Union(
   [
@@ -59,6 +60,10 @@ export const RunSchema = Type.Object(
         at: Type.String(),
       }),
     ),
+    tool: Type.String({ description: "what plans and applies it: stackwright, terraform or tofu" }),
+    shadow_of: Type.Optional(
+      Type.String({ description: "the run of a tool whose plan this one is compared with" }),
+    ),
     cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
     freeze_override: Type.Optional(
       Type.Object({ actor: Type.String(), reason: Type.String(), at: Type.String() }),
@@ -107,6 +112,8 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
         at: timeOf(freezeOverride.atMs),
       },
     }),
+    tool: run.tool === "" ? ENGINE_TOOL : run.tool,
+    ...(run.shadowOf !== "" && { shadow_of: run.shadowOf }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
 import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
 import { Digest } from "../api-parts.ts";
@@ -111,6 +112,19 @@ export const OtherStackAnswer = Type.Object(
   { title: "OtherStack", description: "nothing where there is no such stack" },
 );
 
+export const WrittenState = Type.Object(
+  {
+    serial: Revision,
+    lineage: Type.String({ maxLength: 1_024 }),
+    terraformVersion: Type.String({ maxLength: 256 }),
+    md5: Type.String({ pattern: "^[0-9a-f]{32}$" }),
+    bytes: Revision,
+    serialOffset: Revision,
+    contentSha256: Digest,
+  },
+  { additionalProperties: false, title: "WrittenState" },
+);
+
 /** Events that the server itself writes, by which readers see phases and the end of a log. */
 export const OWN_EVENTS: ReadonlySet<string> = new Set([
   "phase-change",
@@ -166,7 +180,31 @@ const Result = Type.Union([
     { additionalProperties: false },
   ),
   Type.Object(
-    { phase: Type.Literal("no_changes"), revision: Revision },
+    {
+      phase: Type.Literal("no_changes"),
+      revision: Revision,
+      planDigest: Type.Optional(Digest),
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      phase: Type.Literal("compared"),
+      compared: Counter,
+      differing: Counter,
+      differences: Type.Array(
+        Type.Object(
+          {
+            address: Type.String({ maxLength: MAX_PLACE }),
+            path: Type.String({ maxLength: MAX_PLACE }),
+            ours: Type.Optional(Type.String({ maxLength: MAX_SHOWN })),
+            theirs: Type.Optional(Type.String({ maxLength: MAX_SHOWN })),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: MAX_LISTED },
+      ),
+    },
     { additionalProperties: false },
   ),
   Type.Object(

@@ -31,6 +31,7 @@ import {
   OtherStackName,
   OWN_EVENTS,
   WorkerEndpoint,
+  WrittenState,
 } from "./claim-schemas.ts";
 
 const ClaimParams = Type.Object({ run: Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$" }) });
@@ -253,6 +254,24 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         if (!isEngineError(error)) throw error;
         throw new ServerError("unprocessable", error.message, { cause: error });
       }
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof WrittenState> }>(
+    `${CLAIM}/state`,
+    {
+      schema: routeSchema(
+        "A tool that applies the run of a claim has written a state, whose content is stored",
+        "RecordState",
+        { 204: Type.Null() },
+        { params: ClaimParams, body: WrittenState },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request, reply) => {
+      await storedClaimHost(parts, ofClaim(request)).recordState(request.body);
+      return reply.code(204).send();
     },
   );
 

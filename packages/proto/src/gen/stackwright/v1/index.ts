@@ -86,6 +86,12 @@ export {
   StateMirror,
 } from "./stack.ts";
 export {
+  PlanComparison,
+  PlanComparison_Difference,
+  PlanComparison_Outcome,
+  StackTool,
+} from "./stack_tool.ts";
+export {
   BlobReference,
   Content,
   Dependency,

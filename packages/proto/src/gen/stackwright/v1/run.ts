@@ -84,6 +84,12 @@ export interface Run {
   skipRefresh: boolean;
   /** Encrypted JSON object of values of root variables, each as an expression of the language; empty: none. */
   variables: Uint8Array;
+  /** The tool that plans and applies it: "terraform" or "tofu"; empty for the engine. */
+  tool: string;
+  /** Version of the tool that its worker has to offer; empty for any. */
+  toolVersion: string;
+  /** The run whose plan by a tool this one is compared with; empty: none. */
+  shadowOf: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -261,6 +267,9 @@ function createBaseRun(): Run {
     savedPlan: false,
     skipRefresh: false,
     variables: emptyBytes,
+    tool: "",
+    toolVersion: "",
+    shadowOf: "",
   };
 }
 
@@ -394,6 +403,15 @@ export const Run: MessageFns<Run> = {
     }
     if (message.variables.length !== 0) {
       writer.uint32(346).bytes(message.variables);
+    }
+    if (message.tool !== "") {
+      writer.uint32(482).string(message.tool);
+    }
+    if (message.toolVersion !== "") {
+      writer.uint32(490).string(message.toolVersion);
+    }
+    if (message.shadowOf !== "") {
+      writer.uint32(498).string(message.shadowOf);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -715,6 +733,30 @@ export const Run: MessageFns<Run> = {
             message.variables = reader.bytes();
             continue;
           }
+          case 60: {
+            if (tag !== 482) {
+              break;
+            }
+
+            message.tool = reader.string(true);
+            continue;
+          }
+          case 61: {
+            if (tag !== 490) {
+              break;
+            }
+
+            message.toolVersion = reader.string(true);
+            continue;
+          }
+          case 62: {
+            if (tag !== 498) {
+              break;
+            }
+
+            message.shadowOf = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -794,6 +836,9 @@ export const Run: MessageFns<Run> = {
     message.savedPlan = object.savedPlan ?? false;
     message.skipRefresh = object.skipRefresh ?? false;
     message.variables = object.variables ?? emptyBytes;
+    message.tool = object.tool ?? "";
+    message.toolVersion = object.toolVersion ?? "";
+    message.shadowOf = object.shadowOf ?? "";
     return message;
   },
 };

@@ -1,0 +1,154 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { PLAYED_PLAN, playedTool } from "../testing/played-tool.ts";
+import { P, S, startApi } from "../testing/start-api.ts";
+
+const CANARY = "canary-4711";
+const FILES = { "main.tf": 'resource "terraform_data" "a" { input = "x" }' };
+const RESTS = ["awaiting_approval", "applied", "failed", "partially_applied", "canceled"];
+
+async function start(tool: string, settings: object = {}, files: Record<string, string> = FILES) {
+  const api = await startApi("in-process", { tools: [`terraform=${tool}`] });
+  const { call, upload } = api;
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const set = await call("PATCH", `${S}/tool`, { body: { tool: "terraform", ...settings } });
+  expect([set.status, set.json["tool"]]).toEqual([200, "terraform"]);
+  const value = { value: CANARY, sensitive: true };
+  await call("PUT", `${S}/variables/env/WORD`, { body: value });
+  const { digest } = (await upload(files)).json;
+  const show = async (id: unknown) => (await call("GET", `${S}/runs/${String(id)}`)).json;
+  const rests = async (id: unknown, besides = "") => {
+    const isAtRest = async () => {
+      const phase = String((await show(id))["phase"]);
+      return RESTS.includes(phase) && phase !== besides;
+    };
+    await expect.poll(isAtRest, { timeout: 20_000 }).toBe(true);
+    return show(id);
+  };
+  const request = async () =>
+    (await call("POST", `${S}/runs`, { body: { configuration: digest } })).json["id"];
+  const approve = async (id: unknown) => {
+    const { plan_digest } = await show(id);
+    await call("POST", `${S}/runs/${String(id)}/approvals`, { body: { plan_digest } });
+    return rests(id, "awaiting_approval");
+  };
+  const log = async (id: unknown) => (await call("GET", `${S}/runs/${String(id)}/events`)).text;
+  return { ...api, request, rests, approve, log, show };
+}
+
+it("plans and applies with a tool, hides what is secret, and compares", async () => {
+  const tool = await playedTool({ plan: 'echo "the word is $WORD"; exit 2' });
+  const { request, rests, approve, log, call } = await start(tool, {
+    shadow: true,
+    adopt_after: 1,
+  });
+  const id = await request();
+  expect(await rests(id)).toMatchObject({ phase: "awaiting_approval", tool: "terraform" });
+  expect(await approve(id)).toMatchObject({ phase: "applied" });
+  expect(await log(id)).toContain("the word is (sensitive value)");
+  expect(await log(id)).not.toContain(CANARY);
+  const comparison = async () => (await call("GET", `${S}/runs/${String(id)}/comparison`)).json;
+  await expect.poll(async () => (await comparison())["outcome"]).toBe("equal");
+  const shown = await call("GET", `${S}/tool`);
+  expect(shown.json).toMatchObject({ equal_in_a_row: 1, can_adopt: true });
+  // The bytes that the tool wrote are the state, which commands and the engine read.
+  const versions = await call("GET", `${S}/state-versions`);
+  expect(versions.text).toContain('"serial":"1"');
+});
+
+it("lists what the engine plans differently, without secrets, and counts from the beginning", async () => {
+  const [change] = PLAYED_PLAN.resource_changes;
+  const other = {
+    ...PLAYED_PLAN,
+    resource_changes: [
+      { ...change, change: { ...change?.change, after: { input: CANARY, triggers_replace: "y" } } },
+    ],
+  };
+  const tool = await playedTool({ show: `printf '%s' '${JSON.stringify(other)}'` });
+  const { request, rests, call } = await start(tool, { shadow: true });
+  const id = await request();
+  await rests(id);
+  const comparison = async () => (await call("GET", `${S}/runs/${String(id)}/comparison`)).json;
+  await expect.poll(async () => (await comparison())["outcome"]).toBe("different");
+  const found = await comparison();
+  expect(found).toMatchObject({
+    differing: 2,
+    differences: [
+      { address: "terraform_data.a", path: "after.input", engine: '"x"' },
+      { address: "terraform_data.a", path: "after.triggers_replace", tool: '"y"' },
+    ],
+  });
+  expect(JSON.stringify(found)).not.toContain(CANARY);
+  expect((await call("GET", `${S}/tool`)).json).toMatchObject({ equal_in_a_row: 0 });
+});
+
+it.each([
+  ["garbage", "echo '{broken'", "it is not JSON"],
+  ["another document", "echo '{}'", "it has no format_version"],
+  [
+    "a change without an action",
+    `printf '%s' '{"format_version":"1.2","resource_changes":[{"address":"a"}]}'`,
+    "is not a change",
+  ],
+])("a tool that shows %s fails its run", async (_what, show, reason) => {
+  const { request, rests } = await start(await playedTool({ show }));
+  expect(await rests(await request())).toMatchObject({
+    phase: "failed",
+    reason_code: "tool_output",
+    reason: expect.stringContaining(reason) as string,
+  });
+});
+
+it("a tool that chose another backend fails its run", async () => {
+  const init = `mkdir -p "$TF_DATA_DIR"; echo '{"backend":{"type":"s3"}}' > "$TF_DATA_DIR/terraform.tfstate"`;
+  const { request, rests } = await start(await playedTool({ init }));
+  expect(await rests(await request())).toMatchObject({
+    phase: "failed",
+    reason: expect.stringContaining('it chose "s3"') as string,
+  });
+});
+
+it("an apply that is killed is not begun again, and leaves the state that it wrote", async () => {
+  const state =
+    '{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"l-1","outputs":{},"resources":[]}';
+  const apply = `printf '%s' '${state}' > "$state"; echo begun >> "$0.begun"; sleep 2; kill -9 $$`;
+  const tool = await playedTool({ apply });
+  const { request, rests, approve, call } = await start(tool);
+  const id = await request();
+  await rests(id);
+  expect(await approve(id)).toMatchObject({
+    phase: "partially_applied",
+    reason_code: "apply_unknown",
+  });
+  expect(await readFile(`${tool}.begun`, "utf8")).toBe("begun\n");
+  expect((await call("GET", `${S}/tool`)).json).toMatchObject({ attention: id });
+  expect((await call("GET", `${S}/state-versions`)).text).toContain('"serial":"3"');
+});
+
+it("a tool that hangs is interrupted by a cancel, and ended by the second", async () => {
+  const plan = "trap '' INT; while true; do sleep 0.1; done";
+  const { request, rests, call, show } = await start(await playedTool({ plan }));
+  const id = await request();
+  await expect.poll(async () => (await show(id))["phase"], { timeout: 20_000 }).toBe("planning");
+  await call("POST", `${S}/runs/${String(id)}/cancel`, { body: {} });
+  await call("POST", `${S}/runs/${String(id)}/cancel`, { body: { force: true } });
+  expect(await rests(id)).toMatchObject({ phase: "canceled" });
+});
+
+it("is not changed while a run waits, nor to a tool that is not offered", async () => {
+  const { request, rests, call } = await start(await playedTool());
+  await rests(await request());
+  const busy = await call("PATCH", `${S}/tool`, { body: { tool: "stackwright" } });
+  expect([busy.status, busy.text]).toEqual([409, expect.stringContaining("is in progress")]);
+  const none = await call("PATCH", `${S}/tool`, { body: { tool: "tofu" } });
+  expect([none.status, none.text]).toEqual([422, expect.stringContaining("offers no tofu")]);
+});
+
+it("does not plan an empty stack whose configuration has a state elsewhere", async () => {
+  const files = { "main.tf": 'terraform {\n  backend "s3" { bucket = "b" }\n}' };
+  const { request, rests } = await start(await playedTool(), {}, files);
+  expect(await rests(await request())).toMatchObject({
+    phase: "failed",
+    reason_code: "ENGINE_STATE_NOT_ADOPTED",
+  });
+});
