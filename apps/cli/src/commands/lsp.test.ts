@@ -43,7 +43,12 @@ describe("lsp", { timeout: 60_000 }, () => {
       env: { PATH: process.env.PATH, HOME: folder },
       stdio: ["pipe", "pipe", "inherit"],
     });
-    cleanup.defer(() => void child.kill());
+    const closed = once(child, "close");
+    cleanup.defer(async () => {
+      // What it keeps of compiled code, it writes at its end into the folder that is removed next.
+      child.kill();
+      await closed;
+    });
     const { stdin, stdout } = child;
     if (stdin === null || stdout === null) throw new Error("the process has no streams");
     connection = createProtocolConnection(

@@ -12,6 +12,8 @@ import { tryCommand } from "../testing/try-command.ts";
 
 /* The stubs and values of Pulumi's own SDK, which the mux package has for its tests. */
 const fromMux = createRequire(new URL("../../../../packages/mux/package.json", import.meta.url));
+/** What the SDK depends on is its own, and not to be found from anywhere else. */
+const fromSdk = createRequire(fromMux.resolve("@pulumi/pulumi/package.json"));
 const COMMAND = fileURLToPath(new URL("../../bin/stackwright.mjs", import.meta.url));
 
 const SOURCE = "example.com/acme/platform";
@@ -85,7 +87,7 @@ async function serve({ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }, engi
   const grpc = fromMux("@grpc/grpc-js");
   const { ResourceProviderClient } = fromMux("@pulumi/pulumi/proto/provider_grpc_pb.js");
   const messages = fromMux("@pulumi/pulumi/proto/provider_pb.js");
-  const { Struct } = fromMux("google-protobuf/google/protobuf/struct_pb.js");
+  const { Struct } = fromSdk("google-protobuf/google/protobuf/struct_pb.js");
   const client = new ResourceProviderClient(
     `127.0.0.1:${written.output.trim()}`,
     grpc.credentials.createInsecure(),
