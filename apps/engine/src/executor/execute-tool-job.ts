@@ -405,9 +405,8 @@ class StateRecorder {
 
   /** Where a tool that cannot write its state writes it instead. */
   async #path(): Promise<string> {
-    const { directory, statePath } = this.#step.folder;
-    const errored = join(directory, "errored.tfstate");
-    return (await stat(errored).catch(() => undefined)) === undefined ? statePath : errored;
+    const { erroredPath, statePath } = this.#step.folder;
+    return (await stat(erroredPath).catch(() => undefined)) === undefined ? statePath : erroredPath;
   }
 
   async #mark(): Promise<string> {

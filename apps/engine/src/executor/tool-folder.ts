@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { EngineError } from "@stackwright/core/errors";
 import { stackEnvironment } from "@stackwright/tfplugin/launch";
@@ -10,6 +10,8 @@ export interface ToolFolder {
   readonly directory: string;
   /** The state file, which is there once there is a state. */
   readonly statePath: string;
+  /** Where the tool writes a state that it cannot write there. A new folder has none. */
+  readonly erroredPath: string;
   readonly env: Readonly<Record<string, string>>;
   /** The path of the backend, as the tool records it. */
   readonly backendPath: string;
@@ -41,6 +43,9 @@ export async function prepareToolFolder(
     : join(workspaces, workspace, "terraform.tfstate");
   // A workspace exists where its folder does.
   await mkdir(dirname(statePath), { recursive: true, mode: 0o700 });
+  // That of a former command came with the configuration, and would be taken for what this tool wrote.
+  const erroredPath = join(directory, "errored.tfstate");
+  await rm(erroredPath, { recursive: true, force: true });
   // A saved plan names the backend, and is applied in a folder of another name: the paths are relative.
   const at = (path: string): string => JSON.stringify(relative(directory, path));
   const backendPath = relative(directory, join(states, "terraform.tfstate"));
@@ -55,6 +60,7 @@ export async function prepareToolFolder(
   return {
     directory,
     statePath,
+    erroredPath,
     backendPath,
     dropped,
     env: {

@@ -125,6 +125,20 @@ it("an apply that is killed is not begun again, and leaves the state that it wro
   expect((await call("GET", `${S}/state-versions`)).text).toContain('"serial":"3"');
 });
 
+it("stores the state of an apply whose configuration came with that of a failed command", async () => {
+  const { request, rests, approve, call } = await start(
+    await playedTool(),
+    {},
+    { ...FILES, "errored.tfstate": '{"version":4,"serial":9,"lineage":"l-0"}' },
+  );
+  const id = await request();
+  await rests(id);
+  expect(await approve(id)).toMatchObject({ phase: "applied" });
+  const versions = (await call("GET", `${S}/state-versions`)).text;
+  expect(versions).toContain('"serial":"1"');
+  expect(versions).toContain('"lineage":"l-1"');
+});
+
 it("a tool that hangs is interrupted by a cancel, and ended by the second", async () => {
   const plan = "trap '' INT; while true; do sleep 0.1; done";
   const { request, rests, call, show } = await start(await playedTool({ plan }));
