@@ -1,4 +1,10 @@
-import { ENGINE_KINDS, FREEZE_KIND, HUMAN_LOCK_KIND, KEPT_STATE_KIND } from "@stackwright/core";
+import {
+  ENGINE_KINDS,
+  FREEZE_KIND,
+  HUMAN_LOCK_KIND,
+  KEPT_STATE_KIND,
+  STACK_TOOL_KIND,
+} from "@stackwright/core";
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import {
   KIND_SETS,
@@ -39,7 +45,9 @@ const RECORDS = registryKinds("record");
 /** Of our own kinds, those that a scope can cover at all: never credentials, secrets or the audit trail. */
 const WRITABLE: ReadonlySet<string> = new Set([...ENGINE_KINDS, ...USES]);
 /** What keeps commands from a stack: they have to see it, and it is written through the API. */
-const OBSTACLES = [HUMAN_LOCK_KIND.kind, FREEZE_KIND.kind, KEPT_STATE_KIND.kind];
+const OBSTACLES = [HUMAN_LOCK_KIND, FREEZE_KIND, KEPT_STATE_KIND, STACK_TOOL_KIND].map(
+  ({ kind }) => kind,
+);
 const READABLE: ReadonlySet<string> = new Set([...WRITABLE, ...RECORDS, ...OBSTACLES]);
 
 /**

@@ -188,6 +188,7 @@ export type {
 } from "./state/stack-state.ts";
 export type { StackStates, StackStatesOptions } from "./state/stack-states.ts";
 export { createStackStates } from "./state/stack-states.ts";
+export { findOutsideTool, STACK_TOOL_KIND } from "./state/stack-tool.ts";
 export type { StateEdit, StateEditChange, StateEditPlan } from "./state/state-edit.ts";
 export { applyStateEdits, planStateEdits } from "./state/state-edit.ts";
 export type { Probe, RecordedValue, StateObject } from "./state/state-object.ts";

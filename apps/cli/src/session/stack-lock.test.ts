@@ -4,11 +4,17 @@ import {
   FREEZE_KIND,
   HUMAN_LOCK_KIND,
   KEPT_STATE_KIND,
+  STACK_TOOL_KIND,
   StackDirectory,
   stackTenancy,
 } from "@stackwright/core";
 import { createTestState, createVirtualScheduler, TEST_STACK } from "@stackwright/core/testing";
-import { Freeze, StackLock as HumanLockMessage, KeptState } from "@stackwright/proto/stackwright";
+import {
+  Freeze,
+  StackLock as HumanLockMessage,
+  KeptState,
+  StackTool,
+} from "@stackwright/proto/stackwright";
 import { readStored, StorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
@@ -95,6 +101,23 @@ async function setUp(holder: "lives" | "was killed") {
           value: KeptState.encode({ current, last: 1n }).finish(),
         },
       }),
+    setTool: async (tool: string) =>
+      storage.writeCAS({
+        id: {
+          uid: "tool",
+          name: TEST_STACK.stack,
+          type: STACK_TOOL_KIND,
+          tenancy: stackTenancy(TEST_STACK),
+        },
+        version: "",
+        generation: randomUUID(),
+        metadata: {},
+        status: {},
+        data: {
+          typeUrl: "type.googleapis.com/stackwright.v1.StackTool",
+          value: StackTool.encode(StackTool.create({ tool })).finish(),
+        },
+      }),
     told: () => told,
   };
 }
@@ -111,6 +134,16 @@ describe("taking a stack", () => {
     const { take, keepState } = await setUp("lives");
     await keepState(0n);
     await (await take()).release();
+  });
+
+  it("is refused while another tool has the stack on the server, whatever the engine recorded before", async () => {
+    const { take, setTool } = await setUp("lives");
+    await setTool("terraform");
+    await expect(take()).rejects.toThrow('"shop" is planned and applied by terraform');
+    await (await take("0s", { passesLock: true })).release();
+    const back = await setUp("lives");
+    await back.setTool("stackwright");
+    await (await back.take()).release();
   });
 
   it("does not wait where the lock is free", async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  findOutsideTool,
   isStateKept,
   readFreeze,
   readHumanLock,
@@ -98,7 +99,7 @@ async function stillOurs(
   }
 }
 
-/** Refuses a stack that somebody has locked at a server, that is frozen, or whose state other commands keep, with the reason. */
+/** Refuses a stack that somebody has locked at a server, that is frozen, or whose state another tool or command has, with the reason. */
 export async function refuseLocked({
   store: { storage },
   stack: { name, reference },
@@ -119,6 +120,15 @@ export async function refuseLocked({
       {
         advice:
           "Take its objects over first, with: stackwright adopt. Or use another stack with --stack NAME.",
+      },
+    );
+  }
+  const tool = await unlessHidden(findOutsideTool(storage, reference));
+  if (tool !== undefined) {
+    throw new CommandError(
+      `The stack "${name}" is planned and applied by ${tool} on the server, which has its state.`,
+      {
+        advice: `Request its runs there: stackwright runs start --stack ${place}. Or let the engine take it over: stackwright stacks adopt --stack ${place}.`,
       },
     );
   }
