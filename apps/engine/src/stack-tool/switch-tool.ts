@@ -59,7 +59,7 @@ interface Switch extends ToolChange {
  * Sets which tool plans and applies a stack. Between the engine and another tool the state is handed over with its lineage and a serial
  * that does not fall: what takes the stack over plans no change of it. Which of both has the state is decided by one write.
  *
- * `conflict` while a run of the stack is in progress, or where one was interrupted; `stack_locked`; `changed` where another caller was
+ * `conflict` while a run of the stack is in progress, where one was interrupted, and for a stack that was handed back; `stack_locked`; `changed` where another caller was
  * faster; `key_unavailable`.
  */
 export async function switchTool(parts: SwitchParts, given: Switch): Promise<StackTool> {
@@ -96,6 +96,7 @@ export async function switchTool(parts: SwitchParts, given: Switch): Promise<Sta
 async function handOver(parts: SwitchParts, given: Switch, state: StackState): Promise<StackTool> {
   const { stack, signal, actor } = given;
   const { reference } = stack;
+  requireNotHandedBack(stack);
   const snapshot = await state.read({ signal });
   if (snapshot.head.run !== "") throw busy(`the run ${snapshot.head.run} was interrupted`);
   const isEmpty = snapshot.objects.size === 0 && snapshot.outputs.size === 0;
@@ -212,6 +213,14 @@ async function newestVersion(parts: SwitchParts, stack: NamedStack) {
     const last: KeptState = { ...message, current: message.last };
     return (await currentVersionOf(tx, stack.reference, last))?.message;
   });
+}
+
+/** What the engine has of a stack that was handed back is from before: the state is where it was handed to. */
+function requireNotHandedBack({ adoption }: NamedStack): void {
+  if (adoption?.kind !== "state" || !adoption.handedBack) return;
+  throw busy(
+    `its state was handed back to ${adoption.place}; take it over first, with: stackwright adopt`,
+  );
 }
 
 /** No run is under way, no command has the lock, and the name is still that of the stack. */
