@@ -24,7 +24,8 @@ export async function compileRego(
       "this server compiles no Rego: upload what opa build -t wasm writes, or name the command with --opa-command",
     );
   }
-  const entrypoints = given.length > 0 ? given : packagesOf(files);
+  const packages = given.length > 0 ? given : packagesOf(files);
+  const entrypoints = [...new Set([...packages, ...allowRulesOf(files, packages)])];
   await using scratch = await mkdtempDisposable(join(tmpdir(), "policy-"));
   // Names of our own: those of an archive may lead anywhere.
   const names: string[] = [];
@@ -65,13 +66,34 @@ export async function compileRego(
   throw new ServerError("internal", "the compiler wrote no WebAssembly module");
 }
 
+/**
+ * Rules `allow` of packages, as entry points of their own: one that is undefined is absent in its package, as if there were none, and
+ * would forbid nothing.
+ */
+function allowRulesOf(
+  files: ReadonlyMap<string, Uint8Array>,
+  packages: readonly string[],
+): readonly string[] {
+  return [...files.values()].flatMap((content) => {
+    const text = Buffer.from(content).toString("utf8");
+    const name = packageOf(text);
+    // Rules begin their lines, as `opa fmt` writes them; one with arguments is a function.
+    const hasRule = /^(?:default\s+)?allow\b(?!\s*\()/mu.test(text);
+    return hasRule && name !== undefined && packages.includes(name) ? [`${name}/allow`] : [];
+  });
+}
+
+function packageOf(text: string): string | undefined {
+  const [, name] = /^\s*package\s+([\w.]+)\s*(?:#.*)?$/mu.exec(text) ?? [];
+  return name?.replaceAll(".", "/");
+}
+
 /** The packages of sources, as entry points. */
 function packagesOf(files: ReadonlyMap<string, Uint8Array>): readonly string[] {
   const found = new Set<string>();
   for (const content of files.values()) {
-    const text = Buffer.from(content).toString("utf8");
-    const [, name] = /^\s*package\s+([\w.]+)\s*(?:#.*)?$/mu.exec(text) ?? [];
-    if (name !== undefined) found.add(name.replaceAll(".", "/"));
+    const name = packageOf(Buffer.from(content).toString("utf8"));
+    if (name !== undefined) found.add(name);
   }
   if (found.size > 0) return [...found].toSorted();
   throw new ServerError("unprocessable", "name the entry points, such as ?entrypoint=stackwright");

@@ -40,3 +40,25 @@ it("throws for answers that say nothing", () => {
   }
   expect(() => interpretAnswers([{ entrypoint: "p/deny", value: undefined }])).toThrow("undefined");
 });
+
+it("takes an undefined allow beside a package for a refusal, and says a false one once", () => {
+  const refusal = {
+    rule: "p/allow",
+    message: "p/allow is not true",
+    address: "",
+    isWarning: false,
+  };
+  for (const value of [{ deny: [] }, {}, { deny: [], allow: false }]) {
+    const allow = "allow" in value ? value.allow : undefined;
+    const answers = [
+      { entrypoint: "p", value },
+      { entrypoint: "p/allow", value: allow },
+    ];
+    expect(interpretAnswers(answers)).toMatchObject({ findings: [refusal], isForbidden: true });
+  }
+  const answers = [
+    { entrypoint: "p", value: { deny: ["no"], allow: true } },
+    { entrypoint: "p/allow", value: true },
+  ];
+  expect(interpretAnswers(answers).findings).toHaveLength(1);
+});

@@ -38,7 +38,8 @@ interface Answer {
  * (a boolean), or a package that has some of them. Throws for anything else: a policy that says nothing must not pass for one that agrees.
  */
 export function interpretAnswers(answers: readonly Answer[]): Findings {
-  const all = answers.flatMap(readAnswer);
+  const named = new Set(answers.map(({ entrypoint }) => entrypoint));
+  const all = answers.flatMap((answer) => readAnswer(answer, named));
   let room = MAX_FINDING_TEXT;
   const kept: Finding[] = [];
   // What forbids a plan is shown before what warns.
@@ -54,7 +55,8 @@ export function interpretAnswers(answers: readonly Answer[]): Findings {
   };
 }
 
-function readAnswer({ entrypoint, value }: Answer): Finding[] {
+/** What is an entry point of its own is read there, and not with its package, in which it is absent where it is undefined. */
+function readAnswer({ entrypoint, value }: Answer, named: ReadonlySet<string>): Finding[] {
   const name = entrypoint.split("/").at(-1) ?? "";
   const known = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
   if (known !== undefined) return readRule(entrypoint, known, value);
@@ -64,11 +66,12 @@ function readAnswer({ entrypoint, value }: Answer): Finding[] {
     );
   }
   const members = Object.entries(value).filter(([member]) => Object.hasOwn(RULES, member));
-  if (members.length === 0) {
+  const isNamed = (member: string): boolean => named.has(`${entrypoint}/${member}`);
+  if (members.length === 0 && !Object.keys(RULES).some(isNamed)) {
     throw new Error(`${entrypoint} has none of the rules ${Object.keys(RULES).join(", ")}`);
   }
   return members.flatMap(([member, given]) =>
-    readRule(`${entrypoint}/${member}`, RULES[member] ?? "forbids", given),
+    isNamed(member) ? [] : readRule(`${entrypoint}/${member}`, RULES[member] ?? "forbids", given),
   );
 }
 

@@ -27,7 +27,8 @@ export async function storePolicy(
   const upload = readPolicyUpload(content);
   const isSource = upload.format === "rego";
   const built = isSource ? await compileRego(opaCommand, upload.files, wanted) : upload;
-  const entrypoints = wanted.length === 0 ? undefined : wanted;
+  // Sources are compiled with all that is wanted of them.
+  const entrypoints = isSource || wanted.length === 0 ? undefined : wanted;
   const { program, data } = built;
   const outcome = await policies.evaluate({ program, data, entrypoints });
   if (outcome.kind === "error") {
