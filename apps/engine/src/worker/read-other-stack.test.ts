@@ -10,9 +10,11 @@ import {
   type StackInput,
   type StackReference,
 } from "@stackwright/core";
+import { StackTool } from "@stackwright/proto/stackwright";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { expect, it, onTestFinished } from "vitest";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
+import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { readOtherStack } from "./read-other-stack.ts";
@@ -55,6 +57,8 @@ async function start() {
         ...defaultProject(project),
         outputsSharedWith: [...names],
       }),
+    setTool: async (reference: StackReference, tool: string) =>
+      put(SERVER_KINDS.tool, stackPlace(reference), StackTool.create({ tool })),
     read: async (reader: StackReference, name: string, project?: string) =>
       readOtherStack({ storage, blobs, keys }, reader, {
         stack: name,
@@ -118,4 +122,14 @@ it("refuses outputs that are too large for a run", async () => {
   const [site, network] = [await stack("web", "site"), await stack("web", "network")];
   await publish(network, { word: "x".repeat(5 * 1024 * 1024) });
   await expect(read(site, "network")).rejects.toThrow("more than 4 MiB");
+});
+
+it("refuses a stack that another tool has, as what the engine recorded of it is from before", async () => {
+  const { stack, publish, setTool, read } = await start();
+  const [site, network] = [await stack("web", "site"), await stack("web", "network")];
+  await publish(network, { vpc: "vpc-1" });
+  await setTool(network, "terraform");
+  await expect(read(site, "network")).rejects.toThrow("terraform executes its runs");
+  await setTool(network, "stackwright");
+  expect((await read(site, "network"))?.stack).toEqual(network);
 });

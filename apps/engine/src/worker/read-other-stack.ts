@@ -13,6 +13,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { OtherStack } from "../executor/other-stacks.ts";
+import { findStackTool, isOutside } from "../queue/stack-tool.ts";
 import { idOf } from "../queue/transaction.ts";
 
 interface ReadingParts {
@@ -30,7 +31,7 @@ const MAX_VISITED = 10_000;
 /**
  * What a stack publishes, for a run of another stack of the account; undefined where there is none. Stacks of the same project may be
  * read, and those of projects whose settings name the project of the reader. `ENGINE_INPUT_UNAVAILABLE` where that is not so, where
- * the outputs are too large, and where the stack was itself made with outputs of the reader.
+ * another tool than the engine has the stack, the outputs are too large, and where the stack was itself made with outputs of the reader.
  */
 export async function readOtherStack(
   { storage, blobs, keys }: ReadingParts,
@@ -46,6 +47,12 @@ export async function readOtherStack(
   }
   const found = await new StackDirectory({ storage }).find({ account, project }, stack);
   if (found === undefined) return undefined;
+  const tool = await findStackTool(storage, found.reference);
+  if (isOutside(tool)) {
+    throw unavailable(
+      `the stack ${project}/${stack}: ${tool.tool} executes its runs, and what the engine recorded of it is from before`,
+    );
+  }
   const way = await wayOfInputs(storage, found.reference, reader);
   if (way !== undefined) {
     const names = [`${project}/${stack}`, ...way];
