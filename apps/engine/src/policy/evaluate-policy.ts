@@ -35,6 +35,7 @@ const FIRST_PAGES = 5;
 /** Evaluates a compiled policy. Throws where it cannot be loaded, fails, or gives nothing that can be read. */
 export async function evaluatePolicy(task: PolicyTask): Promise<PolicyAnswer> {
   const { program, data, input, memoryPages } = task;
+  requireGivenMemory(program);
   const descriptor = { initial: FIRST_PAGES, maximum: memoryPages };
   const policy = await loadPolicy(program, descriptor);
   requireFunctions(policy);
@@ -57,6 +58,30 @@ export async function evaluatePolicy(task: PolicyTask): Promise<PolicyAnswer> {
     value: resultOf(policy.evaluate(given, entrypoint)),
   }));
   return { entrypoints, ...interpretAnswers(answers) };
+}
+
+/** Bytes of a module before its sections. */
+const HEADER = 8;
+const MEMORY_SECTION = 5;
+
+/** Refuses a module that has memory of its own: only that which it is given has a bound. */
+function requireGivenMemory(program: Uint8Array): void {
+  for (let at = HEADER; at < program.length; ) {
+    const section = program[at];
+    at += 1;
+    let size = 0;
+    // A size has at most 32 bits, seven in each byte, the lowest first.
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = program[at] ?? 0;
+      at += 1;
+      size += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) break;
+    }
+    if (section === MEMORY_SECTION && program[at] !== 0) {
+      throw new Error("the program has memory of its own; opa build makes one that is given it");
+    }
+    at += size;
+  }
 }
 
 /** What a program has that is called here. */

@@ -108,3 +108,14 @@ it("refuses inputs and programs that are none", async () => {
     kind: "error",
   });
 });
+
+it("refuses a program with memory of its own, which has no bound", async () => {
+  const runner = new PolicyRunner({ clock: systemClock });
+  const custom = [0, 2, 1, 0x61];
+  const memory = [5, 3, 1, 0, 0];
+  const own = Uint8Array.from([0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...custom, ...memory]);
+  expect(await runner.evaluate({ program: own })).toMatchObject({
+    kind: "error",
+    text: expect.stringContaining("memory of its own") as string,
+  });
+});
