@@ -56,6 +56,11 @@ async function send({ method, address, headers, body, lookup, signal }: Outgoing
   const request = url.protocol === "https:" ? secureRequest : plainRequest;
   const outgoing = request(url, settings, answered.resolve);
   outgoing.on("error", answered.reject);
+  // Without a listener the socket of such an answer is destroyed, and nothing is said of it.
+  outgoing.on("upgrade", (_answer, socket) => {
+    socket.destroy();
+    answered.reject(new Error("the server changed the protocol, which was not asked for"));
+  });
   outgoing.end(body);
   return answered.promise;
 }

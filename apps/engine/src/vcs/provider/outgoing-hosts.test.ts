@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { OutgoingHosts } from "./outgoing-hosts.ts";
@@ -64,4 +64,18 @@ it("reaches a private host that the operator names", async () => {
   });
   await expect(call(new OutgoingHosts(), "127.0.0.1")).rejects.toThrow("--vcs-host");
   expect(requests()).toBe(1);
+});
+
+it("refuses an answer that changes the protocol, instead of waiting", async () => {
+  const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+  const server = createSocketServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => void socket.write(switching));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const address = `http://127.0.0.1:${port}/`;
+  const call = boundedFetch({ method: "GET", address, headers: {}, lookup: undefined, signal });
+  await expect(call).rejects.toThrow("changed the protocol");
 });
