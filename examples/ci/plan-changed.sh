@@ -4,7 +4,8 @@
 #   plan-changed.sh BASE SUMMARY_FILE
 #
 # BASE is where the branch goes to, such as origin/main. STACKWRIGHT_STORE names the store that all jobs share, and STACKWRIGHT_KEY
-# (or _FILE, _COMMAND) the key of its secrets. Each root module is the stack of its folder's name: live/web is live-web.
+# (or _FILE, _COMMAND) the key of its secrets. Each root module is the stack of its folder's name, as with
+# adopt --all: live/web is live-web, and the folder of the pipeline itself is root.
 set -eu
 base=$1
 summary=$2
@@ -15,12 +16,13 @@ if [ -z "$folders" ]; then
   exit 0
 fi
 echo "$folders" | while IFS= read -r folder; do
-  stack=$(echo "$folder" | tr / -)
-  stackwright --chdir "$folder" init
-  stackwright --chdir "$folder" plan --no-input --stack "$stack" --out branch.plan
+  stack=$(printf %s "$folder" | tr -c 'A-Za-z0-9._-' -)
+  if [ "$folder" = . ]; then stack=root; fi
+  stackwright --chdir "$folder" init </dev/null
+  stackwright --chdir "$folder" plan --no-input --stack "$stack" --out branch.plan </dev/null
   {
     echo "## $folder"
     echo
-    stackwright --chdir "$folder" show --stack "$stack" --view markdown branch.plan
+    stackwright --chdir "$folder" show --stack "$stack" --view markdown branch.plan </dev/null
   } >>"$summary"
 done

@@ -27,7 +27,8 @@ export function findRoots(directory: string): string[] {
 }
 
 function isRoot(path: string, names: readonly string[]): boolean {
-  const files = names.filter((name) => /\.(tf|tofu)(\.json)?$/.test(name));
+  // Hidden ones are links of editors to nowhere.
+  const files = names.filter((name) => /^[^.].*\.(tf|tofu)(\.json)?$/.test(name));
   if (files.length === 0) return false;
   if (names.includes("terraform.tfstate") || existsSync(join(path, "terraform.tfstate.d"))) {
     return true;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtempDisposable, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -73,6 +73,39 @@ describe("ci changed", () => {
       ],
       unchanged: ["live/db", "live/db/nested", "modules/inner"],
     });
+  });
+
+  it("follows links to files and modules, and paths from the folder of the root module", async () => {
+    await write("common/backend.tf", "");
+    await write("lib/linked/main.tf", "");
+    await write("live/app/main.tf", 'module "m" {\n  source = "./linked"\n}\n');
+    await write("live/app/.#main.tf", "");
+    await symlink("../../lib/linked", join(folder, "live/app/linked"));
+    await mkdir(join(folder, "live/links"));
+    await symlink("../../common/backend.tf", join(folder, "live/links/backend.tf"));
+    await symlink("nowhere", join(folder, "live/links/.#backend.tf"));
+    await write("live/path/main.tf", 'output "o" { value = file("${path.root}/../root.txt") }\n');
+    await write("live/root.txt", "x");
+    git("add", ".");
+    git("commit", "-q", "-m", "second");
+    for (const [path, roots] of [
+      ["common/backend.tf", "common\nlive/links\n"],
+      ["lib/linked/main.tf", "live/app\n"],
+      ["live/root.txt", "live/path\n"],
+    ] as const) {
+      await write(path, "# changed\n");
+      expect(await changed("--base", "HEAD"), path).toMatchObject({ code: 0, output: roots });
+      git("checkout", "-q", ".");
+    }
+  });
+
+  it("takes what tests alone call for no root module, which a pipeline would apply", async () => {
+    const run = (source: string) => `run "a" {\n  module {\n    source = "${source}"\n  }\n}\n`;
+    await write("live/web/tests/web.tftest.hcl", run("./tests/setup"));
+    await write("live/web/main.tftest.hcl", run("./testing"));
+    await write("live/web/tests/setup/main.tf", "");
+    await write("live/web/testing/main.tf", "");
+    expect((await changed("--base", "main")).output).toBe("live/web\n");
   });
 
   it("says what is missing: a repository, a commit, history", async () => {

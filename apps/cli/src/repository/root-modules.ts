@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative, resolve, sep } from "node:path";
 import {
   type Body,
@@ -38,13 +38,19 @@ interface RootModule {
 }
 
 interface Module {
+  /** Folders of modules that it calls; absolute, as are the others. */
   readonly called: readonly string[];
+  /** Folders of modules that its tests call. */
+  readonly tested: readonly string[];
+  /** Its own files, and what functions read beside them. */
   readonly read: readonly string[];
+  /** What functions read from the folder of the root module on; relative to it. */
+  readonly readFromRoot: readonly string[];
 }
 
 /**
- * The root modules below a folder: what is called by no other module there, and what says itself where its state is. Only constant
- * paths count; what a variable names is not known before a plan.
+ * The root modules below a folder: what is called by no other module or test there, and what says itself where its state is. Only
+ * constant paths count; what a variable names is not known before a plan.
  */
 export function rootModules(directory: string): RootModule[] {
   const modules = new Map<string, Module>();
@@ -54,14 +60,19 @@ export function rootModules(directory: string): RootModule[] {
     return known;
   };
   const folders = configurationFolders(directory);
-  const called = new Set(folders.flatMap((folder) => module(folder).called));
+  const called = new Set(
+    withTargets(folders.flatMap((folder) => [...module(folder).called, ...module(folder).tested])),
+  );
   const roots = new Set(findRoots(directory).map((folder) => resolve(directory, folder)));
   for (const folder of folders) if (!called.has(folder)) roots.add(folder);
   return [...roots].toSorted().map((folder) => {
     const reached = new Set([folder]);
     for (const each of reached) for (const next of module(each).called) reached.add(next);
-    const read = [...reached].flatMap((each) => module(each).read);
-    return { folder, places: [...new Set([...reached, ...read])] };
+    const read = [...reached].flatMap((each) => {
+      const { read: beside, readFromRoot } = module(each);
+      return [...beside, ...readFromRoot.map((path) => resolve(folder, path))];
+    });
+    return { folder, places: [...new Set(withTargets([...reached, ...read]))] };
   });
 }
 
@@ -81,6 +92,14 @@ export function changesOf(
   );
 }
 
+/** The paths, and where they lead to by links: Git names the file that has changed, not the links to it. */
+function withTargets(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return [path];
+    return [path, realpathSync(path)];
+  });
+}
+
 function isBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(place.endsWith(sep) ? place : place + sep);
 }
@@ -90,7 +109,9 @@ function configurationFolders(directory: string): string[] {
   const visit = (folder: string, depth: number): void => {
     const entries = readdirSync(folder, { withFileTypes: true });
     const { primary } = selectModuleFiles(
-      entries.filter((entry) => entry.isFile()).map(({ name }) => name),
+      entries
+        .filter((entry) => !entry.isDirectory() && isFile(join(folder, entry.name)))
+        .map(({ name }) => name),
     );
     if (primary.length > 0) found.push(folder);
     if (depth >= MAX_DEPTH) return;
@@ -103,24 +124,57 @@ function configurationFolders(directory: string): string[] {
   return found;
 }
 
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function filesIn(folder: string): string[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder).filter((name) => isFile(join(folder, name)));
+}
+
 function readModule(folder: string): Module {
-  const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory()
-    ? readdirSync(folder)
-    : [];
+  const names = filesIn(folder);
   const { primary, override } = selectModuleFiles(names);
   const texts = new Map(
     [...primary, ...override].map((name) => [name, readFileSync(join(folder, name))] as const),
   );
   const { config } = loadModule(texts);
   const called = [...config.modules.values()].flatMap(({ source }) => localFolder(folder, source));
-  const read = [...texts].flatMap(([name, bytes]) =>
-    name.endsWith(".json")
-      ? []
-      : bodyCalls(parseFile({ name: basename(name), text: bytes.toString() }).body).flatMap(
-          (argument) => readPath(folder, argument),
-        ),
-  );
-  return { called, read };
+  const read = [...texts.keys()].map((name) => join(folder, name));
+  const readFromRoot: string[] = [];
+  for (const [name, bytes] of texts) {
+    if (name.endsWith(".json")) continue;
+    const { body } = parseFile({ name: basename(name), text: bytes.toString() });
+    for (const argument of bodyCalls(body)) {
+      const found = readPath(argument);
+      if (found?.from === "module") read.push(resolve(folder, found.path));
+      else if (found !== undefined) readFromRoot.push(found.path);
+    }
+  }
+  return { called, tested: testedFolders(folder, names), read, readFromRoot };
+}
+
+/** The modules that `run` blocks of tests call instead of the one that they test. */
+function testedFolders(folder: string, names: readonly string[]): string[] {
+  const files = [
+    ...names.map((name) => join(folder, name)),
+    ...filesIn(join(folder, "tests")).map((name) => join(folder, "tests", name)),
+  ];
+  return files.flatMap((path) => {
+    if (!/\.tf(?:test|mock)\.hcl$|\.tofutest\.hcl$/.test(path)) return [];
+    const { body } = parseFile({ name: basename(path), text: readFileSync(path, "utf8") });
+    const runs = body.items.filter((item) => item.kind === "block" && item.type === "run");
+    const calls = runs.flatMap((run) => (run.kind === "block" ? run.body.items : []));
+    return calls.flatMap((call) => {
+      if (call.kind !== "block" || call.type !== "module") return [];
+      return call.body.items.flatMap((item) =>
+        item.kind === "attribute" && item.name === "source" && item.expression.kind === "string"
+          ? localFolder(folder, item.expression.value)
+          : [],
+      );
+    });
+  });
 }
 
 function localFolder(folder: string, source: string): string[] {
@@ -143,17 +197,22 @@ function bodyCalls(body: Body): Expression[] {
   });
 }
 
-/** The path that an expression is: text, after `path.module` or `path.root` where it begins with that. */
-function readPath(folder: string, expression: Expression): string[] {
-  if (expression.kind === "string") return [resolve(folder, expression.value)];
-  if (expression.kind !== "template") return [];
+/**
+ * The path that an expression is, and what it begins at: text, after `path.module`, `path.root` or `path.cwd` where it begins with
+ * that. Text alone begins where the command runs, which is the root module.
+ */
+function readPath(
+  expression: Expression,
+): { readonly from: "module" | "root"; readonly path: string } | undefined {
+  if (expression.kind === "string") return { from: "root", path: expression.value };
+  if (expression.kind !== "template") return undefined;
   const [first, second] = expression.parts;
-  if (expression.parts.length !== 2 || first?.kind !== "scope-traversal") return [];
+  if (expression.parts.length !== 2 || first?.kind !== "scope-traversal") return undefined;
   const [step] = first.steps;
   if (first.root !== "path" || step?.kind !== "attribute-step" || second?.kind !== "string") {
-    return [];
+    return undefined;
   }
-  return step.name === "module" ? [resolve(folder, `./${second.value}`)] : [];
+  return { from: step.name === "module" ? "module" : "root", path: `./${second.value}` };
 }
 
 /** A path as users write it: relative to a folder, with forward slashes. */
