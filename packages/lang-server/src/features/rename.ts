@@ -1,9 +1,12 @@
-import { basename, isAbsolute, relative } from "node:path";
+import { dirname, isAbsolute, relative } from "node:path";
 import { isIdentifier } from "@stackwright/lang";
 import type { Range, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol";
 import { Lines, uriOf } from "../document/locate.ts";
 import { type ModuleSymbol, shortName, symbolText } from "../index/symbol.ts";
 import type { PlacedOccurrence, Workspace } from "../index/workspace.ts";
+
+/** What is between two names. */
+const NO_NAME = /[^\p{ID_Continue}-]+/u;
 
 /** Why something cannot be renamed; the client shows the message. */
 export class RenameRefused extends Error {
@@ -62,9 +65,16 @@ export function rename(
   }
   for (const each of declarations) requireInside(roots, each.path, symbol);
   requireReadable(workspace, folder, symbol);
+  const former = workspace.occurrences(folder, target).find(({ isHistory }) => isHistory);
+  if (former !== undefined) {
+    throw new RenameRefused(
+      `A block in ${relative(folder, former.path)} says where objects of ${symbolText(target)} went. Remove it first, when it was applied everywhere.`,
+    );
+  }
   const changes: Record<string, TextEdit[]> = {};
   for (const [file, places] of Map.groupBy(
-    workspace.occurrences(folder, symbol),
+    // Moves that were made before are still those of the old name; the new one follows them.
+    workspace.occurrences(folder, symbol).filter(({ isHistory }) => isHistory !== true),
     (each) => each.path,
   )) {
     requireInside(roots, file, symbol);
@@ -123,10 +133,49 @@ function requireInside(roots: readonly string[], path: string, symbol: ModuleSym
 
 /** Files that are not indexed would keep the old name without a word. */
 function requireReadable(workspace: Workspace, folder: string, symbol: ModuleSymbol): void {
-  for (const path of workspace.otherFilesOf(folder)) {
-    if (workspace.text(path)?.includes(shortName(symbol)) !== true) continue;
+  const crossesModules = symbol.kind === "variable" || symbol.kind === "output";
+  const places = new Set([folder, ...(crossesModules ? usersOf(workspace, folder, symbol) : [])]);
+  const name = shortName(symbol);
+  const isWritten = (text: string): boolean =>
+    text.split(NO_NAME).some((word) => word === name) ||
+    (!isIdentifier(name) && text.includes(name));
+  for (const path of [...places].flatMap((place) => workspace.otherFilesOf(place))) {
+    const text = workspace.text(path);
+    if (text !== undefined && !isWritten(text)) continue;
     throw new RenameRefused(
-      `The file ${basename(path)} has "${shortName(symbol)}" as well, and files of its kind are not rewritten. Change the name there first.`,
+      text === undefined
+        ? `The file ${relative(folder, path)} is too large to be searched for "${name}".`
+        : `The file ${relative(folder, path)} has "${name}" as well, and files of its kind are not rewritten. Change the name there first.`,
     );
   }
+}
+
+/** The folders in which the names of a module are used from outside of it. */
+function usersOf(workspace: Workspace, folder: string, symbol: ModuleSymbol): string[] {
+  const { folders, isComplete } = workspace.survey();
+  if (!isComplete) {
+    throw new RenameRefused(
+      `The open folders have more files than are searched, and ${symbolText(symbol)} may be used in any. Open a smaller folder that has all its users.`,
+    );
+  }
+  if (symbol.kind !== "variable") return workspace.callersOf(folder);
+  const values = folders
+    .filter((each) => each !== folder)
+    .flatMap((each) => {
+      const files = [...workspace.filesOf(each), ...workspace.otherFilesOf(each)];
+      return files.filter((path) => /\.tfvars(?:\.json)?$/.test(path));
+    });
+  const owned = values.filter((path) => {
+    const owner = workspace.ownerOfValues(path);
+    const sets = workspace
+      .index(path)
+      ?.occurrences.some((each) => each.symbol.name === symbol.name);
+    if (owner === undefined && sets === true) {
+      throw new RenameRefused(
+        `The file ${relative(folder, path)} sets "${symbol.name}", and its place does not say for which module. Change the name there first.`,
+      );
+    }
+    return owner === folder;
+  });
+  return [...workspace.callersOf(folder), ...owned.map((path) => dirname(path))];
 }

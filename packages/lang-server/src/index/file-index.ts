@@ -128,6 +128,14 @@ class Indexer {
           else this.#item(item);
         }
         return;
+      case "moved":
+      case "removed": {
+        const before = this.occurrences.length;
+        this.#body(block.body);
+        const own = this.occurrences.splice(before);
+        this.occurrences.push(...own.map((each) => ({ ...each, isHistory: true })));
+        return;
+      }
       default:
         this.#resourceBody(block.body);
     }

@@ -22,6 +22,8 @@ export interface Occurrence {
   /** Of the name alone. */
   readonly span: Span;
   readonly declares: boolean;
+  /** In a block that says where objects were before, and so keeps old names. @default false */
+  readonly isHistory?: boolean;
 }
 
 /** A symbol where it is declared. */

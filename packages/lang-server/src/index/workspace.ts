@@ -32,7 +32,11 @@ interface Cached {
 
 const CONFIGURATION = /\.(?:tf|tofu)$/;
 const VALUES = /\.tfvars$/;
-const OTHER = /\.(?:tf|tofu|tfvars)\.json$|\.tf(?:test|mock)\.hcl$/;
+const ANY_CONFIGURATION = /\.(?:tf|tofu)(?:\.json)?$/;
+const OTHER =
+  /\.(?:tf|tofu|tfvars|tftest|tfmock|tofutest)\.json$|\.(?:tftest|tfmock|tofutest)\.hcl$/;
+/** The source of a call in JSON syntax; other things may have one as well. */
+const JSON_SOURCE = /"source"\s*:\s*"(\.[^"]*)"/g;
 const SKIPPED_FOLDERS = new Set(["node_modules"]);
 
 /** What the names in a file mean; undefined for files that are not looked at. */
@@ -127,11 +131,36 @@ export class Workspace {
       .map((name) => join(folder, name));
   }
 
-  /** The files of a module that have no index: JSON syntax, and tests. */
+  /** The files of a module that have no index: JSON syntax, tests, and what is too large. */
   otherFilesOf(folder: string): readonly string[] {
-    return entries(folder)
-      .filter((entry) => entry.isFile() && OTHER.test(entry.name))
-      .map((entry) => join(folder, entry.name));
+    const files = (place: string) =>
+      entries(place)
+        .filter((entry) => entry.isFile() && OTHER.test(entry.name))
+        .map((entry) => join(place, entry.name));
+    const large = this.filesOf(folder).filter((path) => this.text(path) === undefined);
+    return [...files(folder), ...files(join(folder, "tests")), ...large];
+  }
+
+  /** The folder of the module that a file of values is for, as far as its place says: its own, else the next one around it. */
+  ownerOfValues(path: string): string | undefined {
+    for (let folder = dirname(path); ; folder = dirname(folder)) {
+      if (entries(folder).some(({ name }) => ANY_CONFIGURATION.test(name))) return folder;
+      if (this.filesOf(folder).some((file) => fileRole(file) === "configuration")) return folder;
+      if (this.#roots.includes(folder) || dirname(folder) === folder) return undefined;
+    }
+  }
+
+  /** The folders whose modules call the one of a folder, by calls in any syntax. */
+  callersOf(folder: string): string[] {
+    return this.folders().filter((each) => {
+      const native = [...this.module(each)].flatMap(([, { calls }]) => [...calls.values()]);
+      const json = this.otherFilesOf(each).flatMap((path) =>
+        path.endsWith(".json")
+          ? [...(this.text(path) ?? "").matchAll(JSON_SOURCE)].map(([, source = ""]) => source)
+          : [],
+      );
+      return [...native, ...json].some((source) => localFolder(each, source) === folder);
+    });
   }
 
   /** All indexes of a folder, with their files. */
@@ -156,14 +185,7 @@ export class Workspace {
   calledFolder(folder: string, call: string): string | undefined {
     for (const [, { calls }] of this.module(folder)) {
       const source = calls.get(call);
-      if (source === undefined) continue;
-      try {
-        const parsed = parseModuleSource(source);
-        return parsed.kind === "local" ? resolve(folder, parsed.path) : undefined;
-      } catch (error) {
-        if (error instanceof ModuleError) return undefined;
-        throw error;
-      }
+      if (source !== undefined) return localFolder(folder, source);
     }
     return undefined;
   }
@@ -190,7 +212,8 @@ export class Workspace {
       for (const [path, { occurrences }] of this.module(each)) {
         for (const occurrence of occurrences) {
           if (!sameSymbol(occurrence.symbol, symbol)) continue;
-          if (each !== folder && occurrence.call === undefined) continue;
+          const isOutside = each !== folder && occurrence.call === undefined;
+          if (isOutside && fileRole(path) !== "values") continue;
           const placed = this.#place(path, occurrence);
           if (placed?.folder === folder) found.push(placed);
         }
@@ -200,17 +223,27 @@ export class Workspace {
   }
 
   /** The folders of the workspace that hold configurations, as far as the limits allow. */
-  folders(): string[] {
+  folders(): readonly string[] {
+    return this.survey().folders;
+  }
+
+  /** As {@link folders}, and whether the limits left none out. */
+  survey(): { readonly folders: readonly string[]; readonly isComplete: boolean } {
     const found: string[] = [];
     let files = 0;
+    let isComplete = true;
     const { maxFiles, maxDepth } = this.#limits;
     const visit = (folder: string, depth: number): void => {
-      if (files >= maxFiles) return;
+      if (files >= maxFiles || depth > maxDepth) {
+        isComplete = false;
+        return;
+      }
       const all = entries(folder);
-      const own = all.filter((entry) => entry.isFile() && fileRole(entry.name) !== undefined);
+      const own = all.filter(
+        (entry) => entry.isFile() && (fileRole(entry.name) !== undefined || OTHER.test(entry.name)),
+      );
       files += own.length;
       if (own.length > 0) found.push(folder);
-      if (depth >= maxDepth) return;
       for (const entry of all) {
         const hidden = entry.name.startsWith(".") || SKIPPED_FOLDERS.has(entry.name);
         if (entry.isDirectory() && !hidden) visit(join(folder, entry.name), depth + 1);
@@ -221,14 +254,29 @@ export class Workspace {
       const folder = dirname(path);
       if (!found.includes(folder)) found.push(folder);
     }
-    return found;
+    return { folders: found, isComplete };
   }
 
   #place(path: string, occurrence: Occurrence): PlacedOccurrence | undefined {
     const own = dirname(path);
     const { call } = occurrence;
-    const folder = call === undefined ? own : this.calledFolder(own, call);
+    const folder =
+      call !== undefined
+        ? this.calledFolder(own, call)
+        : fileRole(path) === "values"
+          ? this.ownerOfValues(path)
+          : own;
     return folder === undefined ? undefined : { ...occurrence, path, folder };
+  }
+}
+
+function localFolder(folder: string, source: string): string | undefined {
+  try {
+    const parsed = parseModuleSource(source);
+    return parsed.kind === "local" ? resolve(folder, parsed.path) : undefined;
+  } catch (error) {
+    if (error instanceof ModuleError) return undefined;
+    throw error;
   }
 }
 

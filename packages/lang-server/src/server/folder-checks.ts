@@ -8,6 +8,8 @@ import type { LanguageHost } from "./language-host.ts";
 
 /** A check begins when nothing was typed for that long, in milliseconds. */
 const QUIET_MS = 300;
+/** Providers answer within that time: the checks of all folders wait for them. */
+const VALIDATE_TIMEOUT_MS = 60_000;
 
 interface FolderState {
   /** Counts changes: the result of a check is dropped where the folder has changed meanwhile. */
@@ -64,12 +66,16 @@ export class FolderChecks implements AsyncDisposable {
     this.#queue(async () => {
       await this.#options.onSchemas(folder);
       await this.#check(folder);
-      const state = this.#state(folder);
+      const state = this.#folders.get(folder);
       const { validate } = this.#options.host;
-      if (!withProviders || validate === undefined) return;
+      if (!withProviders || validate === undefined || state === undefined) return;
       const { revision } = state;
-      const found = await validate(folder, this.#end.signal);
-      if (state.revision !== revision) return;
+      const late = new AbortController();
+      using _deadline = this.#options.clock.after(VALIDATE_TIMEOUT_MS, () =>
+        late.abort(new Error("the providers did not answer in time")),
+      );
+      const found = await validate(folder, AbortSignal.any([this.#end.signal, late.signal]));
+      if (state.revision !== revision || this.#folders.get(folder) !== state) return;
       state.validated = found;
       await this.#check(folder);
     });
@@ -89,7 +95,7 @@ export class FolderChecks implements AsyncDisposable {
     const { host, context } = this.#options;
     const { workspace } = context();
     const found = await checkFolder(context(), folder, host.packages?.(folder));
-    const { validated } = this.#state(folder);
+    const validated = this.#folders.get(folder)?.validated ?? [];
     return problemsByFile(folder, [...found, ...validated], (path) => workspace.text(path));
   }
 

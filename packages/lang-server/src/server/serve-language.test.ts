@@ -229,6 +229,37 @@ describe("rename", () => {
     );
   });
 
+  it("leaves earlier moves as they were, and follows them", async () => {
+    const moved = "moved {\n  from = lab_server.a\n  to   = lab_server.b\n}\n";
+    await using client = await TestClient.start({
+      "main.tf": `resource "lab_server" "b|" {}\n${moved}`,
+    });
+    const { changes } = await client.at<{ changes: never }>("textDocument/rename", {
+      newName: "c",
+    });
+    expect(client.edited(changes)["main.tf"]).toBe(
+      `resource "lab_server" "c" {}\n${moved}\n` +
+        "moved {\n  from = lab_server.b\n  to   = lab_server.c\n}\n",
+    );
+    await expect(client.at("textDocument/rename", { newName: "a" })).rejects.toThrow("went");
+  });
+
+  it("changes values in folders below the module", async () => {
+    await using client = await TestClient.start({
+      "main.tf": 'variable "si|ze" {}\n',
+      "envs/prod.tfvars": "size = 1\n",
+      "other/main.tf": 'variable "size" {}\n',
+      "other/prod.tfvars": "size = 2\n",
+    });
+    const { changes } = await client.at<{ changes: never }>("textDocument/rename", {
+      newName: "count_of",
+    });
+    expect(client.edited(changes)).toEqual({
+      "main.tf": 'variable "count_of" {}\n',
+      "envs/prod.tfvars": "count_of = 1\n",
+    });
+  });
+
   it("renames the alias of a provider configuration where it is declared and used", async () => {
     await using client = await TestClient.start({
       "main.tf":
@@ -254,11 +285,57 @@ describe("rename", () => {
       "b",
       "other.tf.json",
     ],
+    [
+      "what a test in the folder of tests names",
+      { "main.tf": 'variable "size|" {}\n', "tests/a.tftest.hcl": "variables {\n  size = 1\n}\n" },
+      "b",
+      "tests/a.tftest.hcl",
+    ],
+    [
+      "what a caller in JSON names",
+      {
+        "net/main.tf": 'variable "size|" {}\n',
+        "main.tf.json": '{"module":{"net":{"source":"./net","size":1}}}',
+      },
+      "b",
+      "main.tf.json",
+    ],
+    [
+      "an output that a caller names in JSON",
+      {
+        "net/main.tf": 'output "size|" {\n  value = 1\n}\n',
+        "main.tf": 'module "net" {\n  source = "./net"\n}\n',
+        "out.tf.json": '{"output":{"o":{"value":"${module.net.size}"}}}',
+      },
+      "b",
+      "out.tf.json",
+    ],
+    [
+      "what values in JSON set below the module",
+      { "main.tf": 'variable "size|" {}\n', "envs/prod.tfvars.json": '{"size":1}' },
+      "b",
+      "prod.tfvars.json",
+    ],
+    [
+      "what values set that may be for any module",
+      { "infra/main.tf": 'variable "size|" {}\n', "vars/prod.tfvars": "size = 1\n" },
+      "b",
+      "vars/prod.tfvars",
+    ],
     ["a place without a name", { "main.tf": "# not|hing\n" }, "b", "Nothing here"],
   ])("refuses %s", async (_what, texts, newName, message) => {
     await using client = await TestClient.start(texts);
     await expect(client.at("textDocument/rename", { newName })).rejects.toThrow(message);
   });
+});
+
+it("refuses to rename what may be used in files that are not searched", async () => {
+  await using client = await TestClient.start(
+    { "main.tf": 'variable "size|" {}\n', "a/main.tf": "", "b/main.tf": "" },
+    {},
+    { maxFiles: 2 },
+  );
+  await expect(client.at("textDocument/rename", { newName: "b" })).rejects.toThrow("more files");
 });
 
 describe("problems", () => {

@@ -179,6 +179,7 @@ class Server implements LanguageServer {
         const path = pathOf(uri);
         if (path !== undefined) this.#roots.delete(path);
       }
+      this.#workspace.setRoots([...this.#roots]);
       for (const { uri } of event.added as { uri: string }[]) this.#addRoot(uri);
     });
   }

@@ -10,6 +10,7 @@ import {
   StreamMessageWriter,
 } from "vscode-languageserver-protocol/node";
 import { Lines, uriOf } from "../document/locate.ts";
+import type { WorkspaceLimits } from "../index/workspace.ts";
 import type { LanguageHost } from "../server/language-host.ts";
 import { type LanguageServer, serveLanguage } from "../server/serve-language.ts";
 
@@ -26,11 +27,17 @@ export class TestClient implements AsyncDisposable {
   #cursor: { readonly path: string; readonly offset: number } | undefined;
   readonly #texts = new Map<string, string>();
 
-  private constructor(host: LanguageHost) {
+  private constructor(host: LanguageHost, limits: WorkspaceLimits) {
     this.folder = mkdtempSync(join(tmpdir(), "lang-server-"));
     const toServer = new PassThrough();
     const toClient = new PassThrough();
-    this.server = serveLanguage({ input: toServer, output: toClient, version: "0.0.0", host });
+    this.server = serveLanguage({
+      input: toServer,
+      output: toClient,
+      version: "0.0.0",
+      host,
+      limits,
+    });
     this.connection = createProtocolConnection(
       new StreamMessageReader(toClient),
       new StreamMessageWriter(toServer),
@@ -45,8 +52,12 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** Writes the texts to disk, starts a server, and opens the file with the cursor, or else the first. */
-  static async start(texts: WorkspaceTexts, host: LanguageHost = {}): Promise<TestClient> {
-    const client = new TestClient(host);
+  static async start(
+    texts: WorkspaceTexts,
+    host: LanguageHost = {},
+    limits: WorkspaceLimits = {},
+  ): Promise<TestClient> {
+    const client = new TestClient(host, limits);
     for (const [path, marked] of Object.entries(texts)) {
       const offset = marked.indexOf("|");
       const text = offset === -1 ? marked : marked.slice(0, offset) + marked.slice(offset + 1);
