@@ -9,8 +9,14 @@ import { openEngine } from "../session/open-engine.ts";
 import { loadProject } from "../session/project.ts";
 import { createTerminal, type TerminalStreams } from "../terminal/terminal.ts";
 
+export interface LspOptions {
+  /** Providers are programs, and a folder can bring its own: they are started only where this is true. */
+  readonly providers: boolean;
+}
+
 /** Serves one editor until it ends the server. Nothing is installed: what is there is used. */
 export async function lsp(
+  { providers }: LspOptions,
   { input, output }: Pick<TerminalStreams, "input" | "output">,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -18,7 +24,7 @@ export async function lsp(
     input,
     output,
     version: commandVersion(),
-    host: languageHost(context),
+    host: languageHost(context, providers),
   });
   const aborted = new Promise<1>((resolve) => {
     context.signal.addEventListener("abort", () => resolve(1), { once: true });
@@ -30,18 +36,28 @@ export async function lsp(
 }
 
 /** What the language server gets of the command: installed modules and providers. */
-function languageHost(context: CommandContext): LanguageHost {
+function languageHost(context: CommandContext, providers: boolean): LanguageHost {
+  const packages = installedPackages(context);
+  return providers ? { packages, ...installedProviders(context) } : { packages };
+}
+
+function installedPackages(context: CommandContext): Required<LanguageHost>["packages"] {
+  return (folder) => ({
+    locate: async (request) => {
+      const of = contextOf(context, folder);
+      const files = createDirectoryFiles(folder, {
+        machine: { workingDirectory: folder, home: of.env.HOME ?? "" },
+      });
+      const { packages } = await openModules(files, of, { mode: "never", offline: true });
+      return packages.locate(request);
+    },
+  });
+}
+
+function installedProviders(
+  context: CommandContext,
+): Required<Pick<LanguageHost, "schemas" | "validate">> {
   return {
-    packages: (folder) => ({
-      locate: async (request) => {
-        const of = contextOf(context, folder);
-        const files = createDirectoryFiles(folder, {
-          machine: { workingDirectory: folder, home: of.env.HOME ?? "" },
-        });
-        const { packages } = await openModules(files, of, { mode: "never", offline: true });
-        return packages.locate(request);
-      },
-    }),
     schemas: async (folder, signal) => {
       const of = contextOf(context, folder, signal);
       const project = await loadProject(of, undefined, UNCHANGED);
