@@ -72,13 +72,28 @@ class Reading {
   readonly #methods = new Map<string, EncryptionBlock>();
   #state: readonly string[] = [];
   #fallbacks: readonly string[] = [];
+  #isEnforced = false;
 
   constructor(early: EarlyScope | undefined, diagnostics: Diagnostic[]) {
     this.#early = early;
     this.#diagnostics = diagnostics;
   }
 
+  /** A method that is missing or forbidden is an error: what is written with another one may be in the clear. */
   found(): Omit<StateEncryption, "diagnostics"> {
+    const [method] = this.#state;
+    if (method === undefined && (this.#fallbacks.length > 0 || this.#isEnforced)) {
+      this.#fail(
+        "Method of encryption required",
+        'The block "state" says how states were encrypted, or that they must be, and has no "method". Where TF_ENCRYPTION has it, set that.',
+      );
+    }
+    if (this.#isEnforced && method?.startsWith("method.unencrypted.") === true) {
+      this.#fail(
+        "Unencrypted states forbidden",
+        `"enforced" of the block "state" forbids ${method}.`,
+      );
+    }
     const state = [...new Set([...this.#state, ...this.#fallbacks])];
     return { keyProviders: this.#keyProviders, methods: this.#methods, state };
   }
@@ -131,6 +146,10 @@ class Reading {
     );
     const method = this.#reference(attributes.get("method"));
     if (method !== undefined) this.#state = [method];
+    const enforced = attributes.get("enforced");
+    if (enforced !== undefined && this.#value(enforced.expression) === true) {
+      this.#isEnforced = true;
+    }
     if (blocks.length > 0) this.#fallbacks = blocks.flatMap((block) => this.#fallback(block));
   }
 
@@ -144,6 +163,10 @@ class Reading {
     const method = this.#reference(attributes.get("method"));
     const own = method === undefined ? [] : [method];
     return [...own, ...blocks.flatMap((block) => this.#fallback(block))];
+  }
+
+  #fail(summary: string, detail: string): void {
+    this.#diagnostics.push({ severity: "error", code: "LANG_CONFIG", summary, detail });
   }
 
   #value(expression: Expression): unknown {

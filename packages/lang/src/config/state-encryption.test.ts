@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { stateEncryption } from "./state-encryption.ts";
+
+const METHODS = `
+key_provider "pbkdf2" "k" {
+  passphrase = "correct horse battery"
+}
+method "aes_gcm" "a" {
+  keys = key_provider.pbkdf2.k
+}
+method "unencrypted" "u" {}
+`;
+
+function read(state: string): { readonly state: readonly string[]; readonly problems: string[] } {
+  const found = stateEncryption(undefined, { text: `${METHODS}\nstate {\n${state}\n}\n` });
+  return { state: found.state, problems: found.diagnostics.map(({ summary }) => summary) };
+}
+
+describe("stateEncryption", () => {
+  it("has the method that encrypts, then those that may have encrypted", () => {
+    const fallback = "fallback {\n  method = method.unencrypted.u\n}";
+    expect(read(`method = method.aes_gcm.a\nenforced = true\n${fallback}`)).toEqual({
+      state: ["method.aes_gcm.a", "method.unencrypted.u"],
+      problems: [],
+    });
+  });
+
+  it.each([
+    [
+      "fallbacks alone",
+      "fallback {\n  method = method.unencrypted.u\n}",
+      "Method of encryption required",
+    ],
+    ["no method where one is enforced", "enforced = true", "Method of encryption required"],
+    [
+      "states in the clear where encryption is enforced",
+      "method = method.unencrypted.u\nenforced = true",
+      "Unencrypted states forbidden",
+    ],
+  ])("does not take %s for a way to write", (_what, state, problem) => {
+    expect(read(state).problems).toEqual([problem]);
+  });
+});
