@@ -4,6 +4,9 @@ import { EngineError } from "../errors.ts";
 import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
 import { localName } from "./local-provider.ts";
 
+const PLATFORM =
+  /^(?:darwin|freebsd|linux|netbsd|openbsd|windows)-(?:386|amd64|arm|arm64|loong64|ppc64le|riscv64|s390x)$/;
+
 /** Where the plug-in of a local Pulumi provider is installed from. */
 export interface PluginServer {
   readonly address: ProviderAddress;
@@ -38,9 +41,13 @@ export async function parsePluginServers(
           `${source} does not name a plug-in: sources of plug-ins begin with stackwright.local/pulumi/`,
         );
       }
-      const hashes = Object.entries(checksums).map(
-        ([platform, hex]) => [platform, zipHash(hex)] as const,
-      );
+      const hashes = Object.entries(checksums).map(([platform, hex]) => {
+        // One that names no platform would be passed over, and nothing checked.
+        if (PLATFORM.test(platform)) return [platform, zipHash(hex)] as const;
+        throw invalid(
+          `"checksums" of ${source} has "${platform}": platforms are OS-ARCH with the names of Go, such as linux-amd64`,
+        );
+      });
       found.set(address.toString(), { address, name, server, checksums: new Map(hashes) });
     } catch (error) {
       if (error instanceof EngineError) throw error;
