@@ -13,7 +13,9 @@ function workspace(files: Readonly<Record<string, string>>): string {
     mkdirSync(join(root, folder), { recursive: true });
     const name = `@stackwright/${folder.split("/")[1]}`;
     const exports = { ".": "./src/index.ts", "./testing": "./src/testing/index.ts" };
-    writeFileSync(join(root, folder, "package.json"), JSON.stringify({ name, exports }));
+    const dependencies = { "@stackwright/cty": "workspace:*" };
+    const manifest = { name, exports, dependencies };
+    writeFileSync(join(root, folder, "package.json"), JSON.stringify(manifest));
   }
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -55,6 +57,20 @@ describe("checkImports", () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain("packages/krt/src/deep/file.test.ts imports");
     expect(problems[0]).toContain(message);
+  });
+
+  it("refuses packages that users do not get with the importing one, but in its tests", () => {
+    const source = 'import "@stackwright/provider-source";';
+    const root = workspace({
+      ...CTY,
+      "packages/provider-source/src/index.ts": "",
+      "packages/lang/src/index.ts": source,
+      "packages/lang/src/index.test.ts": source,
+      "packages/lang/src/testing/index.ts": source,
+    });
+    expect(checkImports(root).problems).toEqual([
+      'packages/lang/src/index.ts imports "@stackwright/provider-source": it is not among the dependencies of packages/lang/package.json, with which users get it',
+    ]);
   });
 
   it("refuses a deep import even where the package is allowed", () => {

@@ -92,7 +92,11 @@ function judgeImport({ root, owner, packages, path, specifier }: ImportInQuestio
   if (!(subpath in (imported.manifest.exports ?? {}))) {
     return `a deep import; ${imported.manifest.name} does not export "${subpath}"`;
   }
-  if (imported === owner || isTopLevel(owner)) return undefined;
+  if (imported === owner) return undefined;
+  if (isPublished(owner, path) && !needs(owner, imported)) {
+    return `it is not among the dependencies of ${owner.folder}/package.json, with which users get it`;
+  }
+  if (isTopLevel(owner)) return undefined;
   if (isTopLevel(imported)) return `${imported.folder} is not for packages to import`;
   const name = owner.folder.slice("packages/".length);
   const allowed = ALLOWED_IMPORTS[name];
@@ -102,6 +106,19 @@ function judgeImport({ root, owner, packages, path, specifier }: ImportInQuestio
   return allowed.includes(imported.folder.slice("packages/".length))
     ? undefined
     : `${name} may import ${allowed.length === 0 ? "no package of ours" : `only ${allowed.join(", ")}`}`;
+}
+
+/** Files that users get: not tests, nor what only tests of the package import. The console is bundled. */
+function isPublished({ path: folder, folder: name, manifest }: WorkspacePackage, path: string) {
+  if (manifest.private === true || name === "apps/console") return false;
+  const [first, second] = relative(folder, path).split(sep);
+  if (first !== "src" || second === "testing") return false;
+  return !/\.(?:test|test-d)\.tsx?$/.test(path);
+}
+
+function needs({ manifest }: WorkspacePackage, imported: WorkspacePackage): boolean {
+  const { dependencies, peerDependencies } = manifest;
+  return imported.manifest.name in { ...dependencies, ...peerDependencies };
 }
 
 function isTopLevel({ folder }: WorkspacePackage): boolean {
