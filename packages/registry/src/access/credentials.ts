@@ -143,7 +143,7 @@ export class CredentialStore {
 
   /**
    * Makes a token. It is in the result and can never be read again. With a parent it is valid as long as that one is, with no more
-   * roles and projects than that one has at the time of a request; `REGISTRY_NOT_FOUND` where the parent is not valid.
+   * roles, projects and stacks than that one has at the time of a request; `REGISTRY_NOT_FOUND` where the parent is not valid.
    */
   async createToken(
     input: NewCredential & {
@@ -168,7 +168,7 @@ export class CredentialStore {
       pool: input.pool ?? "",
       parent: parent?.digest ?? "",
       user: parent?.user ?? input.user ?? "",
-      stacks: [...(parent?.stacks ?? input.stacks ?? [])],
+      stacks: [...(input.stacks?.length ? input.stacks : (parent?.stacks ?? []))],
       lastUseTimeMs: 0n,
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,

@@ -60,6 +60,17 @@ describe("a token that was made with another one", () => {
     expect(await principalOf(other)).toBeUndefined();
   });
 
+  it("is limited to its own stacks, and to none that it has not", async () => {
+    const { make, principalOf } = await start();
+    const parent = await make();
+    const child = await make({ parent: parent.tokenId, projects: ["web"], stacks: ["web/one"] });
+    expect(await principalOf(child)).toMatchObject({ projects: ["web"], stacks: ["web/one"] });
+    const whole = await make({ parent: child.tokenId });
+    expect(await principalOf(whole)).toMatchObject({ projects: ["web"], stacks: ["web/one"] });
+    const apart = await make({ parent: child.tokenId, projects: ["web"], stacks: ["web/two"] });
+    expect(await principalOf(apart)).toBeUndefined();
+  });
+
   it("is refused after four others", async () => {
     const { make, principalOf } = await start();
     let last = await make();

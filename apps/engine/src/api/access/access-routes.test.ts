@@ -132,6 +132,18 @@ it("a token that is limited to stacks sees and changes no others, nor what belon
   expect(await statusOf(token, "GET", "/state/v1/default/web/two")).toBe(403);
 });
 
+it("a token that a user makes with another one of its own is limited to the stacks that it names", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await call("POST", `${P}/stacks`, { body: { name: "two" } });
+  await user("bot", { account: "operator" });
+  const { token } = await tokenFor("bot");
+  const body = { role: "operator", stacks: ["web/one"] };
+  const made = await call("POST", "/api/v1/tokens", { token, body });
+  const limited = String(made.json["token"]);
+  expect(await statusOf(limited, "GET", S)).toBe(200);
+  expect(await statusOf(limited, "GET", `${P}/stacks/two`)).toBe(404);
+});
+
 it("a stolen token makes none that outlives it, lists and revokes only its own, and its last use is seen", async () => {
   const { call, user, tokenFor, statusOf } = await start();
   await user("bot", { account: "operator" });
