@@ -90,8 +90,18 @@ export function requireUser(principal: Principal, user: string): void {
   );
 }
 
-/** Throws `REGISTRY_FORBIDDEN` for those without the role. */
+/** What is changed with these belongs to no stack. */
+const BEYOND_STACKS: ReadonlySet<Role> = new Set(["publisher", "admin", "operator"]);
+
+/** Throws `REGISTRY_FORBIDDEN` for those without the role, and for those that are limited to stacks where it is for more than these. */
 export function requireRole(principal: Principal, role: Role): void {
+  const { stacks = [] } = principal;
+  if (stacks.length > 0 && BEYOND_STACKS.has(role)) {
+    throw new RegistryError(
+      "REGISTRY_FORBIDDEN",
+      `${principal.actor} is limited to the stacks ${stacks.join(", ")}`,
+    );
+  }
   if (hasRole(principal, role)) return;
   throw new RegistryError(
     "REGISTRY_FORBIDDEN",

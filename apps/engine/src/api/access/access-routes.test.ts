@@ -144,6 +144,23 @@ it("a token that a user makes with another one of its own is limited to the stac
   expect(await statusOf(limited, "GET", `${P}/stacks/two`)).toBe(404);
 });
 
+it("a token that is limited to stacks makes no credential, and changes nothing of the registry", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot", { account: "admin" });
+  const { token } = await tokenFor("bot", { stacks: ["web/one"] });
+  const registry = "/api/v1/registry";
+  const given = { roles: ["registry:admin"], projects: ["web"] };
+  expect(await statusOf(token, "POST", `${registry}/tokens`, given)).toBe(403);
+  expect(await statusOf(token, "POST", `${registry}/access-keys`, given)).toBe(403);
+  expect(await statusOf(token, "GET", `${registry}/credentials`)).toBe(403);
+  expect(await statusOf(token, "GET", `${registry}/audit`)).toBe(403);
+  const providers = "/v1/private-providers";
+  const headers = { "client-request-id": "6e0f5f3a-6b6e-4c0e-8a53-0c1d7a1d2b3c" };
+  expect((await call("GET", providers, { token, headers })).status).toBe(200);
+  const body = { provider_name: "cloud" };
+  expect((await call("POST", providers, { token, headers, body })).status).toBe(403);
+});
+
 it("a stolen token makes none that outlives it, lists and revokes only its own, and its last use is seen", async () => {
   const { call, user, tokenFor, statusOf } = await start();
   await user("bot", { account: "operator" });
