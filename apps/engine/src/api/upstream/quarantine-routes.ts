@@ -57,7 +57,7 @@ export function quarantineRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         { 200: QuarantinedView },
         { params: VersionParams, body: Reason },
       ),
-      config: { access: "admin" },
+      config: { access: "account-admin" },
     },
     async (request) => {
       const { account, actor } = principalOf(request);
@@ -78,7 +78,7 @@ export function quarantineRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         { 204: Type.Null() },
         { params: VersionParams },
       ),
-      config: { access: "admin" },
+      config: { access: "account-admin" },
     },
     async (request, reply) => {
       const { account } = principalOf(request);
