@@ -66,7 +66,7 @@ export interface ApiParts extends ApiOptions {
   readonly principalOf: (request: FastifyRequest) => Principal;
   /** The claim whose token a request has. */
   readonly claimOf: (request: FastifyRequest) => RunClaim;
-  /** Recognises the caller of a long request again: rejects once its token may no longer make it. */
+  /** Recognises the caller of a long request again: rejects once its token may no longer make it, or has other rights than it had. */
   readonly authorizeAgain: (request: FastifyRequest) => Promise<void>;
 }
 

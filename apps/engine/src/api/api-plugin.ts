@@ -133,7 +133,10 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       return claim;
     },
     authorizeAgain: async (request) => {
-      authorize(request, await authenticateToken(options.authenticator, request));
+      const now = authorize(request, await authenticateToken(options.authenticator, request));
+      const before = principals.get(request);
+      if (before !== undefined && rightsText(before) === rightsText(now)) return;
+      throw new ServerError("forbidden", "the rights of the credential have changed");
     },
   };
   callerRoutes(fastify, parts);
@@ -167,6 +170,14 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   watchRoutes(fastify, parts, streams);
   searchRoutes(fastify, parts);
   workerRoutes(fastify, parts);
+}
+
+/** What a caller may do, in a form that is the same for the same rights. */
+function rightsText({ roles, projects, stacks = [], projectRoles }: Principal): string {
+  const inProjects = [...(projectRoles ?? [])].map(([name, some]) =>
+    [name, ...some.toSorted()].join(" "),
+  );
+  return JSON.stringify([roles, projects, stacks, inProjects].map((all) => all.toSorted()));
 }
 
 /**

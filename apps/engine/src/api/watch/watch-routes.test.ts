@@ -82,6 +82,28 @@ it("a token of one project sees nothing of another one, in snapshots and in chan
   expect(JSON.stringify(await events)).toContain("shown");
 });
 
+it("a stream ends when its reader loses the role in one of its projects", async () => {
+  const { server, call } = await startApi("none");
+  await call("POST", "/api/v1/users", { body: { name: "bot", service: true } });
+  for (const project of ["web", "base"]) {
+    const place = `/api/v1/projects/${project}`;
+    await call("POST", `${place}/stacks`, { body: { name: "one" } });
+    await call("PUT", `${place}/roles/user/bot`, { body: { role: "viewer" } });
+  }
+  const made = await call("POST", "/api/v1/tokens", { body: { user: "bot", role: "viewer" } });
+  const token = String(made.json["token"]);
+  await expect.poll(async () => (await read(server.url, token, 1))[0]?.data["count"]).toBe(2);
+  const stream = await fetch(`${server.url}/api/v1/watch?topics=stacks`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(stream.status).toBe(200);
+  await call("DELETE", "/api/v1/projects/base/roles/user/bot");
+  expect(await stream.text()).toContain("snapshot-end");
+  const [begin, items] = await read(server.url, token, 3);
+  expect(begin?.data["count"]).toBe(1);
+  expect(names(items?.data["items"])).toEqual(["web/one"]);
+});
+
 it("several topics are one stream, with one position", async () => {
   const { server, call, upload, first } = await startApi("none");
   const { token } = first;
