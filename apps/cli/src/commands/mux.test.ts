@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import { type EngineHost, startEngineHost } from "@stackwright/mux/host";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
 /* The stubs and values of Pulumi's own SDK, which the mux package has for its tests. */
@@ -71,6 +71,8 @@ async function serve({ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }, engi
     { cwd, env, stdio: ["ignore", "pipe", "pipe"] },
   );
   const ended = once(child, "close");
+  // A test that fails half way leaves no server behind.
+  onTestFinished(() => void child.kill("SIGKILL"));
   const written = { output: "", error: "" };
   child.stdout.on("data", (chunk: Buffer) => {
     written.output += chunk.toString();

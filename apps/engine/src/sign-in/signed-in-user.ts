@@ -15,7 +15,7 @@ interface SignedInUser {
 
 /**
  * The user of an identity, made at its first sign-in without any role. It is recognised by issuer and subject: a name or an address of
- * mail, which some providers let users choose, gives nobody the roles of another user.
+ * mail, which some providers let users choose, gives no user the roles of another one.
  */
 export async function signedInUser(
   parts: TransactionParts,

@@ -14,7 +14,7 @@ import { type FeatureContext, shapeContext } from "./feature-context.ts";
 /** The action by which editors format on save; the same name as that of other servers. */
 export const FORMAT_ALL = "source.formatAll.terraform";
 
-/** Offers what mends the problems at a place, and what can be added there. */
+/** Offers fixes of the problems at a place, and what can be added there. */
 export function codeActions(
   context: FeatureContext,
   path: string,

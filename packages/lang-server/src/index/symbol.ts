@@ -35,26 +35,18 @@ export interface Declaration {
   readonly whole: Span;
 }
 
+const PREFIXES: Readonly<Record<SymbolKind, string>> = {
+  variable: "var.",
+  local: "local.",
+  output: "output.",
+  module: "module.",
+  resource: "",
+  provider: "",
+};
+
 /** How expressions refer to a symbol. */
 export function symbolText({ kind, name }: ModuleSymbol): string {
-  switch (kind) {
-    case "variable":
-      return `var.${name}`;
-    case "module":
-      return `module.${name}`;
-    case "provider":
-    case "resource":
-      return name;
-    case "local":
-    case "output":
-      return `${kind}.${name}`;
-    default:
-      return unreachable(kind);
-  }
-}
-
-function unreachable(kind: never): never {
-  throw new Error(`unknown kind of symbol: ${String(kind)}`);
+  return `${PREFIXES[kind]}${name}`;
 }
 
 /** The part of the name that a rename changes: of addresses the last. */
@@ -62,7 +54,7 @@ export function shortName({ kind, name }: ModuleSymbol): string {
   return kind === "resource" || kind === "provider" ? name.slice(name.lastIndexOf(".") + 1) : name;
 }
 
-/** Whether a text that may be undefined names the same symbol. */
+/** Whether both are the same symbol of one module. */
 export function sameSymbol(left: ModuleSymbol, right: ModuleSymbol): boolean {
   return left.kind === right.kind && left.name === right.name;
 }

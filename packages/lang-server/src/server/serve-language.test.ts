@@ -365,7 +365,7 @@ describe("problems", () => {
       .toEqual(["Unsupported argument", "Missing required argument"]);
   });
 
-  it("come with what mends them", async () => {
+  it("come with fixes", async () => {
     await using client = await TestClient.start(
       {
         "main.tf":
