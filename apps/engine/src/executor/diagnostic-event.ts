@@ -4,6 +4,7 @@ import type { RunLogEvent } from "../domain/run-log-event.ts";
 /** A diagnostic as an event of the log of a run. */
 export function diagnosticEvent({
   severity,
+  code,
   summary,
   detail,
   address,
@@ -13,6 +14,7 @@ export function diagnosticEvent({
   return {
     type: "diagnostic",
     severity,
+    code,
     summary,
     detail,
     ...(address !== undefined && { address }),
