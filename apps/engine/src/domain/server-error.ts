@@ -45,6 +45,10 @@ export const SERVER_ERRORS = Object.freeze({
 
 export type ServerErrorCode = keyof typeof SERVER_ERRORS;
 
+export function isServerErrorCode(code: string): code is ServerErrorCode {
+  return Object.hasOwn(SERVER_ERRORS, code);
+}
+
 /** One thing that is wrong with a request. */
 export interface FieldError {
   /** JSON pointer into the request. */

@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { APPLY_UNKNOWN } from "../queue/stack-tool.ts";
 import type { ExecutionResult } from "./execution-job.ts";
 import { openJobState } from "./job-engine.ts";
 import { readPlanJson, secretTextsOfJson } from "./plan-of-json.ts";
-import { StateRecorder } from "./state-recorder.ts";
+import { isRefused, StateRecorder } from "./state-recorder.ts";
 import { decodeToolPlan } from "./tool-plan.ts";
 import type { ToolEnd } from "./tool-process.ts";
 import { callTool, errorOf, StepFailure, type ToolStep } from "./tool-step.ts";
@@ -43,12 +44,25 @@ export async function applyByTool(step: ToolStep): Promise<ExecutionResult> {
       file,
     ]).finally(() => over.abort());
     await watching;
-    await recorder.finish(hold.signal);
+    try {
+      await recorder.finish(hold.signal);
+    } catch (error) {
+      return unstored(step, error, hold.signal.aborted);
+    }
     return applied(step, end, recorder.hasChanged, hold.signal.aborted);
   } catch (error) {
     // It began: what it did is known by the state alone, which the next executor leaves as it is.
     return { phase: "interrupted", reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** How an apply ends whose last state is not stored. Only where it was refused is there nothing to wait for. */
+function unstored({ job }: ToolStep, error: unknown, isLost: boolean): ExecutionResult {
+  const why = error instanceof Error ? error.message : String(error);
+  const reason = `the last state that ${job.tool.name} wrote could not be stored: ${why}`;
+  return isLost || !isRefused(error)
+    ? { phase: "interrupted", reason }
+    : { phase: "partially_applied", reason, reasonCode: APPLY_UNKNOWN };
 }
 
 function applied(

@@ -1,6 +1,7 @@
 import type { StackName } from "@stackwright/core";
 import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
+import type { ServerErrorCode } from "../domain/server-error.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 
 /** Version of what parent and child say to each other. */
@@ -20,6 +21,8 @@ export type ControlFrame =
       readonly error?: string;
       /** Code of an error of the engine. */
       readonly code?: EngineErrorCode;
+      /** Code of an error of the server. */
+      readonly serverCode?: ServerErrorCode;
       /** What was asked for, where that is more than a permission. */
       readonly value?: unknown;
     };

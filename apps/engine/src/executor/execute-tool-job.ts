@@ -64,7 +64,7 @@ async function unknownOutcome(
   await using _hold = await openJobState(job, ground).acquire({ signal: stop });
   return {
     phase: "partially_applied",
-    reason: `the outcome of the apply by ${job.tool.name} is not known: it was interrupted, and the state is as it was written last; compare the next plan with the real objects, as some may exist that the state does not have`,
+    reason: `the outcome of the apply by ${job.tool.name} is not known: it was interrupted, and the state is as it was written last; compare the next plan with the real objects, as some may exist that the state does not have, and read in the log of the run whether a worker keeps a newer state`,
     reasonCode: APPLY_UNKNOWN,
   };
 }

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Logger } from "@stackwright/base/logger";
 import { EngineError } from "@stackwright/core/errors";
+import { isServerError } from "../domain/server-error.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
@@ -91,7 +92,8 @@ export class ExecutionPipes {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const code = error instanceof EngineError ? { code: error.code } : {};
-      this.#say({ type: "answer", id, error: message, ...code });
+      const serverCode = isServerError(error) ? { serverCode: error.code } : {};
+      this.#say({ type: "answer", id, error: message, ...code, ...serverCode });
     }
   }
 

@@ -4,6 +4,7 @@ import { EngineError } from "@stackwright/core/errors";
 import { createRemoteBlobs } from "@stackwright/storage/blob/remote";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
+import { ServerError } from "../domain/server-error.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
 import { executeJob } from "./execute-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -113,8 +114,7 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
         const answer = waiting.get(frame.id);
         waiting.delete(frame.id);
         if (frame.error === undefined) answer?.resolve(frame.value);
-        else if (frame.code === undefined) answer?.reject(new Error(frame.error));
-        else answer?.reject(new EngineError(frame.code, frame.error));
+        else answer?.reject(errorOf(frame, frame.error));
         return;
       }
       default:
@@ -129,4 +129,12 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
   setTimeout(kill, ORPHAN_MS).unref();
   setTimeout(() => force.abort(new Error("the worker ended")), ORPHAN_MS / 2).unref();
   if (running === undefined) process.exit(2);
+}
+
+function errorOf(
+  { code, serverCode }: Extract<ControlFrame, { type: "answer" }>,
+  text: string,
+): Error {
+  if (code !== undefined) return new EngineError(code, text);
+  return serverCode === undefined ? new Error(text) : new ServerError(serverCode, text);
 }

@@ -1,8 +1,9 @@
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { isServerError } from "../domain/server-error.ts";
 import { storeStateContent } from "../terraform-state/state-content.ts";
 import { jobKeys } from "./job-engine.ts";
+import { markOfState, newestStatePath, writeStoredMark } from "./stored-mark.ts";
 import type { ToolStep } from "./tool-step.ts";
 
 /** How often a state is looked at while it is being written. */
@@ -28,7 +29,9 @@ export class StateRecorder {
 
   /** Notes what is there before the tool starts: a fast one has written its state before the first look. */
   async begin(): Promise<void> {
-    this.#seen = await this.#mark();
+    const { job, folder } = this.#step;
+    this.#seen = await markOfState(folder);
+    await writeStoredMark(job.folder, folder, this.#seen);
   }
 
   /** Looks at the file until the signal aborts. Never rejects. */
@@ -40,26 +43,29 @@ export class StateRecorder {
     }
   }
 
-  /** Stores what is there at the end; while the store is away, that is tried again. */
+  /**
+   * Stores what is there at the end; while the store is away, that is tried again. Rejects with what a repetition does not change at
+   * once, as `isRefused` says: the worker keeps the state then.
+   */
   async finish(lost: AbortSignal): Promise<void> {
     const untilMs = performance.now() + STORE_MS;
     for (;;) {
       try {
         return await this.#look(lost);
       } catch (error) {
-        if (lost.aborted || performance.now() > untilMs) throw error;
+        if (lost.aborted || isRefused(error) || performance.now() > untilMs) throw error;
         await pause(LOOK_MS, undefined, { signal: lost }).catch(() => undefined);
       }
     }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const mark = await this.#mark();
+    const { job, host, ground, folder } = this.#step;
+    const mark = await markOfState(folder);
     if (mark === this.#seen || mark === "") return;
-    const { job, host, ground } = this.#step;
     const { serial, bytes, serialOffset, ...content } = await storeStateContent(
       { blobs: ground.blobs, keys: jobKeys(job) },
-      { stack: job.stack, content: createReadStream(await this.#path()), signal },
+      { stack: job.stack, content: createReadStream(await newestStatePath(folder)), signal },
     );
     await host.recordState({
       ...content,
@@ -69,17 +75,12 @@ export class StateRecorder {
     });
     this.#seen = mark;
     this.#hasChanged = true;
+    // Without it the worker keeps a state that is stored, which does no harm.
+    await writeStoredMark(job.folder, folder, mark).catch(() => undefined);
   }
+}
 
-  /** Where a tool that cannot write its state writes it instead. */
-  async #path(): Promise<string> {
-    const { erroredPath, statePath } = this.#step.folder;
-    return (await stat(erroredPath).catch(() => undefined)) === undefined ? statePath : erroredPath;
-  }
-
-  async #mark(): Promise<string> {
-    const path = await this.#path();
-    const found = await stat(path, { bigint: true }).catch(() => undefined);
-    return found === undefined ? "" : `${path} ${found.mtimeNs} ${found.size}`;
-  }
+/** Whether the store refused a state for what it is: it is refused again. */
+export function isRefused(error: unknown): boolean {
+  return isServerError(error) && !error.retryable;
 }

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { isClientError, type ServerClient } from "@stackwright/client";
 import { EngineError } from "@stackwright/core/errors";
-import { isServerError, ServerError } from "../domain/server-error.ts";
+import { isServerError, isServerErrorCode, ServerError } from "../domain/server-error.ts";
 import type { ClaimHost, ClaimJob } from "../worker/claim-host.ts";
 import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 
@@ -69,7 +69,12 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
       }
     },
     recordState: async (content) => {
-      await insist(async () => client.recordState({ run, body: content }));
+      try {
+        await insist(async () => client.recordState({ run, body: content }));
+      } catch (error) {
+        if (!isClientError(error) || !isServerErrorCode(error.code)) throw error;
+        throw new ServerError(error.code, error.message, { cause: error });
+      }
     },
     append: async (events) => {
       const body = { batch: batch + 1, events };

@@ -88,7 +88,7 @@ export async function startRemoteWorker(
       : storeOf(options, first.url, endpoint);
   const connection = { ...store, token: `${LEASE_TOKEN}${token}` };
 
-  const { path: folder } = stack.use(await openWorkerFolder(directory));
+  const { path: folder } = stack.use(await openWorkerFolder(directory, logger));
   const storage = stack.adopt(await createRemoteStorage(connection), async (one) => one.close());
   const renewer = stack.use(
     createThreadRenewer({

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { PLAYED_PLAN, playedTool } from "../testing/played-tool.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
@@ -122,6 +123,34 @@ it("an apply that is killed is not begun again, and leaves the state that it wro
   });
   expect(await readFile(`${tool}.begun`, "utf8")).toBe("begun\n");
   expect((await call("GET", `${S}/tool`)).json).toMatchObject({ attention: id });
+  expect((await call("GET", `${S}/state-versions`)).text).toContain('"serial":"3"');
+});
+
+it("keeps a state that the store refuses, names it, and takes it again once it is corrected", async () => {
+  const broken = '{"version":4,"terraform_version":"1.11.4","serial":3,';
+  const apply = `printf '%s' '${broken}' > "$state"; exit 1`;
+  const { request, rests, approve, log, call, directory } = await start(
+    await playedTool({ apply }),
+  );
+  const id = await request();
+  await rests(id);
+  const ended = await approve(id);
+  const [path = ""] = (await readdir(directory, { recursive: true }))
+    .filter((name) => name.endsWith(`unstored-states/${String(id)}.tfstate`))
+    .map((name) => join(directory, name));
+  expect(await readFile(path, "utf8")).toBe(broken);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(ended).toMatchObject({
+    phase: "partially_applied",
+    reason_code: "apply_unknown",
+    reason: expect.stringContaining(path) as string,
+  });
+  expect(await log(id)).toContain(path);
+  // What is said to be done can be done.
+  const corrected = Buffer.from(`${broken}"lineage":"l-1","outputs":{},"resources":[]}`);
+  expect(
+    (await call("POST", "/state/v1/default/web/one", { body: Uint8Array.from(corrected) })).status,
+  ).toBe(200);
   expect((await call("GET", `${S}/state-versions`)).text).toContain('"serial":"3"');
 });
 

@@ -64,7 +64,7 @@ export async function startApi(
     const archive = Uint8Array.from(gzipSync(tarOf(files)));
     return call("POST", `${S}/configurations`, { body: archive });
   };
-  return { server, call, upload, tokenOf, first };
+  return { server, call, upload, tokenOf, first, directory: scratch.path };
 }
 
 /** The names of headers are read without the type of a collection of one platform. */

@@ -1,14 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { ExecutionJob } from "../executor/execution-job.ts";
-import type { Execution, Executor } from "../executor/executor.ts";
+import type { Execution, ExecutionEnd, Executor } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { type OfferedTool, offeredTool } from "./offered-tools.ts";
 import { StepDeadline, type StepLimits } from "./step-deadline.ts";
+import { keepUnstoredState, keptText, removeStepFolder } from "./unstored-states.ts";
 
 export interface ExecuteClaimParts {
   readonly clock: Clock;
@@ -41,6 +42,7 @@ export async function executeClaim(
 ): Promise<void> {
   const { executor, logger, clock, folder: root } = parts;
   const { run, step, lost, store } = claim;
+  const keeping = { directory: join(root, ".."), logger };
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(root, `run-${run}-`));
@@ -66,17 +68,39 @@ export async function executeClaim(
       logger.warn({ run, stage }, "a step missed its deadline");
       void log.add({ type: "deadline", stage }, clock.wallMs());
     });
-    const end = await execution.ended;
+    const ended = await execution.ended;
+    const kept = await keep(keeping, folder, run);
+    if (kept !== undefined) {
+      const summary = "The last state is not stored";
+      const event = { type: "diagnostic", severity: "error", summary, detail: keptText(kept) };
+      void log.add(event, clock.wallMs());
+    }
     await log.flush();
+    const end = kept === undefined ? ended : withReason(ended, keptText(kept));
     const { reason } = deadline;
     await insist(parts, claim, host, async () => host.end(end, reason));
   } catch (error) {
     logger.warn({ run, err: error }, "a step of a run could not be executed");
     await host.giveUp(error);
   } finally {
-    // Files of a bundle cannot be written, and so not removed without their folder's mode, which is ours.
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    if (folder !== undefined) await removeStepFolder(keeping, folder, run);
   }
+}
+
+/** Keeps a state that is not stored. One that cannot be kept stays where it is, as {@link removeStepFolder} says. */
+async function keep(
+  parts: Parameters<typeof keepUnstoredState>[0],
+  folder: string,
+  run: string,
+): Promise<string | undefined> {
+  return keepUnstoredState(parts, folder, run).catch(() => undefined);
+}
+
+/** The same end, with more said about it. */
+function withReason(end: ExecutionEnd, more: string): ExecutionEnd {
+  if (end.how !== "result" || !("reason" in end.result)) return end;
+  const { result } = end;
+  return { how: "result", result: { ...result, reason: `${result.reason ?? ""}; ${more}` } };
 }
 
 /** How long a store that is away is left alone. */

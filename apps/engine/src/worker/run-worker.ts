@@ -37,7 +37,7 @@ export interface RunWorker extends AsyncDisposable {
 export async function startRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { clock, logger } = options;
   await using stack = new AsyncDisposableStack();
-  const { path: folder } = stack.use(await openWorkerFolder(options.directory));
+  const { path: folder } = stack.use(await openWorkerFolder(options.directory, logger));
   const grants = new RunGrants();
   let socketPath: string | undefined;
   if (options.executor.isRemote) {
