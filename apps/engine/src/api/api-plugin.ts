@@ -39,7 +39,8 @@ import { quarantineRoutes } from "./upstream/quarantine-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
-import { vcsRoutes } from "./vcs/vcs-routes.ts";
+import { connectionRoutes } from "./vcs/connection-routes.ts";
+import { pullRequestRoutes } from "./vcs/pull-request-routes.ts";
 import { watchRoutes } from "./watch/watch-routes.ts";
 import { workerRoutes } from "./worker/worker-routes.ts";
 
@@ -159,7 +160,8 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableSetRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
   quarantineRoutes(fastify, parts);
-  vcsRoutes(fastify, parts);
+  connectionRoutes(fastify, parts);
+  pullRequestRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   policyRoutes(fastify, parts);
