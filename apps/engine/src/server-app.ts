@@ -5,7 +5,7 @@ import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
   type Authenticator,
   type CredentialStore,
-  hasRole,
+  isAccountAdmin,
   type Registry,
 } from "@stackwright/registry";
 import { stackwrightApiPlugin } from "@stackwright/registry/api";
@@ -150,7 +150,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     if (options.openMetrics === false) {
       const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
       const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
-      if (owner === undefined || !hasRole(owner.principal, "admin")) {
+      if (owner === undefined || !isAccountAdmin(owner.principal)) {
         return reply.code(401).send({ status: "a token is needed" });
       }
     }

@@ -65,7 +65,7 @@ function authorizeTokens({
       const holder = await credentials.tokenOwner(token.slice(LEASE_TOKEN.length));
       if (holder === undefined) return undefined;
       requireWorker(holder.principal);
-      return leaseGrant(holder.principal.actor);
+      return leaseGrant(holder.principal);
     }
     const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
     if (owner === undefined) return undefined;
@@ -94,9 +94,9 @@ function requireWorker(principal: Principal): void {
 }
 
 /** The leases of the workers of one credential: with that of another, a worker could take its runs. */
-function leaseGrant(actor: string): Grant {
+function leaseGrant(credential: Principal): Grant {
   const kinds = [FENCE_TYPE, HEARTBEAT_TYPE];
-  const namePrefix = `${WORKER_LEASE}${workerPrefix(actor)}`;
+  const namePrefix = `${WORKER_LEASE}${workerPrefix(credential)}`;
   const tenancy = tenancyOf({ kind: "site" });
   return { scopes: [{ tenancy, namePrefix, kinds, access: "write" }], blobs: "none" };
 }

@@ -46,7 +46,7 @@ describe("attacks", () => {
     });
     await server.listen({ host: "127.0.0.1", port: 0 });
     ({ port } = server.server.address() as AddressInfo);
-    key = await credentials.createKey({ account: "acme", roles: ["publisher"], projects: ["p1"] });
+    key = await credentials.createKey({ account: "acme", roles: ["publisher"] });
     await registry.createProvider(scope, { name: "mine" }, TEST_CONTEXT);
   });
 
@@ -132,6 +132,11 @@ describe("attacks", () => {
   });
 
   it("reach for other accounts and projects by headers in vain", async () => {
+    key = await fixture.credentials.createKey({
+      account: "acme",
+      roles: ["publisher"],
+      projects: ["p1"],
+    });
     const get = (more: Headers, headers = signed("GET", PATH)): Promise<Sent> =>
       send("GET", PATH, [...headers, ...more]);
     expect((await get([["X-Domain-Id", "acme"]])).status).toBe(200);
@@ -153,6 +158,9 @@ describe("attacks", () => {
     ];
     expect((await get(twice)).status).toBe(401);
     expect(await outcomes("system")).toContain("REGISTRY_FORBIDDEN");
+    // What is published is for all projects of the account.
+    const body = '{"provider_name":"new"}';
+    expect((await send("POST", PATH, signed("POST", PATH, body), body)).status).toBe(403);
   });
 
   it("cannot smuggle a second request behind a first one", async () => {

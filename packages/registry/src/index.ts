@@ -1,10 +1,6 @@
 export type { Authenticator, AuthenticatorOptions } from "./access/authenticator.ts";
 export { createAuthenticator } from "./access/authenticator.ts";
-export type {
-  Credential,
-  CredentialStoreOptions,
-  NewCredential,
-} from "./access/credentials.ts";
+export type { CredentialStoreOptions, NewCredential } from "./access/credentials.ts";
 export { CredentialStore, WHOLE_STORE } from "./access/credentials.ts";
 export type { KeyRing } from "./access/key-ring.ts";
 export { createKeyRing } from "./access/key-ring.ts";
@@ -22,6 +18,8 @@ export { nameOfRole } from "./access/role-names.ts";
 export type { RequestedScope, TokenStorageScope } from "./access/storage-scopes.ts";
 export { KIND_SETS, storageScopesOf } from "./access/storage-scopes.ts";
 export { createStoreReplayGuard, sweepSignatures } from "./access/store-replay-guard.ts";
+export type { Credential } from "./access/stored-credential.ts";
+export { isTokenId } from "./access/stored-credential.ts";
 export type { SecretKeyUse } from "./access/stored-secrets.ts";
 export { listSecretKeys, reencryptSecrets } from "./access/stored-secrets.ts";
 export type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";

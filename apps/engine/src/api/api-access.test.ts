@@ -110,7 +110,7 @@ const LOWEST = {
   CreateVcsConnection: "admin",
   ChangeVcsConnection: "admin",
   DeleteVcsConnection: "admin",
-  ShowLiveGraph: "admin",
+  ShowLiveGraph: "account-admin",
   DeleteProject: "admin",
   ListPolicySets: "reader",
   ShowPolicySet: "reader",

@@ -319,14 +319,19 @@ function placeOf(account: string, name: string): Place {
 
 function releasesOf(versions: unknown): UpstreamRelease[] {
   return (Array.isArray(versions) ? (versions as unknown[]) : []).flatMap((entry) => {
-    const { version, platforms } = entry as { version?: unknown; platforms?: unknown };
+    const { version, platforms } = membersOf(entry);
     if (typeof version !== "string" || !isStrictVersion(version)) return [];
     const named = (Array.isArray(platforms) ? (platforms as unknown[]) : [])
-      .map((one) => one as { os?: unknown; arch?: unknown })
+      .map(membersOf)
       .map(({ os, arch }) => `${String(os)}_${String(arch)}`)
       .filter((text) => /^[a-z0-9]{1,20}_[a-z0-9]{1,20}$/.test(text));
     return [{ version, platforms: named }];
   });
+}
+
+/** The members of a value that another server sent, which may be anything. */
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function refuseQuarantined(version: string, known: UpstreamVersion | undefined): void {

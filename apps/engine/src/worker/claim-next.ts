@@ -24,10 +24,10 @@ interface GivenClaim {
  */
 export async function tenureOf(
   { storage }: Pick<StoredClaimParts, "storage">,
-  { actor }: Pick<Principal, "actor">,
+  credential: Pick<Principal, "actor" | "credential">,
   { worker: id, fence: version }: { readonly worker: string; readonly fence: string },
 ): Promise<WorkerTenure> {
-  if (!id.startsWith(workerPrefix(actor))) {
+  if (!id.startsWith(workerPrefix(credential))) {
     throw new ServerError("forbidden", "the worker belongs to another credential");
   }
   const place = { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };

@@ -1,9 +1,14 @@
+import type { Principal } from "@stackwright/registry";
+
 /** Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. */
 export const WORKER_PROTOCOL = 2;
 
 /** What the names of the leases of a credential's workers begin with, behind that of all workers: none can have the lease of another. */
-export function workerPrefix(actor: string): string {
-  return `${actor.replaceAll(/[^0-9A-Za-z-]/g, "_")}.`;
+export function workerPrefix({
+  actor,
+  credential = actor,
+}: Pick<Principal, "actor" | "credential">): string {
+  return `${credential.replaceAll(/[^0-9A-Za-z-]/g, "_")}.`;
 }
 
 /** Asks the storage service for the leases of the workers of a token, and for nothing else that the token may see. */

@@ -1,16 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
-import {
+import type {
   AccessKey as KeyMessage,
-  type StorageScope,
   AccessToken as TokenMessage,
 } from "@stackwright/proto/stackwright";
 import { isStorageError, WILDCARD } from "@stackwright/storage";
 import {
   deleteOperation,
-  type RecordName,
   type RecordStore,
-  recordKind,
   type StoredRecord,
   writeOperation,
 } from "../domain/record-store.ts";
@@ -19,13 +16,21 @@ import { invalidField, RegistryError } from "../errors.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { limitedTo } from "./limited-to.ts";
-import { isRole, type Principal, type Role } from "./principal.ts";
-import { nameOfRole, rolesNamed } from "./role-names.ts";
+import { isRole, type Role } from "./principal.ts";
+import { nameOfRole } from "./role-names.ts";
 import { KIND_SETS, type TokenStorageScope } from "./storage-scopes.ts";
-
-/** Access keys, with their secrets encrypted. */
-export const ACCESS_KEY = recordKind("AccessKey", KeyMessage);
-const TOKEN = recordKind("AccessToken", TokenMessage);
+import {
+  ACCESS_KEY,
+  type Credential,
+  credentialOf,
+  digestOf,
+  keyAt,
+  storedScope,
+  TOKEN,
+  TOKEN_ID,
+  tokenAt,
+  tokenIdOf,
+} from "./stored-credential.ts";
 
 /** What is authenticated with the secret of an access key. */
 export function purposeOfAccessKey(accessKey: string): string {
@@ -42,20 +47,11 @@ export interface NewCredential {
   readonly stacks?: readonly string[] | undefined;
   /** The user whose rights a token has, as far as its roles and projects allow. @default none: it stands for itself */
   readonly user?: string | undefined;
+  /** Id of the token that it is made with. @default none */
+  readonly parent?: string | undefined;
   readonly description?: string | undefined;
   /** When it ceases to be valid, in ms since the Unix epoch. @default never */
   readonly expireTimeMs?: number | undefined;
-}
-
-/** A credential without its secret. */
-export interface Credential extends Principal {
-  readonly description: string;
-  readonly createTimeMs: number;
-  readonly expireTimeMs: number | undefined;
-  readonly disabled: boolean;
-  readonly rotatedFrom: string | undefined;
-  /** When a token was last used, to the hour; undefined for one that was not, and for access keys. */
-  readonly lastUseTimeMs: number | undefined;
 }
 
 /** Options of {@link CredentialStore}. */
@@ -74,8 +70,6 @@ export interface CredentialStoreOptions {
 const KEY_FORM = /^[A-Z0-9]{8,40}$/;
 const SECRET_FORM = /^[A-Za-z0-9_-]{16,128}$/;
 const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
-/** Before the beginning of the digest, in the id of a token. */
-const TOKEN_ID = "token-";
 /** How many tokens may be made one with another: each is read for every request of the last one. */
 const MAX_PARENTS = 4;
 const REVOKE_ATTEMPTS = 5;
@@ -92,13 +86,20 @@ interface StoredToken {
   readonly parent: string;
 }
 
+/** An access key, in the same way. */
+interface StoredKey {
+  readonly principal: Credential;
+  readonly secret: string;
+  readonly parent: string;
+}
+
 /** Access keys and tokens of all accounts. */
 export class CredentialStore {
   /** Where the credentials are stored. */
   readonly records: RecordStore;
   readonly #keys: KeyRing;
   readonly #clock: Clock;
-  readonly #keyCache: CredentialCache<{ principal: Credential; secret: string }>;
+  readonly #keyCache: CredentialCache<StoredKey>;
   readonly #tokenCache: CredentialCache<StoredToken>;
   readonly #rightsOf: CredentialStoreOptions["rightsOf"];
 
@@ -115,7 +116,7 @@ export class CredentialStore {
 
   /**
    * Makes an access key. Its secret is in the result and can never be read again. `accessKey` and
-   * `secretKey` may be given, for keys that exist elsewhere.
+   * `secretKey` may be given, for keys that exist elsewhere. With a parent it is valid as a token would be.
    */
   async createKey(
     input: NewCredential & { readonly accessKey?: string; readonly secretKey?: string },
@@ -131,6 +132,7 @@ export class CredentialStore {
     }
     const message: KeyMessage = {
       ...this.#describe(input),
+      ...(await this.#keyOriginOf(input)),
       accessKey,
       secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(accessKey)),
     };
@@ -151,8 +153,6 @@ export class CredentialStore {
       /** The pool whose steps the workers of the token execute. @default that of the servers */
       readonly pool?: string | undefined;
       readonly token?: string;
-      /** Id of the token that it is made with. @default none */
-      readonly parent?: string | undefined;
     },
   ): Promise<{ readonly token: string; readonly tokenId: string }> {
     const token = input.token ?? `sw_${randomBytes(32).toString("base64url")}`;
@@ -160,15 +160,12 @@ export class CredentialStore {
       throw invalidField("token", "pattern", "a token is sw_ and 43 letters and digits");
     }
     const digest = digestOf(token);
-    const tokenId = `${TOKEN_ID}${digest.slice(0, 12)}`;
-    const parent = input.parent === undefined ? undefined : await this.#parentOf(input.parent);
+    const tokenId = tokenIdOf(digest);
     const message: TokenMessage = {
       ...this.#describe(input),
+      ...(await this.#originOf(input)),
       tokenId,
       pool: input.pool ?? "",
-      parent: parent?.digest ?? "",
-      user: parent?.user ?? input.user ?? "",
-      stacks: [...(input.stacks?.length ? input.stacks : (parent?.stacks ?? []))],
       lastUseTimeMs: 0n,
       storageScopes: (input.storageScopes ?? []).map((scope) => ({
         ...scope,
@@ -183,10 +180,13 @@ export class CredentialStore {
   /**
    * Replaces an access key by another one of the same account and roles. The old one stays valid for `overlapMs`, so
    * that its users can switch to the new one.
+   *
+   * @param maker whom the new one ends with. Default: as the old one
    */
   async rotateKey(
     accessKey: string,
     overlapMs: number,
+    maker: Pick<NewCredential, "user" | "parent"> = {},
   ): Promise<{ readonly accessKey: string; readonly secretKey: string }> {
     const old = await this.records.read(keyAt(accessKey));
     if (old === undefined) throw noCredential();
@@ -195,6 +195,8 @@ export class CredentialStore {
     const secretKey = randomBytes(30).toString("base64url");
     const ends = wholeMs("overlap", Math.floor(nowMs) + Number(wholeMs("overlap", overlapMs)));
     const before = old.value.expireTimeMs;
+    const isOfOld = maker.user === undefined && maker.parent === undefined;
+    const { parent, user } = isOfOld ? old.value : await this.#keyOriginOf(maker);
     await this.records.storage.batch([
       writeOperation(keyAt(next), {
         ...old.value,
@@ -202,6 +204,8 @@ export class CredentialStore {
         secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(next)),
         createTimeMs: BigInt(nowMs),
         rotatedFrom: accessKey,
+        parent,
+        user,
       }),
       writeOperation(
         keyAt(accessKey),
@@ -240,7 +244,9 @@ export class CredentialStore {
     const hasEnded = (parent: string | undefined): boolean =>
       parent !== "" && (parent === undefined || hasEnded(parents.get(parent)));
     return [
-      ...keys.map(({ value }) => credentialOf(value.accessKey, value)),
+      ...keys
+        .filter(({ value }) => !hasEnded(value.parent))
+        .map(({ value }) => credentialOf(value.accessKey, value)),
       ...tokens
         .filter(({ value }) => !hasEnded(value.parent))
         .map(({ value }) => credentialOf(value.tokenId, value)),
@@ -249,7 +255,7 @@ export class CredentialStore {
       .toSorted((a, b) => a.createTimeMs - b.createTimeMs);
   }
 
-  /** A valid access key with its secret. */
+  /** A valid access key with its secret, limited to what its parents allow now. */
   async keyWithSecret(
     accessKey: string,
   ): Promise<{ readonly principal: Credential; readonly secret: string } | undefined> {
@@ -258,9 +264,12 @@ export class CredentialStore {
       const stored = await this.records.read(keyAt(accessKey));
       if (stored?.value.secret === undefined) return undefined;
       const secret = this.#keys.open(stored.value.secret, purposeOfAccessKey(accessKey));
-      return { principal: credentialOf(accessKey, stored.value), secret: secret.toString() };
+      const { parent } = stored.value;
+      const principal = credentialOf(accessKey, stored.value);
+      return { principal, secret: secret.toString(), parent };
     });
-    return found && this.#isValid(found.principal) ? found : undefined;
+    const principal = found && (await this.#presentRights(found, MAX_PARENTS));
+    return principal && { principal, secret: found.secret };
   }
 
   /** Whose valid token this is, and what it may see through the storage service. */
@@ -285,13 +294,20 @@ export class CredentialStore {
       const scopes = storageScopes.map(storedScope);
       return { principal: credentialOf(tokenId, stored.value), scopes, parent };
     });
-    if (found === undefined || !this.#isValid(found.principal)) return undefined;
-    const isOfUser = found.principal.user !== undefined;
-    const own = isOfUser ? await this.#rightsOf?.(found.principal) : found.principal;
-    if (own === undefined || found.parent === "") return own && { ...found, principal: own };
-    const parent = parents === 0 ? undefined : await this.#tokenAt(found.parent, parents - 1);
-    const principal = parent && limitedTo(parent.principal, own);
+    const principal = found && (await this.#presentRights(found, parents));
     return principal && { ...found, principal };
+  }
+
+  /** What a stored credential may do now: of what its user may, and its parents. Undefined where it has ended. */
+  async #presentRights(
+    { principal, parent: digest }: Pick<StoredToken, "principal" | "parent">,
+    parents: number,
+  ): Promise<Credential | undefined> {
+    if (!this.#isValid(principal)) return undefined;
+    const own = principal.user === undefined ? principal : await this.#rightsOf?.(principal);
+    if (own === undefined || digest === "") return own;
+    const parent = parents === 0 ? undefined : await this.#tokenAt(digest, parents - 1);
+    return parent && limitedTo(parent.principal, own);
   }
 
   /** Records that a token is used, at most once an hour. What another server writes meanwhile counts as well. */
@@ -304,6 +320,26 @@ export class CredentialStore {
     } catch (error) {
       if (!isStorageError(error)) throw error;
     }
+  }
+
+  /** Whom and what a new credential ends with, and the stacks that it is limited to. */
+  async #originOf(
+    input: Pick<NewCredential, "user" | "parent" | "stacks">,
+  ): Promise<Pick<TokenMessage, "parent" | "user" | "stacks">> {
+    const parent = input.parent === undefined ? undefined : await this.#parentOf(input.parent);
+    return {
+      parent: parent?.digest ?? "",
+      user: input.user ?? parent?.user ?? "",
+      stacks: [...(input.stacks?.length ? input.stacks : (parent?.stacks ?? []))],
+    };
+  }
+
+  /** The same for an access key, which is limited to stacks by its parent alone. */
+  async #keyOriginOf(
+    input: Pick<NewCredential, "user" | "parent">,
+  ): Promise<Pick<KeyMessage, "parent" | "user">> {
+    const { parent, user } = await this.#originOf(input);
+    return { parent, user };
   }
 
   /** The name of the record of a token that others can be made with. */
@@ -380,61 +416,6 @@ export const WHOLE_STORE: TokenStorageScope = Object.freeze({
   namePrefix: "",
   kinds: Object.freeze([KIND_SETS.engine, KIND_SETS.registry]),
 });
-
-/** Of a later release, what is not known of the access allows less. */
-function storedScope({ kinds, access, ...scope }: StorageScope): TokenStorageScope {
-  const isWritable = access === "" || access === "write";
-  return {
-    ...scope,
-    ...(kinds.length === 0 ? {} : { kinds }),
-    access: isWritable ? "write" : "read",
-  };
-}
-
-function credentialOf(
-  actor: string,
-  message: Pick<
-    KeyMessage,
-    | "account"
-    | "roles"
-    | "projects"
-    | "description"
-    | "createTimeMs"
-    | "expireTimeMs"
-    | "disabled"
-    | "rotatedFrom"
-  > &
-    Partial<Pick<TokenMessage, "pool" | "user" | "stacks" | "lastUseTimeMs">>,
-): Credential {
-  const { user = "", stacks = [], lastUseTimeMs = 0n } = message;
-  return {
-    actor,
-    account: message.account,
-    roles: rolesNamed(message.roles),
-    projects: message.projects,
-    ...(message.pool !== undefined && message.pool !== "" && { pool: message.pool }),
-    ...(user !== "" && { user }),
-    ...(stacks.length > 0 && { stacks }),
-    lastUseTimeMs: lastUseTimeMs === 0n ? undefined : Number(lastUseTimeMs),
-    description: message.description,
-    createTimeMs: Number(message.createTimeMs),
-    expireTimeMs: message.expireTimeMs === 0n ? undefined : Number(message.expireTimeMs),
-    disabled: message.disabled,
-    rotatedFrom: message.rotatedFrom === "" ? undefined : message.rotatedFrom,
-  };
-}
-
-function keyAt(accessKey: string): RecordName<KeyMessage> {
-  return { kind: ACCESS_KEY, tenancy: SYSTEM_TENANCY, name: accessKey };
-}
-
-function tokenAt(digest: string): RecordName<TokenMessage> {
-  return { kind: TOKEN, tenancy: SYSTEM_TENANCY, name: digest };
-}
-
-function digestOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
-}
 
 function noCredential(): RegistryError {
   return new RegistryError("REGISTRY_NOT_FOUND", "there is no such access key or token");

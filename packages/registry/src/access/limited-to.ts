@@ -1,4 +1,4 @@
-import { hasRole, type Principal, principalIn, type Role } from "./principal.ts";
+import { hasRole, isAccountAdmin, type Principal, principalIn, type Role } from "./principal.ts";
 
 /** What a principal may do of what another one may do now; undefined where that is nothing. */
 export function limitedTo<T extends Principal>(limit: Principal, principal: T): T | undefined {
@@ -44,8 +44,13 @@ function sharedProjectRoles(
 function sharedRoles(limit: Principal, principal: Principal): readonly Role[] {
   return [
     ...new Set([
-      ...principal.roles.filter((role) => hasRole(limit, role)),
-      ...limit.roles.filter((role) => hasRole(principal, role)),
+      ...principal.roles.filter((role) => mayGive(limit, role)),
+      ...limit.roles.filter((role) => mayGive(principal, role)),
     ]),
   ];
+}
+
+/** Whether a principal has a role, or is one of those who make workers of their account. */
+function mayGive(principal: Principal, role: Role): boolean {
+  return hasRole(principal, role) || (role === "worker" && isAccountAdmin(principal));
 }

@@ -45,6 +45,8 @@ export interface Principal {
   readonly user?: string | undefined;
   /** Id of the token or of the login session, where the actor is a user. */
   readonly credential?: string | undefined;
+  /** Id of the token that its credential was made with, and ends with. @default none */
+  readonly parent?: string | undefined;
   /** The pool whose steps its workers execute. @default that of the servers */
   readonly pool?: string | undefined;
 }
@@ -90,16 +92,27 @@ export function requireUser(principal: Principal, user: string): void {
   );
 }
 
-/** What is changed with these belongs to no stack. */
-const BEYOND_STACKS: ReadonlySet<Role> = new Set(["publisher", "admin", "operator"]);
+/** What is changed with these belongs to no stack and to no project. */
+const BEYOND_PROJECTS: ReadonlySet<Role> = new Set(["publisher", "admin", "operator"]);
 
-/** Throws `REGISTRY_FORBIDDEN` for those without the role, and for those that are limited to stacks where it is for more than these. */
-export function requireRole(principal: Principal, role: Role): void {
-  const { stacks = [] } = principal;
-  if (stacks.length > 0 && BEYOND_STACKS.has(role)) {
+/**
+ * Throws `REGISTRY_FORBIDDEN` for those without the role, and for those that are limited to stacks or projects where it is for more
+ * than these.
+ *
+ * @param limits `projects` where what is done stays within the projects of the caller
+ */
+export function requireRole(principal: Principal, role: Role, limits?: "projects"): void {
+  const { stacks = [], projects } = principal;
+  if (stacks.length > 0 && BEYOND_PROJECTS.has(role)) {
     throw new RegistryError(
       "REGISTRY_FORBIDDEN",
       `${principal.actor} is limited to the stacks ${stacks.join(", ")}`,
+    );
+  }
+  if (projects.length > 0 && BEYOND_PROJECTS.has(role) && limits === undefined) {
+    throw new RegistryError(
+      "REGISTRY_FORBIDDEN",
+      `${principal.actor} is limited to the projects ${projects.join(", ")}, and this is for all of the account`,
     );
   }
   if (hasRole(principal, role)) return;

@@ -8,9 +8,10 @@ import {
 } from "../domain/record-store.ts";
 import { SYSTEM_TENANCY } from "../domain/scope.ts";
 import { RegistryError } from "../errors.ts";
-import { ACCESS_KEY, purposeOfAccessKey } from "./credentials.ts";
+import { purposeOfAccessKey } from "./credentials.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { purposeOfSecret, SECRET } from "./shared-secrets.ts";
+import { ACCESS_KEY } from "./stored-credential.ts";
 
 /** A key-encryption key that stored secrets need. */
 export interface SecretKeyUse {

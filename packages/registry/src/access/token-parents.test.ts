@@ -10,7 +10,7 @@ async function start() {
     await fixture[Symbol.asyncDispose]();
     await storage.close();
   });
-  const make = async (given: Partial<NewCredential> & { readonly parent?: string } = {}) =>
+  const make = async (given: Partial<NewCredential> = {}) =>
     credentials.createToken({ account: "acme", roles: ["publisher"], ...given });
   const principalOf = async ({ token }: { readonly token: string }) =>
     (await credentials.tokenOwner(token))?.principal;
@@ -69,6 +69,53 @@ describe("a token that was made with another one", () => {
     expect(await principalOf(whole)).toMatchObject({ projects: ["web"], stacks: ["web/one"] });
     const apart = await make({ parent: child.tokenId, projects: ["web"], stacks: ["web/two"] });
     expect(await principalOf(apart)).toBeUndefined();
+  });
+
+  it("limits and ends access keys in the same way", async () => {
+    const { credentials, clock, make, principalOf } = await start();
+    clock.setWallMs(1_000_000);
+    const parent = await make({ roles: ["deployer"], projects: ["web"], expireTimeMs: 1_005_000 });
+    const given = { account: "acme", roles: ["admin"] as const, parent: parent.tokenId };
+    const { accessKey } = await credentials.createKey(given);
+    const principal = async (key: string) => (await credentials.keyWithSecret(key))?.principal;
+    expect(await principal(accessKey)).toMatchObject({ roles: ["deployer"], projects: ["web"] });
+    const rotated = await credentials.rotateKey(accessKey, 0);
+    expect(await principal(rotated.accessKey)).toMatchObject({ parent: parent.tokenId });
+    clock.setWallMs(1_005_000);
+    expect(await principal(rotated.accessKey)).toBeUndefined();
+    clock.setWallMs(1_000_000);
+    await credentials.revoke(parent.tokenId);
+    expect(await principal(rotated.accessKey)).toBeUndefined();
+    expect(await credentials.list()).toEqual([]);
+    expect(await principalOf(parent)).toBeUndefined();
+  });
+
+  it("takes its parent from who rotates an access key that stood by itself", async () => {
+    const { credentials, make } = await start();
+    const { accessKey } = await credentials.createKey({ account: "acme", roles: ["admin"] });
+    const parent = await make();
+    const rotated = await credentials.rotateKey(accessKey, 0, { parent: parent.tokenId });
+    expect((await credentials.keyWithSecret(rotated.accessKey))?.principal.roles).toEqual([
+      "publisher",
+    ]);
+    await credentials.revoke(parent.tokenId);
+    expect(await credentials.keyWithSecret(rotated.accessKey)).toBeUndefined();
+  });
+
+  it("is a worker as long as that one administers the account", async () => {
+    const { make, principalOf } = await start();
+    const admin = await make({ roles: ["admin"] });
+    const worker = await make({ roles: ["worker"], parent: admin.tokenId });
+    expect((await principalOf(worker))?.roles).toEqual(["worker"]);
+    const others: readonly Partial<NewCredential>[] = [
+      { roles: ["publisher"] },
+      { roles: ["admin"], projects: ["web"] },
+    ];
+    for (const other of others) {
+      const parent = await make(other);
+      const child = await make({ roles: ["worker"], parent: parent.tokenId });
+      expect(await principalOf(child)).toBeUndefined();
+    }
   });
 
   it("is refused after four others", async () => {

@@ -7,6 +7,8 @@ declare module "fastify" {
     readonly upload?: boolean;
     /** The role that a caller of our own API needs. */
     readonly role?: Role;
+    /** What is done stays within the projects of a caller that is limited to some. @default refused for these, beyond deployments */
+    readonly limits?: "projects";
     /** A request without a body is taken as one with an empty object. */
     readonly bodyOptional?: boolean;
   }

@@ -73,7 +73,7 @@ export function registerStackwrightApi(
     const principal = await authenticator.authenticate(signableRequest(request, signed));
     principals.set(request, principal);
     limiter.take(principal.account);
-    if (config.role !== undefined) requireRole(principal, config.role);
+    if (config.role !== undefined) requireRole(principal, config.role, config.limits);
     if (raw === undefined) return;
     const isLeftOut = raw.byteLength === 0 && config.bodyOptional === true;
     request.body = schema?.body === undefined ? undefined : isLeftOut ? {} : parseBody(raw);

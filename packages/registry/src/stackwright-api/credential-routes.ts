@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Static } from "typebox";
-import type { Credential, NewCredential } from "../access/credentials.ts";
+import type { NewCredential } from "../access/credentials.ts";
 import { hasRole, type Principal, requireRole } from "../access/principal.ts";
 import { nameOfRole, rolesNamed } from "../access/role-names.ts";
 import type { TokenStorageScope } from "../access/storage-scopes.ts";
+import { type Credential, isTokenId } from "../access/stored-credential.ts";
 import { RegistryError } from "../errors.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
@@ -17,7 +18,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** Access keys and tokens: of the caller's account, and of all accounts for operators. */
 export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApiParts): void {
   const { registry, region, credentials, principalOf } = parts;
-  const config = { role: "admin" } as const;
+  const config = { role: "admin", limits: "projects" } as const;
   /** Answers with a secret are shown once and kept by no cache. */
   const made = (reply: FastifyReply): void => {
     reply.code(201).header("cache-control", "no-store");
@@ -32,9 +33,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
       }),
     },
     async (request) => {
-      const principal = principalOf(request);
-      const all = hasRole(principal, "operator") ? undefined : principal.account;
-      const known = await credentials.list(all);
+      const known = await visible(principalOf(request));
       return { credentials: known.map((one) => ({ ...one, roles: one.roles.map(nameOfRole) })) };
     },
   );
@@ -98,7 +97,7 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
       const { actor } = request.params;
       const { overlap_hours: hours = 24 } = request.body;
       await ownCredential(principal, actor);
-      const key = await credentials.rotateKey(actor, hours * HOUR_MS);
+      const key = await credentials.rotateKey(actor, hours * HOUR_MS, makerOf(principal));
       await note(request, principal, "access-key.rotate", actor);
       made(reply);
       return { access_key: key.accessKey, secret_key: key.secretKey };
@@ -155,20 +154,34 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
     const nowMs = registry.parts.clock.wallMs();
     const expireTimeMs = days === undefined ? undefined : nowMs + days * DAY_MS;
     const { pool } = body;
-    return { account, roles, projects, description, expireTimeMs, storageScopes, pool };
+    return {
+      account,
+      roles,
+      projects,
+      description,
+      expireTimeMs,
+      storageScopes,
+      pool,
+      ...makerOf(principal),
+    };
   }
 
-  /** Throws `REGISTRY_NOT_FOUND` for credentials of other accounts, as for those that do not exist. */
+  /** The credentials that a caller may see: those of its account, and of its projects where it is limited to some. */
+  async function visible(principal: Principal): Promise<readonly Credential[]> {
+    const known = await credentials.list(
+      hasRole(principal, "operator") ? undefined : principal.account,
+    );
+    const { projects: own } = principal;
+    if (own.length === 0) return known;
+    return known.filter(
+      ({ projects }) => projects.length > 0 && projects.every((name) => own.includes(name)),
+    );
+  }
+
+  /** Throws `REGISTRY_NOT_FOUND` for credentials that the caller may not see, as for those that do not exist. */
   async function ownCredential(principal: Principal, actor: string): Promise<Credential> {
-    const all = hasRole(principal, "operator") ? undefined : principal.account;
-    const found = (await credentials.list(all)).find((known) => known.actor === actor);
-    const { projects } = principal;
-    const isVisible =
-      projects.length === 0 ||
-      (found !== undefined &&
-        found.projects.length > 0 &&
-        found.projects.every((name) => projects.includes(name)));
-    if (found === undefined || !isVisible) throw new RegistryError("REGISTRY_NOT_FOUND");
+    const found = (await visible(principal)).find((known) => known.actor === actor);
+    if (found === undefined) throw new RegistryError("REGISTRY_NOT_FOUND");
     // The caller of a rotation gets the new secret, and with it the rights of the key.
     if (found.roles.includes("operator")) requireRole(principal, "operator");
     return found;
@@ -184,4 +197,14 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
     const facts = { action, target, outcome: "done" };
     await registry.note(scope, requestContext(request, principal), facts);
   }
+}
+
+/**
+ * What a user makes ends with the user, and with the token that it was made with: a stolen one gives no longer access than itself. A
+ * credential that stands for itself makes others that do.
+ */
+function makerOf({ user, credential, parent }: Principal): Pick<NewCredential, "user" | "parent"> {
+  if (user === undefined) return {};
+  const token = isTokenId(credential) ? credential : parent;
+  return { user, ...(token !== undefined && { parent: token }) };
 }

@@ -117,6 +117,26 @@ describe("our own API", () => {
     }
   });
 
+  it("lets a credential of some projects change nothing of the account, and see its own credentials", async () => {
+    const { credentials } = fixture;
+    await credentials.createKey({ account: "acme", roles: ["reader"] });
+    const { token, tokenId } = await credentials.createToken({
+      account: "acme",
+      roles: ["admin"],
+      projects: ["web"],
+    });
+    const headers = { "x-auth-token": token };
+    const get = async (url: string) => server.inject({ method: "GET", url, headers });
+    expect((await get("/audit")).statusCode).toBe(403);
+    expect((await get("/private-providers/hello/uses")).statusCode).toBe(200);
+    const { credentials: seen } = (await get("/credentials")).json<{
+      credentials: { actor: string }[];
+    }>();
+    expect(seen.map(({ actor }) => actor)).toEqual([tokenId]);
+    const url = "/private-providers/hello/versions/1.0.0/checks";
+    expect((await server.inject({ method: "POST", url, headers })).statusCode).toBe(403);
+  });
+
   it("says which member of a body is not known, and which there are", async () => {
     const { accessKey } = await fixture.credentials.createKey({
       account: "acme",

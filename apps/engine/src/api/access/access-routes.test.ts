@@ -184,6 +184,66 @@ it("a stolen token makes none that outlives it, lists and revokes only its own, 
   expect(await statusOf(String(child.json["token"]), "GET", S)).toBe(401);
 });
 
+it("what an admin makes at the registry with a token ends with that, with its roles and with the admin", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot", { account: "admin" });
+  const first = await tokenFor("bot");
+  const second = await tokenFor("bot");
+  const make = async (token: string, roles: readonly string[], more: object = {}) => {
+    const body = { roles, ...more };
+    const made = await call("POST", "/api/v1/registry/tokens", { token, body });
+    expect(made.status).toBe(201);
+    return String(made.json["token"]);
+  };
+  const child = await make(first.token, ["registry:admin"]);
+  const grandchild = await make(child, ["registry:reader"]);
+  const other = await make(second.token, ["registry:admin"]);
+  const worker = await make(second.token, ["worker"], { storage_scopes: [{ project: "web" }] });
+  for (const token of [child, grandchild]) expect(await statusOf(token, "GET", S)).toBe(200);
+  const claim = { worker: "x", fence: "1", running: [] };
+  expect(await statusOf(worker, "POST", "/api/v1/worker/claims", claim)).not.toBe(401);
+  expect((await call("DELETE", `/api/v1/tokens/${first.id}`)).status).toBe(204);
+  for (const token of [child, grandchild]) expect(await statusOf(token, "GET", S)).toBe(401);
+  expect(await statusOf(other, "GET", "/api/v1/users")).toBe(200);
+  await call("PUT", "/api/v1/roles/user/bot", { body: { role: "viewer" } });
+  expect(await statusOf(other, "GET", "/api/v1/users")).toBe(403);
+  expect(await statusOf(worker, "POST", "/api/v1/worker/claims", claim)).toBe(401);
+  await call("PATCH", "/api/v1/users/bot", { body: { disabled: true } });
+  for (const token of [other, worker]) expect(await statusOf(token, "GET", S)).toBe(401);
+});
+
+it("a token of a service account ends with the token of the admin that made it, and has no more than that", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("boss", { account: "admin" });
+  await user("bot", { account: "operator" });
+  const { id, token } = await tokenFor("boss");
+  const body = { user: "bot", role: "admin" };
+  const made = await call("POST", "/api/v1/tokens", { token, body });
+  const service = String(made.json["token"]);
+  const { json } = await call("GET", "/api/v1/caller", { token: service });
+  expect(json["user"]).toBe("bot");
+  expect(await statusOf(service, "GET", S)).toBe(200);
+  expect(await statusOf(service, "GET", "/api/v1/users")).toBe(403);
+  expect((await call("DELETE", `/api/v1/tokens/${id}`)).status).toBe(204);
+  expect(await statusOf(service, "GET", S)).toBe(401);
+});
+
+it("an admin token that is limited to projects changes and reads nothing of the account", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("boss", { account: "admin" });
+  const { token } = await tokenFor("boss", { projects: ["web"] });
+  for (const path of ["registry/audit", "registry/namespaces", "debug/krt", "users"]) {
+    expect([path, await statusOf(token, "GET", `/api/v1/${path}`)]).toEqual([path, 403]);
+  }
+  expect(await statusOf(token, "PUT", "/api/v1/registry/namespaces/acme", {})).toBe(403);
+  const headers = { "client-request-id": "6e0f5f3a-6b6e-4c0e-8a53-0c1d7a1d2b3c" };
+  const body = { provider_name: "cloud" };
+  const made = await call("POST", "/v1/private-providers", { token, headers, body });
+  expect(made.status).toBe(403);
+  expect((await call("GET", "/v1/private-providers", { token, headers })).status).toBe(200);
+  expect(await statusOf(token, "GET", S)).toBe(200);
+});
+
 it("a credential that is limited to projects makes none that is not", async () => {
   const { call, tokenOf } = await startApi("none");
   const token = await tokenOf("admin", ["web"]);

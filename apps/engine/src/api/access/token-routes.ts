@@ -2,6 +2,7 @@ import {
   type Credential,
   hasRole,
   isAccountAdmin,
+  isTokenId,
   type Principal,
   type Role,
 } from "@stackwright/registry";
@@ -117,7 +118,6 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const days = request.body.expires_in_days ?? DEFAULT_DAYS;
       // What is made with a token ends with it: a stolen one gives no longer access than itself.
       const { credential } = principal;
-      const isChild = owner === principal.user && credential?.startsWith("token-") === true;
       const made = await credentials.createToken({
         account: principal.account,
         user: owner,
@@ -126,7 +126,7 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         stacks,
         description,
         expireTimeMs: clock.wallMs() + days * DAY_MS,
-        ...(isChild && { parent: credential }),
+        ...(isTokenId(credential) && { parent: credential }),
       });
       return reply.code(201).send({ id: made.tokenId, token: made.token });
     },

@@ -10,6 +10,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { type Transaction, transact } from "../../queue/transaction.ts";
 import { consumerOf, listTriggers, wayBetween } from "../../trigger/trigger-graph.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+import { seesProject, seesStack } from "../authorize.ts";
 import { MODE_OF } from "../runs/run-view.ts";
 import { stackMemberRoutes } from "../stack-member-routes.ts";
 import { NewTrigger, TriggerChange, TriggerView, triggerViewOf } from "./trigger-view.ts";
@@ -95,14 +96,14 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   );
 }
 
-/** The stack whose outputs are followed. In a project that is closed to the caller it is not found, as everywhere. */
+/** The stack whose outputs are followed. Where it is closed to the caller, or its project, it is not found, as everywhere. */
 async function producerOf(
   parts: ApiParts,
   principal: Principal,
   place: { readonly project: string; readonly stack: string },
 ): Promise<NamedStack> {
-  const { projects } = principal;
-  if (projects.length > 0 && !projects.includes(place.project)) {
+  const { project, stack } = place;
+  if (!seesProject(principal, project) || !seesStack(principal, project, stack)) {
     throw new ServerError("not_found", `there is no stack "${place.stack}"`);
   }
   return stackOf(parts, principal, place);

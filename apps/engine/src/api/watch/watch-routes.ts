@@ -71,7 +71,7 @@ export function watchRoutes(
         },
         { querystring: Format },
       ),
-      config: { access: "admin" },
+      config: { access: "account-admin" },
     },
     async (request) => {
       const { inspector, stacks } = live;

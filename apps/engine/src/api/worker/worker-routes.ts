@@ -70,7 +70,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         protocol: WORKER_PROTOCOL,
         storage_port: endpoint.port,
         storage_tls: endpoint.tls,
-        worker_prefix: workerPrefix(principalOf(request).actor),
+        worker_prefix: workerPrefix(principalOf(request)),
       };
     },
   );

@@ -186,6 +186,13 @@ export interface AccessKey {
   disabled: boolean;
   /** The key that this one replaces. */
   rotatedFrom: string;
+  /**
+   * Name of the record of the token that it was made with: it is valid as long as that one, with no more roles and
+   * projects. Empty for one that stands by itself.
+   */
+  parent: string;
+  /** The user whose rights it has, as far as its roles and projects allow; empty for one that stands for itself. */
+  user: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1715,6 +1722,8 @@ function createBaseAccessKey(): AccessKey {
     expireTimeMs: 0n,
     disabled: false,
     rotatedFrom: "",
+    parent: "",
+    user: "",
   };
 }
 
@@ -1755,6 +1764,12 @@ export const AccessKey: MessageFns<AccessKey> = {
     }
     if (message.rotatedFrom !== "") {
       writer.uint32(82).string(message.rotatedFrom);
+    }
+    if (message.parent !== "") {
+      writer.uint32(90).string(message.parent);
+    }
+    if (message.user !== "") {
+      writer.uint32(98).string(message.user);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1860,6 +1875,22 @@ export const AccessKey: MessageFns<AccessKey> = {
             message.rotatedFrom = reader.string(true);
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.parent = reader.string(true);
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.user = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1908,6 +1939,8 @@ export const AccessKey: MessageFns<AccessKey> = {
       : 0n;
     message.disabled = object.disabled ?? false;
     message.rotatedFrom = object.rotatedFrom ?? "";
+    message.parent = object.parent ?? "";
+    message.user = object.user ?? "";
     return message;
   },
 };
