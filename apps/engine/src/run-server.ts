@@ -165,7 +165,12 @@ export function openRunServer(options: RunServerOptions): RunServer {
       {
         prefix: "",
         plugin: async (fastify) =>
-          modulePlugin(fastify, { ...parts, authenticator, addressKey: moduleAddressKey }),
+          modulePlugin(fastify, {
+            ...parts,
+            authenticator,
+            rateLimit,
+            addressKey: moduleAddressKey,
+          }),
       },
       {
         prefix: "",
@@ -175,6 +180,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             blobs,
             authenticator,
             clock,
+            rateLimit,
             addressKey: options.upstreamAddressKey,
           }),
       },

@@ -24,6 +24,7 @@ import { LOGIN_CLIENT, LOGIN_PORTS, loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { AccessDirectory } from "./access/access-directory.ts";
+import { issuerText } from "./access/access-places.ts";
 import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
@@ -159,7 +160,12 @@ export async function serve(
     policy: policyOf(resolved),
   });
   const { records } = registry.parts;
-  const access = new AccessDirectory({ storage: store.storage, clock });
+  const issuers = signIn.map(({ account, name: provider, issuer }) => ({
+    account,
+    provider,
+    issuer: issuerText(issuer.href),
+  }));
+  const access = new AccessDirectory({ storage: store.storage, clock, issuers });
   const credentials = new CredentialStore({
     records,
     keys,

@@ -32,6 +32,7 @@ export type {
   Trigger,
   UploadBody,
   User,
+  UserIdentity,
   Variable,
   VariableSet,
   VcsConnection,

@@ -24,6 +24,7 @@ it("users, teams, roles and tokens are made, listed and ended", { timeout: 60_00
   expect(await output("users", "create", "bot", "--service", "--display-name", "Builds")).toBe(
     "Created bot: service account, Builds\n",
   );
+  expect(await output("users", "identities", "bot")).toBe("The user has no identities.\n");
   expect(await output("teams", "create", "ops", "--group", "platform")).toBe(
     "Created ops: no listed members, groups platform\n",
   );
@@ -52,6 +53,9 @@ it("users, teams, roles and tokens are made, listed and ended", { timeout: 60_00
     [["roles", "give", "viewer", "--user", "none"], 'no User "none"'],
     [["tokens", "create", "--role", "viewer"], "belongs to no user"],
     [["users", "create", "bot"], 'There is a user "bot"'],
+    [["users", "link", "bot", "--provider", "corp", "--subject", "1"], 'sign in with no "corp"'],
+    [["users", "unlink", "bot", "0".repeat(64)], "has no identity"],
+    [["teams", "create", "net", "--group", "net", "--provider", "corp"], 'with no "corp"'],
   ] as const) {
     const refused = await command(...words);
     expect([words, refused.code, refused.error]).toEqual([

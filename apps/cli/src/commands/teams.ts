@@ -5,6 +5,7 @@ import { type AccountOptions, accountCall } from "./account-call.ts";
 
 interface TeamOptions extends AccountOptions {
   readonly group: readonly string[];
+  readonly provider?: string;
   readonly description?: string;
 }
 
@@ -23,10 +24,15 @@ export async function teamsList(
 
 export async function teamsCreate(
   name: string,
-  { group: groups, description, ...options }: TeamOptions,
+  { group: groups, provider, description, ...options }: TeamOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const body = { name, groups: [...groups], ...(description !== undefined && { description }) };
+  const body = {
+    name,
+    groups: [...groups],
+    ...(provider !== undefined && { provider }),
+    ...(description !== undefined && { description }),
+  };
   return changeTeam("Created", options, context, async (client, signal) =>
     client.createTeam({ body }, { signal }),
   );

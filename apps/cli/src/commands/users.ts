@@ -1,4 +1,4 @@
-import type { User } from "@stackwright/client";
+import type { User, UserIdentity } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { type AccountOptions, accountCall } from "./account-call.ts";
@@ -55,6 +55,60 @@ export async function usersDisable(
       (await client.changeUser({ user: name, body: { disabled } }, { signal })).data,
     (user) => [`Changed ${lineOf(user)}`],
   );
+}
+
+interface IdentityOptions extends AccountOptions {
+  readonly provider: string;
+  readonly subject: string;
+}
+
+/** Lists what identity providers call a user. */
+export async function usersIdentities(
+  user: string,
+  options: AccountOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return accountCall(
+    options,
+    context,
+    async (client, signal) =>
+      (await client.listUserIdentities({ user }, { signal })).data.identities,
+    (all) => (all.length === 0 ? ["The user has no identities."] : all.map(identityLineOf)),
+  );
+}
+
+/** Who signs in with an identity is this user from then on. */
+export async function usersLink(
+  user: string,
+  { provider, subject, ...options }: IdentityOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const body = { provider, subject };
+  return accountCall(
+    options,
+    context,
+    async (client, signal) => (await client.linkUserIdentity({ user, body }, { signal })).data,
+    (identity) => [`Linked ${identityLineOf(identity)}`],
+  );
+}
+
+export async function usersUnlink(
+  user: string,
+  identity: string,
+  options: AccountOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return accountCall(
+    options,
+    context,
+    async (client, signal) =>
+      (await client.unlinkUserIdentity({ user, identity }, { signal })).data,
+    () => [`Unlinked ${identity}, and ended the sessions of ${user}.`],
+  );
+}
+
+function identityLineOf({ id, issuer, subject }: UserIdentity): string {
+  return `${id}: ${subject} of ${issuer}`;
 }
 
 function lineOf(user: User): string {

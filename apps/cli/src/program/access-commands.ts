@@ -4,7 +4,8 @@ import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 
 type RoleOptions = AccountOptions & { project?: string; user?: string; team?: string };
-type TeamOptions = AccountOptions & { group: string[]; description?: string };
+type TeamOptions = AccountOptions & { group: string[]; provider?: string; description?: string };
+type IdentityOptions = AccountOptions & { provider: string; subject: string };
 type UserOptions = AccountOptions & { service: boolean; displayName?: string; email?: string };
 type TokenOptions = AccountOptions & {
   role: string;
@@ -50,6 +51,33 @@ function defineUserCommands(define: Define, run: CommandAction): void {
       },
     );
   }
+  defineIdentityCommands(users, define, run);
+}
+
+function defineIdentityCommands(users: Command, define: Define, run: CommandAction): void {
+  withServer(define("identities <name>", "list what identity providers call a user", users)).action(
+    async (name: string, options: AccountOptions, command: Command) => {
+      const { usersIdentities } = await import("../commands/users.ts");
+      await run(command, async (context) => usersIdentities(name, options, context));
+    },
+  );
+  withServer(define("link <name>", "link an identity, with which the user then signs in", users))
+    .requiredOption("--provider <name>", "identity provider, as the server calls it")
+    .requiredOption("--subject <text>", "what the provider calls the user: the claim sub")
+    .action(async (name: string, options: IdentityOptions, command: Command) => {
+      const { usersLink } = await import("../commands/users.ts");
+      await run(command, async (context) => usersLink(name, options, context));
+    });
+  withServer(
+    define(
+      "unlink <name> <identity>",
+      "unlink an identity, and end the sessions of the user",
+      users,
+    ),
+  ).action(async (name: string, identity: string, options: AccountOptions, command: Command) => {
+    const { usersUnlink } = await import("../commands/users.ts");
+    await run(command, async (context) => usersUnlink(name, identity, options, context));
+  });
 }
 
 function defineTeamCommands(define: Define, run: CommandAction): void {
@@ -62,6 +90,7 @@ function defineTeamCommands(define: Define, run: CommandAction): void {
   );
   withServer(define("create <name>", "create a team", teams))
     .option("--group <name>", "its users are members as well; may be repeated", collect, [])
+    .option("--provider <name>", "identity provider of the groups, where there are several")
     .option("--description <text>", "explanation of the team")
     .action(async (name: string, options: TeamOptions, command: Command) => {
       const { teamsCreate } = await import("../commands/teams.ts");

@@ -16,15 +16,38 @@ interface Kept {
   readonly untilMs: number;
 }
 
+/** An identity provider that users of an account sign in with. */
+interface AccountIssuer {
+  readonly account: string;
+  /** What the server calls it. */
+  readonly provider: string;
+  /** As its ID tokens name it. */
+  readonly issuer: string;
+}
+
+interface AccessDirectoryOptions {
+  readonly storage: StorageBackend;
+  readonly clock: Clock;
+  /** @default none */
+  readonly issuers?: readonly AccountIssuer[] | undefined;
+}
+
 /** Users, teams and roles of all accounts, as requests are judged by them: read again at most once a second. */
 export class AccessDirectory {
   readonly #storage: StorageBackend;
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
+  readonly #issuers: readonly AccountIssuer[];
 
-  constructor({ storage, clock }: { readonly storage: StorageBackend; readonly clock: Clock }) {
+  constructor({ storage, clock, issuers = [] }: AccessDirectoryOptions) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#issuers = issuers;
+  }
+
+  /** The identity providers that users of an account sign in with. */
+  issuersOf(account: string): readonly AccountIssuer[] {
+    return this.#issuers.filter((one) => one.account === account);
   }
 
   async facts(account: string): Promise<AccessFacts> {
@@ -76,7 +99,9 @@ export class AccessDirectory {
       this.#list(account, SERVER_KINDS.team),
       this.#list(account, SERVER_KINDS.roleBinding),
     ]);
-    return { users: new Map(users.map((user) => [user.name, user])), teams, bindings };
+    const issuers = new Set(this.issuersOf(account).map(({ issuer }) => issuer));
+    const [onlyIssuer] = issuers.size === 1 ? issuers : [];
+    return { users: new Map(users.map((user) => [user.name, user])), teams, bindings, onlyIssuer };
   }
 
   async #list<M>(account: string, kind: RecordKind<M>): Promise<readonly M[]> {

@@ -32,6 +32,21 @@ export function identityPlace(account: string, issuer: string, subject: string):
   return { tenancy: accountTenancy(account), name: sha256(`${issuer}\0${subject}`) };
 }
 
+/** The places of an identity by the two ways of writing its issuer, the first without a slash at its end. */
+export function identityPlaces(
+  account: string,
+  issuer: string,
+  subject: string,
+): readonly [Place, Place] {
+  const text = issuerText(issuer);
+  return [identityPlace(account, text, subject), identityPlace(account, `${text}/`, subject)];
+}
+
+/** An issuer as it is compared: providers write their address with a slash at its end, or without one. */
+export function issuerText(issuer: string): string {
+  return issuer.replace(/\/$/, "");
+}
+
 /** Where a login session is: the store has the digest of its secret alone. */
 export function sessionPlace(account: string, secret: string): Place {
   return { tenancy: accountTenancy(account), name: sha256(secret) };

@@ -1,5 +1,6 @@
 import type { RoleBinding, Team, User } from "@stackwright/proto/stackwright";
 import { hasRole, type Principal, type Role } from "@stackwright/registry";
+import { issuerText } from "./access-places.ts";
 
 /** The roles that users and teams can be given, the lowest first, by what credentials call them. */
 export const USER_ROLES = Object.freeze({
@@ -21,27 +22,36 @@ export interface AccessFacts {
   readonly users: ReadonlyMap<string, User>;
   readonly teams: readonly Team[];
   readonly bindings: readonly RoleBinding[];
+  /** The issuer whose groups those of a team are that names none: the only one of the account. @default none */
+  readonly onlyIssuer?: string | undefined;
 }
 
 /** What a user may do, in the form that all guards ask. */
 type Rights = Pick<Principal, "roles" | "projects" | "projectRoles">;
 
-/** Whether a user is in a team: by its name, or by a group that its identity provider put it in. */
-function isMember({ members, groups }: Team, user: User): boolean {
-  return members.includes(user.name) || groups.some((group) => user.groups.includes(group));
+/**
+ * Whether a user is in a team: by its name, or by a group that its identity provider put it in. A group of another provider is another
+ * group, whatever it is called.
+ */
+function isMember({ members, groups, issuer }: Team, user: User, onlyIssuer?: string): boolean {
+  if (members.includes(user.name)) return true;
+  const isOfIssuer =
+    user.issuer !== "" && issuerText(user.issuer) === (issuer === "" ? onlyIssuer : issuer);
+  return isOfIssuer && groups.some((group) => user.groups.includes(group));
 }
 
 /**
  * What the bindings of a user and its teams allow. A user with roles in single projects alone sees these, and has beside them, for what
  * belongs to no project, the lowest of its roles; never more than a deployer has, as an admin of a project is none of the account.
  */
-export function rightsOfUser({ teams, bindings }: AccessFacts, user: User): Rights {
-  const own = new Set(teams.filter((team) => isMember(team, user)).map(({ name }) => name));
+export function rightsOfUser({ teams, bindings, onlyIssuer }: AccessFacts, user: User): Rights {
+  const isOwn = (team: Team): boolean => isMember(team, user, onlyIssuer);
+  const own = new Set(teams.filter(isOwn).map(({ name }) => name));
   const inAccount = new Set<Role>();
   const inProjects = new Map<string, Set<Role>>();
   for (const { subjectKind, subject, project, role } of bindings) {
-    const isOwn = subjectKind === "user" ? subject === user.name : own.has(subject);
-    if (!isOwn || !isUserRole(role)) continue;
+    const isGiven = subjectKind === "user" ? subject === user.name : own.has(subject);
+    if (!isGiven || !isUserRole(role)) continue;
     const roles = project === "" ? inAccount : (inProjects.get(project) ?? new Set());
     roles.add(USER_ROLES[role]);
     if (project !== "") inProjects.set(project, roles);

@@ -1,10 +1,10 @@
-import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import type { Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import { identityRoutes } from "./access/identity-routes.ts";
 import { roleRoutes } from "./access/role-routes.ts";
 import { sessionRoutes } from "./access/session-routes.ts";
 import { teamRoutes } from "./access/team-routes.ts";
@@ -14,6 +14,7 @@ import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
 import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
+import { CallerLimiter } from "./caller-limiter.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
@@ -62,9 +63,6 @@ function operationOf(schema: unknown): string | undefined {
 
 /** Bytes of a JSON body. */
 const BODY_LIMIT = 1024 * 1024;
-/** Far above what a command, a console or a pipeline needs. */
-const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
-
 /**
  * The API of stacks and runs, to be registered under `/api/v1`. The caller is authenticated by a token, and its role is
  * checked, before any part of a body is read; then the request is validated by the schemas of its route.
@@ -72,9 +70,7 @@ const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();
   const claims = new WeakMap<FastifyRequest, RunClaim>();
-  const limiter = new KeyedRateLimiter(options.rateLimit ?? RATE_LIMIT, () =>
-    options.clock.monotonicMs(),
-  );
+  const limiter = new CallerLimiter(options.rateLimit, options.clock);
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
   fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
@@ -95,12 +91,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       claims.set(request, claim);
       caller = `\0${claim.tokenDigest}`;
     }
-    const retryAfterMs = limiter.take(caller);
-    if (retryAfterMs > 0) {
-      throw new ServerError("rate_limited", "the credential makes too many requests", {
-        retryAfterMs,
-      });
-    }
+    limiter.take(caller);
   });
   // Before the answer, so that who has it finds the entry.
   fastify.addHook("onSend", async (request, reply) => {
@@ -142,6 +133,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   };
   callerRoutes(fastify, parts);
   userRoutes(fastify, parts);
+  identityRoutes(fastify, parts);
   teamRoutes(fastify, parts);
   roleRoutes(fastify, parts);
   tokenRoutes(fastify, parts);

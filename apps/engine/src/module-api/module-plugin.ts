@@ -1,4 +1,6 @@
 import { Readable } from "node:stream";
+import type { Clock } from "@stackwright/base/clock";
+import type { RateLimit } from "@stackwright/base/limiter";
 import {
   type Authenticator,
   hasRole,
@@ -10,6 +12,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authenticateToken } from "../api/authorize.ts";
+import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
 import {
   MODULE_PART,
   MODULE_SYSTEM,
@@ -22,7 +25,9 @@ interface ModulePluginOptions {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly authenticator: Authenticator;
-  readonly clock: { wallMs(): number };
+  readonly clock: Clock;
+  /** Requests per caller. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
   /** Authenticates the addresses of archives, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
 }
@@ -52,11 +57,13 @@ export async function modulePlugin(
 ): Promise<void> {
   const { storage, blobs, clock, addressKey } = options;
   const hidden = { schema: { hide: true } } as object;
+  const limiter = new CallerLimiter(options.rateLimit, clock);
 
   fastify.setErrorHandler(async (error, request, reply) => {
     const refusal = refusalOf(error);
     if (refusal === undefined) request.log.error({ err: error }, "a request failed");
     const { status, message } = refusal ?? { status: 500, message: "internal error" };
+    if (status === 429) reply.header("retry-after", retryAfterOf(error));
     if (status === 401) reply.header("www-authenticate", "Bearer");
     return sendJson(reply.code(status), { errors: [message] });
   });
@@ -122,6 +129,7 @@ export async function modulePlugin(
   /** The versions of the module of a request that its sender may have. */
   async function offered(request: FastifyRequest<OfModule>) {
     const principal: Principal = await authenticateToken(options.authenticator, request);
+    limiter.take(`${principal.account}\0${principal.actor}`);
     if (!hasRole(principal, "reader")) {
       throw new Refusal(403, "the credential needs the role registry:reader");
     }
@@ -161,6 +169,7 @@ function refusalOf(
   }
   const { code } = error as { code?: unknown };
   if (code === "unauthenticated") return { status: 401, message: (error as Error).message };
+  if (code === "rate_limited") return { status: 429, message: (error as Error).message };
   return undefined;
 }
 

@@ -15,6 +15,8 @@ export interface Identity {
   readonly name: string;
   readonly displayName: string;
   readonly email: string;
+  /** The provider is trusted to verify addresses, and has verified this one. */
+  readonly emailVerified: boolean;
   readonly groups: readonly string[];
 }
 
@@ -84,6 +86,8 @@ export class IdentityProvider {
       name: textOf(claims["preferred_username"]) || textOf(claims["email"]) || idToken.sub,
       displayName: textOf(claims["name"]),
       email: textOf(claims["email"]),
+      // As text, some providers send what users say of themselves.
+      emailVerified: this.#provider.linksVerifiedEmail && claims["email_verified"] === true,
       groups: (Array.isArray(groups) ? groups : [])
         .filter((group): group is string => typeof group === "string" && group.length <= 256)
         .slice(0, MAX_GROUPS),

@@ -18,6 +18,7 @@ const SignInFile = Type.Object(
           account: Type.Optional(Type.String({ pattern: "^[a-z0-9][a-z0-9-]{0,62}$" })),
           scopes: Type.Optional(Type.Array(Text, { maxItems: 20 })),
           groups_claim: Type.Optional(Text),
+          link_verified_email: Type.Optional(Type.Boolean()),
         },
         { additionalProperties: false },
       ),
@@ -37,6 +38,8 @@ export interface SignInProvider {
   readonly account: string;
   readonly scopes: readonly string[];
   readonly groupsClaim: string;
+  /** Whether an address of mail that the provider verified is that of the user who was made with it. */
+  readonly linksVerifiedEmail: boolean;
 }
 
 /** Reads the file of `--sign-in`. `ENGINE_CONFIG_INVALID` says what is wrong, without values. */
@@ -65,6 +68,7 @@ export async function readSignInFile(
       account: one.account ?? "default",
       scopes: one.scopes ?? ["openid", "profile", "email"],
       groupsClaim: one.groups_claim ?? "groups",
+      linksVerifiedEmail: one.link_verified_email ?? false,
     })),
   );
 }

@@ -7,16 +7,20 @@ import { PEER_CLIENT, startIdentityPeer } from "../testing/identity-peer.ts";
 import { startSignInServer } from "../testing/start-sign-in-server.ts";
 
 /** The same with `oidc-provider`, and a browser in which its user can sign in. */
-async function startWithPeer() {
+async function startWithPeer(settings: object = {}, others: readonly object[] = []) {
   const user = {
     subject: "u-1",
     claims: { preferred_username: "Alice@example.com", name: "Alice", groups: ["platform"] },
   };
-  const server = await startSignInServer(async (callback) => {
-    const peer = await startIdentityPeer([callback], () => user);
-    onTestFinished(() => peer.close());
-    return peer.issuer;
-  });
+  const server = await startSignInServer(
+    async (callback) => {
+      const peer = await startIdentityPeer([callback], () => user);
+      onTestFinished(() => peer.close());
+      return peer.issuer;
+    },
+    settings,
+    others,
+  );
   const { url } = server;
   const signIn = async (browser: Browser, to = "/console/"): Promise<Response> =>
     browser.follow(`${url}/auth/login/peer?to=${encodeURIComponent(to)}`, (at) =>
@@ -76,6 +80,92 @@ it("a user signs in, has the roles of the groups of the identity provider, and s
   for (const hidden of [secret, secret.split(".")[1] ?? "", token, PEER_CLIENT.secret]) {
     expect(audit + logged()).not.toContain(hidden);
   }
+});
+
+it("a user that an admin made is linked by the admin, or by an address that a trusted provider verified", async () => {
+  const { url, admin, signIn, user } = await startWithPeer({ link_verified_email: true });
+  const caller = async (browser: Browser) =>
+    ((await (await browser.request(`${url}/api/v1/caller`)).json()) as { user?: string }).user;
+  const signedIn = async (subject: string, claims: object) => {
+    user.subject = subject;
+    user.claims = { preferred_username: "x", name: "X", groups: [], ...claims };
+    const browser = new Browser();
+    await signIn(browser);
+    return { browser, name: await caller(browser) };
+  };
+  for (const name of ["ann", "ben", "cat", "svc"]) {
+    const more = name === "svc" ? { service: true } : {};
+    await admin("POST", "/users", { name, email: `${name}@example.com`, ...more });
+  }
+  const identity = { provider: "peer", subject: "s-ann" };
+  const linked = await admin("POST", "/users/ann/identities", identity);
+  expect(linked.status).toBe(201);
+  expect((await admin("POST", "/users/ben/identities", identity)).status).toBe(409);
+  const none = { provider: "none", subject: "s" };
+  expect((await admin("POST", "/users/ben/identities", none)).status).toBe(422);
+  expect((await admin("POST", "/users/svc/identities", { ...identity, subject: "s" })).status).toBe(
+    422,
+  );
+  const first = await signedIn("s-ann", { email: "other@example.com" });
+  expect(first.name).toBe("ann");
+
+  // An address that is not verified, or is said to be in words, links nothing.
+  for (const email_verified of [false, "true", undefined]) {
+    const { name } = await signedIn(`s-${String(email_verified)}`, {
+      email: "ben@example.com",
+      ...(email_verified !== undefined && { email_verified }),
+    });
+    expect(name).not.toBe("ben");
+  }
+  await admin("PATCH", "/users/x", { email: "" });
+  for (const { name } of ((await admin("GET", "/users")).json as { users: { name: string }[] })
+    .users) {
+    if (name.startsWith("x-")) await admin("PATCH", `/users/${name}`, { email: "" });
+  }
+  const verified = { email: "Ben@Example.com", email_verified: true };
+  expect((await signedIn("s-ben", verified)).name).toBe("ben");
+  expect((await signedIn("s-ben", { email: "moved@example.com" })).name).toBe("ben");
+  // Who has signed in, and a service account, is taken over by no address.
+  for (const email of ["ben@example.com", "moved@example.com", "svc@example.com"]) {
+    const { name } = await signedIn(`s-thief-${email}`, { email, email_verified: true });
+    expect(["ben", "svc"]).not.toContain(name);
+  }
+  const { json } = await admin("GET", "/users/ann/identities");
+  const [found] = (json as { identities: { id: string; subject: string }[] }).identities;
+  expect(found).toMatchObject({
+    subject: "s-ann",
+    issuer: expect.stringMatching(/^http/) as string,
+  });
+  expect((await admin("DELETE", `/users/ben/identities/${found?.id}`)).status).toBe(404);
+  expect((await admin("DELETE", `/users/ann/identities/${found?.id}`)).status).toBe(204);
+  expect(await caller(first.browser)).toBeUndefined();
+  expect((await signedIn("s-ann", {})).name).not.toBe("ann");
+});
+
+it("a group of one identity provider is not that of another one", async () => {
+  const { url, admin, signIn, user } = await startWithPeer({}, [
+    { name: "other", issuer: "https://other.example.com" },
+  ]);
+  const groups = ["platform"];
+  expect((await admin("POST", "/teams", { name: "ops", groups })).status).toBe(422);
+  expect((await admin("POST", "/teams", { name: "ops", groups, provider: "none" })).status).toBe(
+    422,
+  );
+  for (const [name, provider] of [
+    ["ops", "other"],
+    ["dev", "peer"],
+  ]) {
+    expect((await admin("POST", "/teams", { name, groups, provider })).status).toBe(201);
+    await admin("PUT", `/roles/team/${name}`, { role: name === "ops" ? "admin" : "viewer" });
+  }
+  user.claims = { preferred_username: "alice", name: "Alice", groups };
+  const browser = new Browser();
+  await signIn(browser);
+  const roles = async () =>
+    ((await (await browser.request(`${url}/api/v1/caller`)).json()) as { roles: string[] }).roles;
+  expect(await roles()).toEqual(["registry:reader"]);
+  await admin("PATCH", "/teams/ops", { provider: "peer" });
+  expect((await roles()).toSorted()).toEqual(["registry:admin", "registry:reader"]);
 });
 
 it("a page of another site changes nothing with the session, and reads nothing", async () => {

@@ -31,7 +31,7 @@ export async function startIdentityPeer(redirects: readonly string[], user: () =
     claims: {
       openid: ["sub"],
       profile: ["preferred_username", "name", "groups"],
-      email: ["email"],
+      email: ["email", "email_verified"],
     },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },

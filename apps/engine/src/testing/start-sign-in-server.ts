@@ -8,8 +8,12 @@ import type { BootstrapCredentials } from "../bootstrap.ts";
 import { serve } from "../serve.ts";
 import { PEER_CLIENT } from "./identity-peer.ts";
 
-/** A server that signs users in with `issuer`, and what it logs. */
-export async function startSignInServer(issuerOf: (callback: string) => Promise<string>) {
+/** A server that signs users in with `issuer`, and what it logs; `others` are further providers, in which none signs in. */
+export async function startSignInServer(
+  issuerOf: (callback: string) => Promise<string>,
+  settings: object = {},
+  others: readonly object[] = [],
+) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "sign-in-"));
   onTestFinished(() => scratch.remove());
   const [port = 0] = await freePorts(1);
@@ -20,9 +24,11 @@ export async function startSignInServer(issuerOf: (callback: string) => Promise<
     issuer,
     client_id: PEER_CLIENT.id,
     client_secret_variable: "PEER_SECRET",
+    ...settings,
   };
+  const further = others.map((one) => ({ client_id: "stackwright", ...one }));
   const file = join(scratch.path, "sign-in.json");
-  await writeFile(file, JSON.stringify({ providers: [provider] }));
+  await writeFile(file, JSON.stringify({ providers: [provider, ...further] }));
   let logged = "";
   const logs = new Writable({
     write(chunk, _encoding, done) {

@@ -1,6 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { packArchive } from "@stackwright/provider-source";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { startApi } from "../testing/start-api.ts";
 
 const HOST = "registry.example.com";
@@ -52,6 +54,37 @@ it("a provider is fetched once, verified, and served without its registry", {
   expect(new Uint8Array(await (await packageOf("1.0.0")).arrayBuffer())).toEqual(archive);
   const url = `${server.url}/terraform/v1/upstream-packages/${"a".repeat(40)}.${"b".repeat(43)}/x.zip`;
   expect((await fetch(url)).status).toBe(403);
+});
+
+it("an entry of a registry that is none is left out, and requests are limited", {
+  timeout: 60_000,
+}, async () => {
+  const upstream = createServer((_request, response) => {
+    const broken = [null, 7, [], { version: 1 }, { version: "1.1.0", platforms: [null, {}] }];
+    const versions = [...broken, { version: "1.0.0", platforms: [{ os: "linux", arch: "arm64" }] }];
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ versions }));
+  });
+  await new Promise<void>((done) => upstream.listen(0, "127.0.0.1", done));
+  onTestFinished(async () => {
+    upstream.closeAllConnections();
+    await new Promise((done) => upstream.close(done));
+  });
+  const { port } = upstream.address() as AddressInfo;
+  const { call } = await startApi("none", {
+    upstreamHosts: [`${HOST}=http://127.0.0.1:${port}/`],
+    upstreamNetworks: ["127.0.0.0/8"],
+    apiRateLimit: { perSecond: 1, burst: 3 },
+  });
+  const found = await call("GET", `${MIRROR}/index.json`);
+  expect(found.json).toEqual({ versions: { "1.0.0": {}, "1.1.0": {} } });
+  const statuses = [];
+  for (let sent = 0; sent < 4; sent += 1) {
+    statuses.push((await call("GET", `${MIRROR}/index.json`)).status);
+  }
+  expect(statuses.at(-1)).toBe(429);
+  const modules = "/terraform/v1/modules/acme/demo/aws/versions";
+  for (let sent = 0; sent < 4; sent += 1) statuses.push((await call("GET", modules)).status);
+  expect(statuses.at(-1)).toBe(429);
 });
 
 it("a version in quarantine is offered no longer, until it is taken out", {

@@ -1,9 +1,12 @@
 import { Readable } from "node:stream";
+import type { Clock } from "@stackwright/base/clock";
+import type { RateLimit } from "@stackwright/base/limiter";
 import { type Authenticator, hasRole, isRegistryError } from "@stackwright/registry";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authenticateToken } from "../api/authorize.ts";
+import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
 
@@ -11,7 +14,9 @@ interface UpstreamPluginOptions {
   readonly mirror: UpstreamMirror;
   readonly blobs: BlobStore;
   readonly authenticator: Authenticator;
-  readonly clock: { wallMs(): number };
+  readonly clock: Clock;
+  /** Requests per caller. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
   /** Authenticates the addresses of packages, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
 }
@@ -38,10 +43,12 @@ export async function upstreamPlugin(
 ): Promise<void> {
   const { mirror, blobs, clock, addressKey } = options;
   const hidden = { schema: { hide: true } } as object;
+  const limiter = new CallerLimiter(options.rateLimit, clock);
 
   fastify.setErrorHandler(async (error, request, reply) => {
     const { status, message } = refusalOf(error);
     if (status >= 500) request.log.error({ err: error }, "a request failed");
+    if (status === 429) reply.header("retry-after", retryAfterOf(error));
     if (status === 401) reply.header("www-authenticate", "Bearer");
     return sendJson(reply.code(status), { errors: [message] });
   });
@@ -95,6 +102,7 @@ export async function upstreamPlugin(
 
   async function accountOf(request: FastifyRequest): Promise<string> {
     const principal = await authenticateToken(options.authenticator, request);
+    limiter.take(`${principal.account}\0${principal.actor}`);
     if (hasRole(principal, "reader")) return principal.account;
     throw new ServerError("forbidden", "the credential needs the role viewer");
   }

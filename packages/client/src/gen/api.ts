@@ -321,6 +321,8 @@ export interface NewTeam {
   readonly name: string;
   readonly description?: string | undefined;
   readonly groups?: readonly string[] | undefined;
+  /** the identity provider whose groups they are; needed where there are several */
+  readonly provider?: string | undefined;
 }
 
 export interface NewToken {
@@ -351,6 +353,11 @@ export interface NewUser {
   readonly display_name?: string | undefined;
   readonly email?: string | undefined;
   readonly disabled?: boolean | undefined;
+}
+
+export interface NewUserIdentity {
+  readonly provider: string;
+  readonly subject: string;
 }
 
 export interface NewVariable {
@@ -901,12 +908,16 @@ export interface Team {
   readonly members: readonly string[];
   /** groups of the identity provider whose users are members as well */
   readonly groups: readonly string[];
+  /** whose groups they are; none: of the only one of the account */
+  readonly issuer?: string | undefined;
   readonly created_at: string;
 }
 
 export interface TeamSettings {
   readonly description?: string | undefined;
   readonly groups?: readonly string[] | undefined;
+  /** the identity provider whose groups they are; needed where there are several */
+  readonly provider?: string | undefined;
 }
 
 export interface Token {
@@ -967,6 +978,16 @@ export interface User {
   readonly issuer?: string | undefined;
   readonly created_at: string;
   readonly signed_in_at?: string | undefined;
+}
+
+export interface UserIdentity {
+  readonly id: string;
+  readonly issuer: string;
+  /** what the issuer calls the user */
+  readonly subject: string;
+  readonly created_at?: string | undefined;
+  /** who linked it; none: the sign-in did */
+  readonly actor?: string | undefined;
 }
 
 export type UserRole = "viewer" | "planner" | "operator" | "publisher" | "admin";
@@ -1339,7 +1360,7 @@ export interface Operations {
     };
     readonly output: undefined;
   };
-  /** Delete the settings of a project without stacks: `DELETE /api/v1/projects/{project}`. */
+  /** Delete a project without stacks: its settings, and the roles that are given in it: `DELETE /api/v1/projects/{project}`. */
   readonly DeleteProject: {
     readonly input: {
       readonly project: string;
@@ -1493,6 +1514,14 @@ export interface Operations {
     };
     readonly output: Role;
   };
+  /** Link an identity to a user: who signs in with it is this user from then on: `POST /api/v1/users/{user}/identities`. */
+  readonly LinkUserIdentity: {
+    readonly input: {
+      readonly user: string;
+      readonly body: NewUserIdentity;
+    };
+    readonly output: UserIdentity;
+  };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
   readonly ListEffectiveVariables: {
     readonly input: {
@@ -1641,6 +1670,15 @@ export interface Operations {
     };
     readonly output: {
   readonly triggers: readonly Trigger[];
+};
+  };
+  /** List the identities by which a user is recognised at its sign-in: `GET /api/v1/users/{user}/identities`. */
+  readonly ListUserIdentities: {
+    readonly input: {
+      readonly user: string;
+    };
+    readonly output: {
+  readonly identities: readonly UserIdentity[];
 };
   };
   /** List the users and service accounts of the account: `GET /api/v1/users`. */
@@ -2191,6 +2229,14 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Unlink an identity from its user, and end the sessions of the user: `DELETE /api/v1/users/{user}/identities/{identity}`. */
+  readonly UnlinkUserIdentity: {
+    readonly input: {
+      readonly user: string;
+      readonly identity: string;
+    };
+    readonly output: undefined;
+  };
   /** Unlock a stack; with force also that of another credential, which needs the role admin: `DELETE /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly UnlockStack: {
     readonly input: {
@@ -2286,6 +2332,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
@@ -2303,6 +2350,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListTeams: {"method":"GET","path":"/api/v1/teams","query":[],"headers":[]},
   ListTokens: {"method":"GET","path":"/api/v1/tokens","query":[],"headers":[]},
   ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
+  ListUserIdentities: {"method":"GET","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListUsers: {"method":"GET","path":"/api/v1/users","query":[],"headers":[]},
   ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version"],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
@@ -2364,6 +2412,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   TestPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/test","query":["project","stack","version"],"headers":[],"upload":"application/json"},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
+  UnlinkUserIdentity: {"method":"DELETE","path":"/api/v1/users/{user}/identities/{identity}","query":[],"headers":[]},
   UnlockStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":["force"],"headers":[]},
   UploadPolicies: {"method":"PUT","path":"/api/v1/policy-sets/{policy_set}/content","query":["entrypoint","activate"],"headers":[],"upload":"application/octet-stream"},
   WithdrawModule: {"method":"DELETE","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["reason"],"headers":[]},

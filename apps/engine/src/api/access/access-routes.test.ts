@@ -91,6 +91,23 @@ it("a role of a team is that of its members, by name and by group, until the tea
   );
 });
 
+it("a project leaves no role to another one of its name", async () => {
+  const { call, user, tokenFor, statusOf } = await start();
+  await user("bot");
+  const { token } = await tokenFor("bot");
+  const at = "/api/v1/projects/lab";
+  expect((await call("POST", "/api/v1/projects", { body: { name: "lab" } })).status).toBe(201);
+  await call("PUT", `${at}/roles/user/bot`, { body: { role: "admin" } });
+  expect(await statusOf(token, "GET", `${at}/stacks`)).toBe(200);
+  const headers = { "if-match": '"other"' };
+  expect((await call("DELETE", at, { headers })).status).toBe(412);
+  expect(await statusOf(token, "GET", `${at}/stacks`)).toBe(200);
+  expect((await call("DELETE", at, { headers: { "if-match": "*" } })).status).toBe(204);
+  await call("POST", "/api/v1/projects", { body: { name: "lab" } });
+  expect(await statusOf(token, "GET", `${at}/stacks`)).toBe(403);
+  expect((await call("GET", `${at}/roles`)).json["roles"]).toEqual([]);
+});
+
 it("a planner plans and never approves or applies", async () => {
   const { call, upload, user, tokenFor } = await start();
   await user("planner", { account: "admin" });
@@ -242,6 +259,34 @@ it("an admin token that is limited to projects changes and reads nothing of the 
   expect(made.status).toBe(403);
   expect((await call("GET", "/v1/private-providers", { token, headers })).status).toBe(200);
   expect(await statusOf(token, "GET", S)).toBe(200);
+});
+
+it("a token manages no token that may do more, and no session unless it may do all that its user may", async () => {
+  const { call, user, tokenFor } = await start();
+  await user("bot", { account: "operator" });
+  const full = await tokenFor("bot");
+  const small = await tokenFor("bot", { role: "viewer", projects: ["web"] });
+  const seen = async (token: string) => {
+    const { json } = await call("GET", "/api/v1/tokens", { token });
+    return (json["tokens"] as { id: string }[]).map(({ id }) => id);
+  };
+  expect(await seen(small.token)).toEqual([small.id]);
+  expect(await seen(full.token)).toEqual([full.id, small.id]);
+  const remove = async (token: string, id: string) =>
+    (await call("DELETE", `/api/v1/tokens/${id}`, { token })).status;
+  expect(await remove(small.token, full.id)).toBe(404);
+  expect(await remove(full.token, small.id)).toBe(204);
+});
+
+it("a user has at most 200 tokens", { timeout: 30_000 }, async () => {
+  const { server, call, user, tokenFor } = await start();
+  await user("bot", { account: "operator" });
+  const given = { account: "default", user: "bot", roles: ["reader"] as const };
+  for (let made = 0; made < 200; made += 1) await server.credentials.createToken(given);
+  const refused = await call("POST", "/api/v1/tokens", { body: { user: "bot", role: "viewer" } });
+  expect([refused.status, refused.json["code"]]).toEqual([422, "unprocessable"]);
+  await user("other");
+  await tokenFor("other");
 });
 
 it("a credential that is limited to projects makes none that is not", async () => {

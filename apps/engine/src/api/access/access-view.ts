@@ -6,6 +6,8 @@ import { timeOf } from "../runs/run-view.ts";
 
 /** What users and teams are called: no dot, as the names of records consist of parts that dots separate. */
 export const SubjectName = Type.String({ pattern: "^[a-z0-9][a-z0-9_-]{0,62}$" });
+/** What a server calls an identity provider. */
+export const ProviderName = Type.String({ pattern: "^[a-z0-9][a-z0-9-]{0,62}$" });
 const Group = Type.String({ minLength: 1, maxLength: 256 });
 const Text = Type.String({ maxLength: 256 });
 
@@ -56,6 +58,9 @@ export const TeamView = Type.Object(
     groups: Type.Array(Type.String(), {
       description: "groups of the identity provider whose users are members as well",
     }),
+    issuer: Type.Optional(
+      Type.String({ description: "whose groups they are; none: of the only one of the account" }),
+    ),
     created_at: Type.String(),
   },
   { title: "Team" },
@@ -64,6 +69,12 @@ export const TeamView = Type.Object(
 const teamSettings = {
   description: Type.Optional(Text),
   groups: Type.Optional(Type.Array(Group, { maxItems: 100, uniqueItems: true })),
+  provider: Type.Optional(
+    Type.Unsafe<string>({
+      ...ProviderName,
+      description: "the identity provider whose groups they are; needed where there are several",
+    }),
+  ),
 };
 export const NewTeam = Type.Object(
   { name: SubjectName, ...teamSettings },
@@ -106,8 +117,15 @@ export function userViewOf(user: User): Type.Static<typeof UserView> {
 }
 
 export function teamViewOf(team: Team): Type.Static<typeof TeamView> {
-  const { name, description, members, groups, createdAtMs } = team;
-  return { name, description, members, groups, created_at: timeOf(createdAtMs) };
+  const { name, description, members, groups, issuer, createdAtMs } = team;
+  return {
+    name,
+    description,
+    members,
+    groups,
+    ...(issuer !== "" && { issuer }),
+    created_at: timeOf(createdAtMs),
+  };
 }
 
 export function roleViewOf(binding: RoleBinding): Type.Static<typeof RoleView> {

@@ -1,4 +1,4 @@
-import { isAccountAdmin } from "@stackwright/registry";
+import { isAccountAdmin, type Principal } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
@@ -20,8 +20,14 @@ const SessionParams = Type.Object({ session: Type.String({ pattern: "^session-[0
 
 /** `/sessions`: browsers in which the caller is signed in; for admins those of all users of the account. */
 export function sessionRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { sessions, principalOf } = parts;
+  const { sessions, credentials, principalOf } = parts;
   const config = { access: "self" } as const;
+  /** A session, or a token that is not limited to less than its user may: a session may do all of that. */
+  const managesSessions = async ({ account, user, credential }: Principal): Promise<boolean> => {
+    if (user === undefined) return false;
+    const own = (await credentials.list(account)).find(({ actor }) => actor === credential);
+    return own === undefined || isAccountAdmin(own);
+  };
 
   fastify.get(
     "/sessions",
@@ -34,7 +40,7 @@ export function sessionRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const principal = principalOf(request);
       const isAdmin = isAccountAdmin(principal);
-      if (!isAdmin && principal.user === undefined) return { sessions: [] };
+      if (!isAdmin && !(await managesSessions(principal))) return { sessions: [] };
       const all = await sessions.list(principal.account, isAdmin ? undefined : principal.user);
       return {
         sessions: all.map((one) => ({
@@ -65,7 +71,7 @@ export function sessionRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { account, user } = principal;
       const { session } = request.params;
       const isAdmin = isAccountAdmin(principal);
-      const mayEnd = isAdmin || user !== undefined;
+      const mayEnd = isAdmin || (await managesSessions(principal));
       const ended = mayEnd && (await sessions.end(account, session, isAdmin ? undefined : user));
       if (!ended) throw new ServerError("not_found", `there is no session "${session}"`);
       return reply.code(204).send();

@@ -1,7 +1,8 @@
 import { Team } from "@stackwright/proto/stackwright";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { accountTenancy, bindingPlace, memberOfAccount } from "../../access/access-places.ts";
+import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
+import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -21,6 +22,26 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const config = { access: "account-admin" } as const;
   const list = async (account: string) =>
     storage.list("strong", KIND.type, accountTenancy(account), "");
+
+  /** Whose groups the groups of a team are: two identity providers may each have one of a name. */
+  const issuerOf = (
+    account: string,
+    groups: readonly string[],
+    provider: string | undefined,
+    former = "",
+  ): string => {
+    const issuers = access.issuersOf(account);
+    if (provider !== undefined) {
+      const found = issuers.find((one) => one.provider === provider);
+      if (found !== undefined) return found.issuer;
+      throw new ServerError("unprocessable", `users of the account sign in with no "${provider}"`);
+    }
+    if (former !== "" || groups.length === 0) return former;
+    const [only, ...others] = issuers;
+    if (others.length === 0) return only?.issuer ?? "";
+    const names = issuers.map((one) => one.provider).join(", ");
+    throw new ServerError("unprocessable", `name the provider of the groups: one of ${names}`);
+  };
 
   fastify.get(
     "/teams",
@@ -45,13 +66,14 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateTeam",
         { 201: TeamView },
         { body: NewTeam },
-        { 409: "the name is in use", 422: "the account has too many teams" },
+        { 409: "the name is in use", 422: "too many teams, or no such identity provider" },
       ),
       config,
     },
     async (request, reply) => {
       const { account } = principalOf(request);
-      const { name, description = "", groups = [] } = request.body;
+      const { name, description = "", groups = [], provider } = request.body;
+      const issuer = issuerOf(account, groups, provider);
       if ((await list(account)).length >= MAX_TEAMS) {
         throw new ServerError("unprocessable", `an account has at most ${MAX_TEAMS} teams`);
       }
@@ -60,7 +82,13 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a team "${name}"`);
         }
-        const team = Team.create({ name, description, groups, createdAtMs: BigInt(tx.nowMs) });
+        const team = Team.create({
+          name,
+          description,
+          groups,
+          issuer,
+          createdAtMs: BigInt(tx.nowMs),
+        });
         tx.create(KIND, place, team);
         return team;
       });
@@ -107,17 +135,23 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ChangeTeam",
         { 200: TeamView },
         { params: TeamParams, body: TeamSettings },
+        { 422: "no such identity provider" },
       ),
       config,
     },
     async (request) => {
       const { account } = principalOf(request);
-      const { description, groups } = request.body;
+      const { description, groups, provider } = request.body;
       return teamViewOf(
-        await change(account, request.params.team, () => ({
-          ...(description !== undefined && { description }),
-          ...(groups !== undefined && { groups }),
-        })),
+        await change(account, request.params.team, (team) => {
+          const isBound = groups !== undefined || provider !== undefined;
+          const bound = issuerOf(account, groups ?? team.groups, provider, team.issuer);
+          return {
+            ...(description !== undefined && { description }),
+            ...(groups !== undefined && { groups }),
+            ...(isBound && { issuer: bound }),
+          };
+        }),
       );
     },
   );
@@ -136,20 +170,12 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request, reply) => {
       const { account } = principalOf(request);
       const { team: name } = request.params;
-      const { roleBinding } = SERVER_KINDS;
-      const stored = await storage.list("strong", roleBinding.type, accountTenancy(account), "");
-      const own = stored
-        .map((one) => decodeRecord(roleBinding, one))
-        .filter(({ subjectKind, subject }) => subjectKind === "team" && subject === name);
-      // In parts, as a batch is bounded: the team itself goes last, so that a repetition does the rest.
-      for (const { project } of own) {
-        const at = { account, kind: "team", subject: name } as const;
-        await transact(parts, async (tx) => {
-          const place = bindingPlace({ ...at, ...(project !== "" && { project }) });
-          const row = await tx.find(roleBinding, place);
-          if (row !== undefined) tx.remove(row);
-        });
-      }
+      const own = await listBindings(
+        parts,
+        account,
+        ({ subjectKind, subject }) => subjectKind === "team" && subject === name,
+      );
+      await removeBindings(parts, account, own);
       await transact(parts, async (tx) =>
         tx.remove(await tx.get(KIND, memberOfAccount(account, name))),
       );

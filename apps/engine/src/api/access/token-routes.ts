@@ -20,6 +20,8 @@ import { SubjectName, UserRoleSchema } from "./access-view.ts";
 const DAY_MS = 24 * 3_600_000;
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 366;
+/** Of one user, without those that have expired. */
+const MAX_TOKENS = 200;
 
 const TokenView = Type.Object(
   {
@@ -72,10 +74,19 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const visible = async (principal: Principal): Promise<readonly Credential[]> => {
     const all = await credentials.list(principal.account);
     const isAdmin = isAccountAdmin(principal);
-    return all.filter(({ actor, user, roles }) => {
-      if (!actor.startsWith("token-")) return false;
+    const own = all.find(({ actor }) => actor === principal.credential);
+    const parents = new Map(all.map(({ actor, parent }) => [actor, parent]));
+    const isMadeWith = ({ parent }: { readonly parent?: string | undefined }): boolean =>
+      parent !== undefined &&
+      (parent === own?.actor || isMadeWith({ parent: parents.get(parent) }));
+    return all.filter((token) => {
+      const { actor, user, roles } = token;
+      if (!isTokenId(actor)) return false;
       if (isAdmin) return hasRole(principal, "operator") || !roles.includes("operator");
-      return user !== undefined && user === principal.user;
+      const isOfUser = user !== undefined && user === principal.user;
+      // A token that is limited manages none that may do more: only a session has all that its user has.
+      if (!isOfUser || own === undefined) return isOfUser;
+      return isWithin(token, own) || isMadeWith(token);
     });
   };
 
@@ -100,7 +111,9 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateToken",
         { 201: MadeToken },
         { body: NewToken },
-        { 422: "the caller has no user, or the named one is not a service account" },
+        {
+          422: "the caller has no user, the named one is not a service account, or it has too many tokens",
+        },
       ),
       config,
     },
@@ -115,6 +128,16 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         );
       }
       if (owner !== principal.user) await requireServiceAccount(principal, owner);
+      const now = clock.wallMs();
+      const valid = (await credentials.list(principal.account)).filter(
+        (one) => one.user === owner && (one.expireTimeMs ?? Infinity) > now,
+      );
+      if (valid.length >= MAX_TOKENS) {
+        throw new ServerError(
+          "unprocessable",
+          `"${owner}" has ${MAX_TOKENS} tokens and access keys, which is the most: revoke some`,
+        );
+      }
       const days = request.body.expires_in_days ?? DEFAULT_DAYS;
       // What is made with a token ends with it: a stolen one gives no longer access than itself.
       const { credential } = principal;
@@ -168,6 +191,17 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
 
 function roleOf(role: UserRole): Role {
   return USER_ROLES[role];
+}
+
+/** Whether a token may do nothing that another one may not. */
+function isWithin(token: Credential, limit: Credential): boolean {
+  const includes = (all: readonly string[] = [], some: readonly string[] = []): boolean =>
+    all.length === 0 || (some.length > 0 && some.every((one) => all.includes(one)));
+  return (
+    token.roles.every((role) => hasRole(limit, role)) &&
+    includes(limit.projects, token.projects) &&
+    includes(limit.stacks, token.stacks)
+  );
 }
 
 /** Without any others, the projects of its stacks are those of a token. */

@@ -2,6 +2,7 @@ import type { Principal } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
+import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
 import { defaultProject, projectPlace } from "../../domain/project-settings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { projectTenancy, STACK_KIND } from "../../domain/run-places.ts";
@@ -31,7 +32,7 @@ const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing
 
 /** `/projects`: those that have settings or stacks. */
 export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, principalOf } = parts;
+  const { storage, access, principalOf } = parts;
   const hasStacks = async ({ account }: Principal, project: string): Promise<boolean> => {
     const tenancy = projectTenancy({ account, project });
     const heads = listResourceHeads(storage, "strong", STACK_KIND.type, tenancy, "");
@@ -175,7 +176,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/projects/:project",
     {
       schema: routeSchema(
-        "Delete the settings of a project without stacks",
+        "Delete a project without stacks: its settings, and the roles that are given in it",
         "DeleteProject",
         { 204: Type.Null() },
         { params: ProjectParams, headers: MatchHeader },
@@ -185,14 +186,25 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const principal = principalOf(request);
+      const { account } = principal;
       const { project } = request.params;
       checkProjectName(project);
       if (await hasStacks(principal, project)) throw new ServerError("not_empty");
+      const place = projectPlace({ account, project });
+      // Another project of the same name begins without the roles of this one.
+      const roles = await listBindings(parts, account, (one) => one.project === project);
       await transact(parts, async (tx) => {
-        const row = await tx.find(SERVER_KINDS.project, projectPlace({ ...principal, project }));
-        if (row === undefined) {
+        const row = await tx.find(SERVER_KINDS.project, place);
+        if (row !== undefined) requireMatch(request, row.resource.generation);
+        else if (roles.length === 0) {
           throw new ServerError("not_found", `there is no project "${project}"`);
         }
+      });
+      await removeBindings(parts, account, roles);
+      access.forget(account);
+      await transact(parts, async (tx) => {
+        const row = await tx.find(SERVER_KINDS.project, place);
+        if (row === undefined) return;
         requireMatch(request, row.resource.generation);
         tx.remove(row);
       });

@@ -54,6 +54,16 @@ it("a trigger is created, shown, changed, paused and deleted", async () => {
   expect((await call("GET", path)).json["code"]).toBe("not_found");
 });
 
+it("the stack that is followed has to be one that the caller may see", async () => {
+  const { server, create } = await start("web/site", "web/network");
+  const given = { account: "default", roles: ["deployer"] as const, projects: ["web"] };
+  const made = async (stacks: readonly string[]) =>
+    (await server.credentials.createToken({ ...given, stacks })).token;
+  expect((await create("web/site", "web/network", await made(["web/site"]))).status).toBe(404);
+  const both = await made(["web/site", "web/network"]);
+  expect((await create("web/site", "web/network", both)).status).toBe(201);
+});
+
 it("a cycle is refused with its path, over several projects as well", async () => {
   const { create } = await start("web/a", "base/b", "web/c");
   expect((await create("base/b", "web/a")).status).toBe(201);

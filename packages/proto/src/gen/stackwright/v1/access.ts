@@ -10,17 +10,20 @@ export interface User {
   name: string;
   /** What people call it. */
   displayName: string;
-  /** Address for people; never what a user is recognised by. */
+  /**
+   * Address for people. What a user is recognised by is its identities; an identity that a trusted provider verified the address of is linked
+   * to the user that was made with it.
+   */
   email: string;
   /** Whether it is a service account, which signs in nowhere. */
   service: boolean;
   /** Whether all of its credentials are refused. */
   disabled: boolean;
-  /** Groups of the identity provider, as of the last sign-in. */
+  /** Groups at `issuer`, as of the last sign-in. */
   groups: string[];
-  /** The issuer that vouches for it; empty for one that was made by hand. */
+  /** The issuer of the last sign-in; empty for a user that never signed in. */
   issuer: string;
-  /** What the issuer calls it. */
+  /** What that issuer calls it. */
   subject: string;
   /** When it was made. */
   createdAtMs: bigint;
@@ -33,6 +36,14 @@ export interface User {
 export interface UserIdentity {
   /** Name of the user. */
   user: string;
+  /** The issuer. */
+  issuer: string;
+  /** What the issuer calls the user. */
+  subject: string;
+  /** When it was linked to the user. */
+  createdAtMs: bigint;
+  /** Who linked it; empty for the sign-in itself. */
+  actor: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -44,10 +55,12 @@ export interface Team {
   description: string;
   /** Names of users. */
   members: string[];
-  /** Groups of the identity provider whose users are members as well. */
+  /** Groups at `issuer` whose users are members as well. */
   groups: string[];
   /** When it was made. */
   createdAtMs: bigint;
+  /** The issuer whose groups they are; empty for the only one that users of the account sign in with. */
+  issuer: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -296,13 +309,28 @@ export const User: MessageFns<User> = {
 };
 
 function createBaseUserIdentity(): UserIdentity {
-  return { user: "" };
+  return { user: "", issuer: "", subject: "", createdAtMs: 0n, actor: "" };
 }
 
 export const UserIdentity: MessageFns<UserIdentity> = {
   encode(message: UserIdentity, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== "") {
       writer.uint32(10).string(message.user);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.createdAtMs);
+    }
+    if (message.actor !== "") {
+      writer.uint32(42).string(message.actor);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -334,6 +362,38 @@ export const UserIdentity: MessageFns<UserIdentity> = {
             }
 
             message.user = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.issuer = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.subject = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.createdAtMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.actor = reader.string(true);
             continue;
           }
         }
@@ -369,12 +429,18 @@ export const UserIdentity: MessageFns<UserIdentity> = {
   fromPartial(object: DeepPartial<UserIdentity>): UserIdentity {
     const message = createBaseUserIdentity();
     message.user = object.user ?? "";
+    message.issuer = object.issuer ?? "";
+    message.subject = object.subject ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.actor = object.actor ?? "";
     return message;
   },
 };
 
 function createBaseTeam(): Team {
-  return { name: "", description: "", members: [], groups: [], createdAtMs: 0n };
+  return { name: "", description: "", members: [], groups: [], createdAtMs: 0n, issuer: "" };
 }
 
 export const Team: MessageFns<Team> = {
@@ -396,6 +462,9 @@ export const Team: MessageFns<Team> = {
         throw new globalThis.Error("value provided for field message.createdAtMs of type uint64 too large");
       }
       writer.uint32(40).uint64(message.createdAtMs);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(50).string(message.issuer);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -461,6 +530,14 @@ export const Team: MessageFns<Team> = {
             message.createdAtMs = reader.uint64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.issuer = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -500,6 +577,7 @@ export const Team: MessageFns<Team> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.issuer = object.issuer ?? "";
     return message;
   },
 };
