@@ -11,6 +11,7 @@ import {
 import { tenancyOf } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord } from "../domain/record-kind.ts";
+import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { policyInput, renderPolicyPlan } from "./policy-input.ts";
@@ -94,7 +95,13 @@ export async function inputOf(
     owner: "policies",
     scheduler: clock,
   });
-  const rendered = await renderPolicyPlan(states.stack(stack), planDigest, await secrets());
+  let rendered: string | undefined;
+  try {
+    rendered = await renderPolicyPlan(states.stack(stack), planDigest, await secrets());
+  } catch (error) {
+    if (!isServerError(error, "too_large")) throw error;
+    return error.message;
+  }
   if (rendered === undefined) return "the plan is not stored";
   return policyInput(rendered, { project: stack.project, stackName, run });
 }

@@ -5,21 +5,29 @@ import {
   planToTerraformJson,
   type StackState,
 } from "@stackwright/core";
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { planOfJson, readPlanJson } from "../executor/plan-of-json.ts";
-import { decodeToolPlan } from "../executor/tool-plan.ts";
+import { readToolPlanJson } from "../executor/tool-plan.ts";
+import { POLICY_LIMITS } from "./policy-limits.ts";
 
 type StoredPlan = NonNullable<Awaited<ReturnType<StackState["plan"]>>>;
 
-import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+/** Bytes of what a tool shows of its plan: the document has less of it. */
+const MAX_TOOL_BYTES = 2 * POLICY_LIMITS.inputBytes;
 
-/** The plan of a run as policies see it: the stored one in the form of `terraform show -json`, without secrets. */
+/**
+ * The plan of a run as policies see it: the stored one in the form of `terraform show -json`, without secrets. `too_large` for that of a
+ * tool which no policy could judge.
+ */
 export async function renderPolicyPlan(
   state: StackState,
   planDigest: string,
   secrets: readonly string[],
 ): Promise<string | undefined> {
   const stored = await state.plan(planDigest);
-  return stored && planToTerraformJson(concealPlan(planOf(stored, state.reference.stack), secrets));
+  if (stored === undefined) return undefined;
+  const plan = await planOf(stored, state.reference.stack);
+  return planToTerraformJson(concealPlan(plan, secrets));
 }
 
 /** A run with the names of its place. */
@@ -67,10 +75,13 @@ function runFacts(run: Run) {
 }
 
 /** The plan of the engine, or that of a tool as far as its JSON form says it. */
-function planOf({ bytes, baseRevision, createdAtMs }: StoredPlan, stack: string): Plan {
-  const made = decodeToolPlan(bytes);
-  if (made === undefined) return decodePlan(bytes);
-  return planOfJson(readPlanJson(made.json), {
+async function planOf(
+  { bytes, baseRevision, createdAtMs }: StoredPlan,
+  stack: string,
+): Promise<Plan> {
+  const shown = await readToolPlanJson(bytes, MAX_TOOL_BYTES);
+  if (shown === undefined) return decodePlan(bytes);
+  return planOfJson(readPlanJson(shown), {
     stack,
     revision: baseRevision,
     workspace: "",
