@@ -85,6 +85,8 @@ interface RunServerOptions {
   readonly opaCommand?: readonly string[] | undefined;
   /** Hosts in private networks that connections may reach. @default none */
   readonly vcsHosts?: readonly string[] | undefined;
+  /** MiB of the copies of connected repositories. @default 10,240 */
+  readonly vcsCopiesMib?: number | undefined;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -231,6 +233,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           renewer,
           renderer: new PlanRenderer({ clock }),
           directory: join(directory, "vcs"),
+          maxCopyBytes: (options.vcsCopiesMib ?? 10_240) * 1024 ** 2,
           localFolders,
           hosts,
         }),

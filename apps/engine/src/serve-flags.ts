@@ -170,7 +170,12 @@ const FLAGS = {
   "vcs-host": {
     path: ["vcsHosts"],
     kind: "list",
-    help: "host in a private network whose API connections may call, or that gets their reports; none by default",
+    help: "host in a private network that connections may call, fetch repositories from, and report to; none by default",
+  },
+  "vcs-copies-mib": {
+    path: ["vcsCopiesMib"],
+    kind: "number",
+    help: "MiB of the copies of connected repositories on this server; 10,240 by default",
   },
   tool: {
     path: ["tools"],

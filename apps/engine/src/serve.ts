@@ -222,6 +222,7 @@ export async function serve(
       upstreamNetworks: resolved.upstreamNetworks,
       opaCommand: resolved.opaCommand,
       vcsHosts: resolved.vcsHosts,
+      vcsCopiesMib: resolved.vcsCopiesMib,
       tools: resolved.tools?.map(offeredToolOf),
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {

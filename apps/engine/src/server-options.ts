@@ -120,6 +120,7 @@ export const ServerOptionsSchema = Type.Object(
     vcsHosts: Type.Optional(
       Type.Array(text("a host"), { description: helpOf("vcs-host"), maxItems: 100 }),
     ),
+    vcsCopiesMib: Type.Optional(count(helpOf("vcs-copies-mib"), 1, 16_777_216)),
     functionsFile: Type.Optional(text(helpOf("functions"))),
     quotas: Type.Optional(
       Type.Object(

@@ -1,4 +1,6 @@
 import { createHmac } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createGitPlace } from "../testing/git-place.ts";
 import { P, startApi } from "../testing/start-api.ts";
@@ -12,7 +14,7 @@ const main = (value: number) => `resource "terraform_data" "a" { input = ${value
 async function start() {
   const place = await createGitPlace();
   const gitea = await startFakeGitea("change");
-  const { server, call } = await startApi("in-process", {
+  const { server, call, directory } = await startApi("in-process", {
     vcsFolders: [place.repositories],
     vcsHosts: ["127.0.0.1"],
   });
@@ -72,7 +74,7 @@ async function start() {
   await look();
   await settled();
   expect(gitea.shown.comment).toContain("1 to create, run 1");
-  return { place, gitea, call, deliver, settled, push, look, say, pull };
+  return { directory, place, gitea, call, deliver, settled, push, look, say, pull };
 }
 
 it("applies no plans by a comment that were made after it", { timeout: 120_000 }, async () => {
@@ -113,4 +115,26 @@ it("takes a user called merge for a user", { timeout: 120_000 }, async () => {
   const after = await pull();
   expect(after).toMatchObject({ state: "merged", applied_by_merge: true });
   expect(after["applies"]).not.toEqual(before["applies"]);
+});
+
+it("applies what was planned where the copy of the repository is gone", {
+  timeout: 120_000,
+}, async () => {
+  const { directory, place, gitea, settled, push, look, say } = await start();
+  await place.git("checkout", "--quiet", "main");
+  await place.commit({ "other.txt": "so that the plan is that of a merge" });
+  await place.git("push", "--quiet", "origin", "HEAD:main");
+  await place.git("checkout", "--quiet", "change");
+  await place.commit({ "one/main.tf": main(2) });
+  await push();
+  await look();
+  await settled();
+  const copies = (await readdir(directory, { recursive: true })).filter((name) =>
+    /vcs\/[^/]+\.git$/.test(name),
+  );
+  expect(copies).toHaveLength(1);
+  for (const copy of copies) await rm(join(directory, copy), { recursive: true });
+  await say("ben", "stackwright apply");
+  await settled();
+  expect(gitea.shown.comment).toMatch(/1 to create, run \d \| applied, run \d/);
 });

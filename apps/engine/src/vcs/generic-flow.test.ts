@@ -285,6 +285,16 @@ it("refuses the address of a folder that is none", async () => {
   expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("a folder")]);
 });
 
+it.each(["https://10.0.0.7/infra.git", "https://169.254.169.254/x.git", "http://localhost/x.git"])(
+  "refuses the repository %s in a private network, and says how it is allowed",
+  async (repository_url) => {
+    const { call } = await startApi("none");
+    const body = { name: "odd", kind: "generic", repository_url, stacks: [] };
+    const refused = await call("POST", `${P}/vcs-connections`, { body });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("--vcs-host")]);
+  },
+);
+
 it("says what conflicts, and plans a newer commit instead of the one before", {
   timeout: 60_000,
 }, async () => {

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
+import { isFgBridgeError } from "@stackwright/fg-bridge";
 import type { VcsConnection } from "@stackwright/proto/stackwright";
 import type { Lease } from "@stackwright/storage/lease";
 import { kindOf } from "./connection-kind.ts";
@@ -30,6 +31,7 @@ export async function openConnection(
     folder: join(parts.directory, `${connection.id}.git`),
     env: parts.env,
     signal,
+    ...(protocol !== "file" && { pinned: async () => pinnedAddress(parts, address) }),
     ...(token !== "" && protocol !== "file" && { header: { address, value } }),
   });
   const kind = kindOf(connection.kind);
@@ -65,3 +67,19 @@ export async function openConnection(
     signal,
   };
 }
+
+/** Where git has to find a host. A proxy resolves names itself, so that this machine does not have to. */
+async function pinnedAddress(
+  { hosts, env }: Pick<VcsParts, "hosts" | "env">,
+  address: string,
+): Promise<string | undefined> {
+  try {
+    return await hosts.pinned(new URL(address));
+  } catch (error) {
+    const hasProxy = PROXIES.some((name) => (env[name] ?? "") !== "");
+    if (hasProxy && isFgBridgeError(error, "FG_UNREACHABLE")) return undefined;
+    throw error;
+  }
+}
+
+const PROXIES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];

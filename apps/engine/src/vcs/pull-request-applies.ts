@@ -47,6 +47,7 @@ export async function carryOutCommands(
   }));
   if (requested.state !== VcsPullRequest_State.STATE_OPEN) return;
   if (requested.applies.length > 0) return;
+  await restoreTree(record, facts, requested);
   const { reference } = record.open;
   const names = new Set(requested.plans.map(({ stack }) => stack));
   const open = {
@@ -69,6 +70,23 @@ export async function carryOutCommands(
     autoApply: false,
   });
   await record.save((stored) => ({ ...stored, applies: [...applies] }));
+}
+
+/**
+ * The tree that was planned is not here where the copy of the repository was made again, or is on another server: it is merged
+ * again from the same commits.
+ */
+async function restoreTree(
+  { open: { repository, connection } }: PullRequestRecord,
+  facts: PullRequestFacts,
+  { tree, baseCommit, head }: VcsPullRequest,
+): Promise<void> {
+  if (await repository.hasTree(tree)) return;
+  await repository.fetch([`refs/heads/${connection.branch}`, facts.reference, facts.branch]);
+  if ((await repository.mergedTree(baseCommit, head)) === tree) return;
+  throw new Error(
+    `the repository no longer gives the tree ${tree} of the plans; write "stackwright plan"`,
+  );
 }
 
 /** Why a comment does not apply the pull request; empty where it does, undefined where nothing is said to its author. */

@@ -11,6 +11,7 @@ import { listen } from "../queue/listen.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { advanceBranch } from "./advance-branch.ts";
 import { type AdvancedPullRequest, advancePullRequest } from "./advance-pull-request.ts";
+import { trimCopies } from "./git/kept-copies.ts";
 import { openConnection } from "./open-connection.ts";
 import type { VcsParts } from "./vcs-parts.ts";
 import { type ConnectionReference, connectionPlace } from "./vcs-places.ts";
@@ -35,6 +36,8 @@ const MAX_BACKOFF_MS = 10 * 60_000;
 const MAX_ATTEMPTS = 200;
 
 interface VcsWorkerParts extends VcsParts {
+  /** Bytes of the copies of repositories. */
+  readonly maxCopyBytes: number;
   readonly renewer?: Renewer | undefined;
 }
 
@@ -57,6 +60,7 @@ export class VcsWorker {
   readonly #awaited = new Map<string, string>();
   /** Names of tasks whose runs have changed. */
   readonly #rung = new Set<string>();
+  #trimming = Promise.resolve();
   #bell = Promise.withResolvers<void>();
   readonly #loops: Promise<unknown>;
 
@@ -136,6 +140,7 @@ export class VcsWorker {
           // What fails at once is not tried again at once: its tasks stay due.
           await sleep(clock, FAILED_MS, signal).catch(() => undefined);
         })
+        .then(async () => this.#trim())
         .finally(() => {
           this.#busy.delete(connection);
           this.#bell.resolve();
@@ -161,6 +166,17 @@ export class VcsWorker {
         return [];
       }
     });
+  }
+
+  /** Removes copies of repositories over the limit, but for those in use. */
+  async #trim(): Promise<void> {
+    const { directory, maxCopyBytes: maxBytes, logger } = this.#parts;
+    this.#trimming = this.#trimming
+      .then(async () => trimCopies({ directory, maxBytes }, (id) => this.#busy.has(id)))
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, "copies of repositories could not be removed");
+      });
+    await this.#trimming;
   }
 
   /** Does all that is due for one connection, the branch first. */

@@ -41,7 +41,7 @@ export async function withFolderLimit<T>(
 }
 
 /** Bytes of all files in a folder; stops to count beyond the limit. Files that vanish meanwhile are left out. */
-async function folderBytes(folder: string, limit: number): Promise<number> {
+export async function folderBytes(folder: string, limit: number): Promise<number> {
   let bytes = 0;
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
   for (const entry of entries) {

@@ -26,7 +26,9 @@ export async function connectionChange(
   settings: ConnectionSettings,
 ): Promise<Partial<VcsConnection>> {
   const { repository_url: repositoryUrl, api_url: apiUrl, report_url: reportUrl } = settings;
-  if (repositoryUrl !== undefined) protocolOf(repositoryUrl, localFolders);
+  if (repositoryUrl !== undefined && protocolOf(repositoryUrl, localFolders) !== "file") {
+    hosts.require(new URL(repositoryUrl));
+  }
   for (const address of [apiUrl, reportUrl]) {
     if (address !== undefined && address !== "") hosts.require(requirePrivateAddress(address));
   }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { withFolderLimit } from "@stackwright/core/modules";
+import { ModuleError } from "@stackwright/lang";
 import { ServerError } from "../../domain/server-error.ts";
 import { GitError, type GitOptions, runGit } from "./run-git.ts";
 
@@ -11,6 +12,8 @@ interface GitSource {
   readonly address: string;
   readonly header?: GitOptions["header"];
   readonly protocols: string;
+  /** The only addresses of its host, as they are now. @default what the system resolves */
+  readonly pinned?: () => Promise<string | undefined>;
 }
 
 interface GitRepositoryOptions extends GitSource {
@@ -48,15 +51,15 @@ export class GitRepository {
 
   /** Fetches references; resolves with the commit of each. A reference that the repository lacks has none. */
   async fetch(references: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const existed = existsSync(join(this.#options.folder, "HEAD"));
     try {
       return await this.#fetch(references);
     } catch (error) {
-      // What a killed git left behind: the copy is made again.
-      if (
-        !(error instanceof GitError) ||
-        !/\.lock'|corrupt|bad object|not a git/i.test(error.message)
-      )
-        throw error;
+      // What a killed git left behind, or what came together since the copy was made: it is made again.
+      const isDamaged =
+        error instanceof GitError && /\.lock'|corrupt|bad object|not a git/i.test(error.message);
+      const isGrown = error instanceof ModuleError && existed;
+      if (!isDamaged && !isGrown) throw error;
       await rm(this.#options.folder, { recursive: true, force: true });
       return this.#fetch(references);
     }
@@ -70,7 +73,8 @@ export class GitRepository {
         cwd: dirname(folder),
       });
     }
-    const listed = await this.#git(["ls-remote", "--", address, ...references]);
+    const pinned = await this.#options.pinned?.();
+    const listed = await this.#git(["ls-remote", "--", address, ...references], { pinned });
     const found = new Map<string, string>();
     for (const line of listed.toString("utf8").split("\n")) {
       const [commit = "", name = ""] = line.split("\t");
@@ -81,9 +85,10 @@ export class GitRepository {
     await withFolderLimit(folder, { signal, maxBytes }, async (until) =>
       this.#git(
         ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", address, ...specs],
-        { signal: until },
+        { signal: until, pinned },
       ),
     );
+    await this.#pack();
     // What was fetched, in case that it moved since it was listed.
     for (const name of found.keys()) {
       found.set(name, await this.#text(["rev-parse", `${copyOf(name)}^{commit}`]));
@@ -91,9 +96,23 @@ export class GitRepository {
     return found;
   }
 
+  /** Marks the copy as used, and packs what many fetches left. */
+  async #pack(): Promise<void> {
+    const { folder } = this.#options;
+    const now = new Date();
+    await utimes(join(folder, "HEAD"), now, now);
+    const settings = ["-c", "gc.auto=6700", "-c", "gc.autoDetach=false"];
+    await this.#git([...settings, "gc", "--auto", "--quiet", "--prune=now"]);
+  }
+
   /** Whether a commit is known here. */
   async has(commit: string): Promise<boolean> {
     return this.#holds(["cat-file", "-e", `${commit}^{commit}`]);
+  }
+
+  /** Whether a tree is here: that of a merge is lost with the copy, and where nothing refers to it. */
+  async hasTree(tree: string): Promise<boolean> {
+    return this.#holds(["cat-file", "-e", `${tree}^{tree}`]);
   }
 
   /** Whether one commit is another one or in its past. */
@@ -173,6 +192,8 @@ export class GitRepository {
 
   /** Whether a question is answered with yes; any other failure rejects. */
   async #holds(words: readonly string[]): Promise<boolean> {
+    // Nothing was fetched here yet, or the copy was removed.
+    if (!existsSync(join(this.#options.folder, "HEAD"))) return false;
     try {
       await this.#git(words);
       return true;

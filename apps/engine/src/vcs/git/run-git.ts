@@ -22,6 +22,8 @@ export interface GitOptions {
   readonly protocols: string;
   /** A header of requests to the repository, such as `Authorization: Basic ...`, and the addresses that get it. */
   readonly header?: { readonly address: string; readonly value: string };
+  /** The only addresses of a host, as `HOST:PORT:ADDRESS,...`. @default what the system resolves */
+  readonly pinned?: string | undefined;
   readonly signal: AbortSignal;
   /** @default 5 minutes */
   readonly timeoutMs?: number;
@@ -75,9 +77,10 @@ export async function runGit(words: readonly string[], options: GitOptions): Pro
   return done.promise;
 }
 
-function environmentOf({ env, protocols, header }: GitOptions): NodeJS.ProcessEnv {
+function environmentOf({ env, protocols, header, pinned }: GitOptions): NodeJS.ProcessEnv {
   const settings = Object.entries(SETTINGS);
   if (header !== undefined) settings.push([`http.${header.address}.extraHeader`, header.value]);
+  if (pinned !== undefined) settings.push(["http.curloptResolve", pinned]);
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name));
   return {
     ...Object.fromEntries(passed),

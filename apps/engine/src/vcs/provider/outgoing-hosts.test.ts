@@ -56,6 +56,21 @@ it("opens no connection to the private address of a name, whatever it was before
   expect(requests()).toBe(0);
 });
 
+it("names the only addresses that a program may use, none of them private", async () => {
+  const addresses = [
+    { address: "93.184.216.34", family: 4 },
+    { address: "2606:2800::1", family: 6 },
+  ];
+  const hosts = new OutgoingHosts(["git.internal"], async () => Promise.resolve(addresses));
+  const pinned = async (address: string) => hosts.pinned(new URL(address));
+  const expected = "git.test:443:93.184.216.34,[2606:2800::1]";
+  expect(await pinned("https://git.test/infra.git")).toBe(expected);
+  expect(await pinned("https://git.internal/infra.git")).toBeUndefined();
+  addresses.push({ address: "10.0.0.7", family: 4 });
+  await expect(pinned("https://git.test/infra.git")).rejects.toThrow("must not be reached");
+  await expect(pinned("https://10.0.0.7/infra.git")).rejects.toThrow("--vcs-host");
+});
+
 it("reaches a private host that the operator names", async () => {
   const { call, requests } = await start();
   expect(await call(new OutgoingHosts(["127.0.0.1"]), "127.0.0.1")).toEqual({

@@ -36,6 +36,21 @@ export class OutgoingHosts {
     return this.#guard.lookup(false);
   }
 
+  /**
+   * The addresses that a program has to use for a host, as curl takes them: `HOST:PORT:ADDRESS,...`; undefined where it may use any.
+   * Rejects for private addresses.
+   */
+  async pinned(url: URL): Promise<string | undefined> {
+    const host = hostOf(url);
+    if (this.#isAllowed(host)) return undefined;
+    this.require(url);
+    if (isIP(host) !== 0) return undefined;
+    const found = await this.#guard.resolve(host, false);
+    const addresses = found.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
+    const port = url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
+    return `${host}:${port}:${addresses.join(",")}`;
+  }
+
   #isAllowed(host: string): boolean {
     return this.#allowed.has(host);
   }
