@@ -57,6 +57,7 @@ export async function runWorkerCommand(
   const folder = resolve(directory, given.directory ?? "runs");
   const bounds = {
     planMinutes: numberOf(given, "plan-minutes"),
+    shadowMinutes: numberOf(given, "shadow-minutes"),
     applyMinutes: numberOf(given, "apply-minutes"),
     stopSeconds: numberOf(given, "stop-seconds"),
     memoryMib: numberOf(given, "memory-mib"),

@@ -142,6 +142,11 @@ const FLAGS = {
     kind: "number",
     help: "how long a plan may take, or a recovery; 60 by default",
   },
+  "run-shadow-minutes": {
+    path: ["runLimits", "shadowMinutes"],
+    kind: "number",
+    help: "how long a plan of the engine beside that of a tool may take; 15 by default",
+  },
   "run-apply-minutes": {
     path: ["runLimits", "applyMinutes"],
     kind: "number",

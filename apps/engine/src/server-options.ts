@@ -95,6 +95,7 @@ export const ServerOptionsSchema = Type.Object(
       Type.Object(
         {
           planMinutes: Type.Optional(count(helpOf("run-plan-minutes"), 1, 10_080)),
+          shadowMinutes: Type.Optional(count(helpOf("run-shadow-minutes"), 1, 10_080)),
           applyMinutes: Type.Optional(count(helpOf("run-apply-minutes"), 1, 10_080)),
           stopSeconds: Type.Optional(count(helpOf("run-stop-seconds"), 0, 86_400)),
           memoryMib: Type.Optional(count(helpOf("run-memory-mib"), 256, 16_777_216)),

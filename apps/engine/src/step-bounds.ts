@@ -4,6 +4,7 @@ import type { StepLimits } from "./worker/step-deadline.ts";
 /** Bounds of each step of a run, as they are configured. */
 interface StepBounds {
   readonly planMinutes?: number | undefined;
+  readonly shadowMinutes?: number | undefined;
   readonly applyMinutes?: number | undefined;
   readonly stopSeconds?: number | undefined;
   /** Of all processes of a step together. */
@@ -13,11 +14,13 @@ interface StepBounds {
 /** How long steps may take. */
 export function stepLimitsOf({
   planMinutes,
+  shadowMinutes,
   applyMinutes,
   stopSeconds,
 }: StepBounds = {}): StepLimits {
   return {
     planMs: planMinutes && planMinutes * 60_000,
+    shadowMs: shadowMinutes && shadowMinutes * 60_000,
     applyMs: applyMinutes && applyMinutes * 60_000,
     stopMs: stopSeconds === undefined ? undefined : stopSeconds * 1_000,
   };

@@ -13,6 +13,10 @@ export const WORKER_FLAGS = Object.freeze({
   "container-volume": { help: "further volumes of the containers, with commas" },
   tool: { help: "programs that execute runs instead of the engine, with commas: terraform=/PATH" },
   "plan-minutes": { help: "how long a plan may take (60)", bounds: [1, 10_080] },
+  "shadow-minutes": {
+    help: "how long a plan beside that of a tool may take (15)",
+    bounds: [1, 10_080],
+  },
   "apply-minutes": { help: "how long an apply may take (360)", bounds: [1, 10_080] },
   "stop-seconds": { help: "from the request to stop to the end (300)", bounds: [1, 86_400] },
   "memory-mib": {

@@ -16,6 +16,7 @@ import { type RunClaim, requireClaim } from "./claim.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
+import { readStackTool } from "./stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** The plan that an executor made and stored. */
@@ -74,7 +75,10 @@ export async function recordPlan(
     const project = await tx.find(SERVER_KINDS.project, projectPlace(reference.stack));
     if (project !== undefined) tx.guardRow(project);
     else tx.guardAbsent(SERVER_KINDS.project, projectPlace(reference.stack));
-    const autoApply = isAutoApplied(run.row.message, project?.message);
+    const { message } = run.row;
+    const isUnclear = message.tool !== "" && (await hasAttention(tx, reference));
+    const autoApply = !isUnclear && isAutoApplied(message, project?.message);
+    if (isUnclear && isAutoApplied(message, project?.message)) await sayWhyItWaits(tx, reference);
     const planned = await move(tx, run, "planned", worker.id, {
       planDigest: digest,
       baseRevision,
@@ -113,6 +117,18 @@ export async function recordPlan(
       tx.remove(ticket);
     }
   });
+}
+
+/** Whether an apply by the tool of a stack had an unknown outcome: somebody looks at the next plan. Guarded. */
+async function hasAttention(tx: Transaction, { stack }: RunReference): Promise<boolean> {
+  return (await readStackTool(tx, stack)).message.attention !== "";
+}
+
+async function sayWhyItWaits(tx: Transaction, reference: RunReference): Promise<void> {
+  const { attention } = (await readStackTool(tx, reference.stack)).message;
+  const text = `The plan waits for an approval, although it would be applied without one: the outcome of the apply of the run ${attention} is not known. Compare the plan with the real objects.`;
+  const event = { type: "log", source: "stackwright", level: "warn", text };
+  await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
 }
 
 /** Stores what policies said about the plan of a run, in place of what they said about a former one. */

@@ -114,7 +114,7 @@ it("an apply that is killed is not begun again, and leaves the state that it wro
     '{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"l-1","outputs":{},"resources":[]}';
   const apply = `printf '%s' '${state}' > "$state"; echo begun >> "$0.begun"; sleep 2; kill -9 $$`;
   const tool = await playedTool({ apply });
-  const { request, rests, approve, call } = await start(tool);
+  const { request, rests, approve, call, log, show } = await start(tool);
   const id = await request();
   await rests(id);
   expect(await approve(id)).toMatchObject({
@@ -124,6 +124,15 @@ it("an apply that is killed is not begun again, and leaves the state that it wro
   expect(await readFile(`${tool}.begun`, "utf8")).toBe("begun\n");
   expect((await call("GET", `${S}/tool`)).json).toMatchObject({ attention: id });
   expect((await call("GET", `${S}/state-versions`)).text).toContain('"serial":"3"');
+  // What would be applied without an approval waits for somebody who compares it.
+  const { configuration } = await show(id);
+  const body = { configuration, auto_apply: true };
+  const made = await call("POST", `${S}/runs`, { body });
+  expect([made.status, made.text]).toEqual([201, made.text]);
+  const next = made.json["id"];
+  expect(await rests(next)).toMatchObject({ phase: "awaiting_approval", auto_apply: false });
+  await call("POST", `${S}/runs/${String(next)}/cancel`, { body: {} });
+  expect(await log(next)).toContain(`the apply of the run ${String(id)} is not known`);
 });
 
 it("keeps a state that the store refuses, names it, and takes it again once it is corrected", async () => {

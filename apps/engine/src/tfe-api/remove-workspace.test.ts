@@ -2,8 +2,15 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "@stackwright/base/clock";
 import { createStoredKeys } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
+import { stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { readStackTool } from "../queue/stack-tool.ts";
+import { idOf, transact } from "../queue/transaction.ts";
 import { storeStateContent } from "../terraform-state/state-content.ts";
 import {
   addStateVersion,
@@ -57,6 +64,18 @@ async function start() {
     directory,
     stack,
     store,
+    setTool: async (tool: string) =>
+      transact(parts, async (tx) => {
+        tx.update(await readStackTool(tx, stack.reference), { tool });
+      }),
+    /** A run of the stack that has ended. */
+    endRun: async () => {
+      await fixture.stack(stack.name);
+      const run = await fixture.enqueue(stack.reference, stack.name, Run_Mode.MODE_APPLY);
+      await cancelRun(parts, run, { actor: "ann" });
+    },
+    toolRecord: async () =>
+      readStored(storage, "strong", idOf(SERVER_KINDS.tool, stackPlace(stack.reference))),
     remove: async (force: boolean) => removeWorkspace(parts, workspace, { force }),
     during: (work: () => Promise<unknown>) => {
       meanwhile = work;
@@ -97,5 +116,15 @@ describe("the removal of a workspace", () => {
     await remove(false);
     expect(second).toBeDefined();
     expect(await directory.find("acme", "one")).toEqual(second);
+  });
+
+  it("takes the versions and the record of a tool with it", async () => {
+    const { store, remove, versions, setTool, endRun, toolRecord } = await start();
+    await store(1);
+    await setTool("terraform");
+    await endRun();
+    await remove(false);
+    expect(await versions()).toEqual([]);
+    expect(await toolRecord()).toBeUndefined();
   });
 });

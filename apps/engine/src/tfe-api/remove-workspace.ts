@@ -15,7 +15,7 @@ const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
 const STEP = 20;
 
 /**
- * Removes a workspace whose state a command keeps, with all versions of it; without `force` only one without resources. `conflict` while
+ * Removes a workspace whose state a command or the tool of its runs keeps, with all versions of it and what is known of the tool; without `force` only one without resources. `conflict` while
  * it is locked, and for a stack that the engine runs and that has objects. The names, the lock and the present state go in one step, which
  * fails when a state, a run or a lock comes meanwhile: it is decided again then.
  */
@@ -25,8 +25,8 @@ export async function removeWorkspace(
   { force }: { readonly force: boolean },
 ): Promise<void> {
   const { stack } = workspace;
-  const ofEngine = await transact(parts, async (tx) => {
-    if (!(await removeNames(tx, workspace))) return false;
+  await transact(parts, async (tx) => {
+    if (!(await removeNames(tx, workspace))) return;
     const isRun = await guardQueue(tx, stack.reference);
     if (isRun) await guardHead(tx, stack.reference);
     else await requireKeptState(tx, { stack: stack.reference, name: stack.name });
@@ -35,15 +35,15 @@ export async function removeWorkspace(
     const isEmpty = (force && !isRun) || (await hasNoResources(parts, workspace));
     if (!isEmpty && !force) throw new ServerError("conflict", "workspace has resources");
     await removeLock(tx, stack.reference);
+    await removeTool(tx, stack.reference);
     if (!isEmpty) {
       throw new ServerError(
         "conflict",
         "Stackwright runs this stack: destroy its objects first, or forget them with: stackwright workspace delete -force",
       );
     }
-    return isRun;
   });
-  if (!ofEngine) await removeVersions(parts, stack.reference);
+  await removeVersions(parts, stack.reference);
 }
 
 async function removeLock(tx: Transaction, stack: StackReference): Promise<void> {
@@ -53,6 +53,13 @@ async function removeLock(tx: Transaction, stack: StackReference): Promise<void>
   }
   if (lock !== undefined) tx.remove(lock);
   else tx.guardAbsent(SERVER_KINDS.lock, stackPlace(stack));
+}
+
+/** What is known of the tool of its runs; each change of it fails the removal. */
+async function removeTool(tx: Transaction, stack: StackReference): Promise<void> {
+  const tool = await tx.find(SERVER_KINDS.tool, stackPlace(stack));
+  if (tool !== undefined) tx.remove(tool);
+  else tx.guardAbsent(SERVER_KINDS.tool, stackPlace(stack));
 }
 
 /** Whether the engine has had runs of a stack; `conflict` while it has one. */

@@ -64,7 +64,8 @@ export async function executeClaim(
       recordState: async (content) => host.recordState(content),
     });
     onStart(execution);
-    using deadline = new StepDeadline(clock, execution, parts.limits ?? {}, step, (stage) => {
+    const limited = job.shadow === undefined ? step : "shadow";
+    using deadline = new StepDeadline(clock, execution, parts.limits ?? {}, limited, (stage) => {
       logger.warn({ run, stage }, "a step missed its deadline");
       void log.add({ type: "deadline", stage }, clock.wallMs());
     });

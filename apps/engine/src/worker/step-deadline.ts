@@ -6,6 +6,8 @@ import type { RunClaim } from "../queue/claim.ts";
 export interface StepLimits {
   /** Of a plan, and of the recovery of an apply. @default one hour */
   readonly planMs?: number | undefined;
+  /** Of a plan of the engine beside that of a tool. @default 15 minutes; never more than another plan */
+  readonly shadowMs?: number | undefined;
   /** @default six hours */
   readonly applyMs?: number | undefined;
   /** What an execution has after it was asked to stop, until it is ended. @default five minutes */
@@ -24,11 +26,12 @@ export class StepDeadline implements Disposable {
   constructor(
     clock: Clock,
     execution: Execution,
-    { planMs = 3_600_000, applyMs = 6 * 3_600_000, stopMs = 300_000 }: StepLimits,
-    step: RunClaim["step"],
+    limits: StepLimits,
+    step: RunClaim["step"] | "shadow",
     onStage: (stage: 1 | 2) => void,
   ) {
-    this.#limitMs = step === "apply" ? applyMs : planMs;
+    const { stopMs = 300_000 } = limits;
+    this.#limitMs = limitOf(limits, step);
     const reach = (stage: 1 | 2): void => {
       this.#stage = stage;
       onStage(stage);
@@ -49,4 +52,12 @@ export class StepDeadline implements Disposable {
   [Symbol.dispose](): void {
     this.#timer[Symbol.dispose]();
   }
+}
+
+function limitOf(
+  { planMs = 3_600_000, shadowMs = 900_000, applyMs = 6 * 3_600_000 }: StepLimits,
+  step: RunClaim["step"] | "shadow",
+): number {
+  if (step === "shadow") return Math.min(shadowMs, planMs);
+  return step === "apply" ? applyMs : planMs;
 }

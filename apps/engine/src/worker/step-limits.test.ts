@@ -1,7 +1,10 @@
+import { createManualClock } from "@stackwright/base/testing";
 import { expect, it } from "vitest";
+import type { Execution } from "../executor/executor.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun } from "../queue/decide.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
+import { StepDeadline, type StepLimits } from "./step-deadline.ts";
 
 it("a plan that takes too long is asked to stop, then ended, and not made again", async () => {
   const stages: number[] = [];
@@ -20,6 +23,25 @@ it("a plan that takes too long is asked to stop, then ended, and not made again"
   expect(failed).toMatchObject({ reasonCode: "deadline", reason: "the step took longer than 0 s" });
   expect(stages).toEqual([1, 2]);
   expect(jobs).toHaveLength(1);
+});
+
+it("a plan beside that of a tool has a limit of its own, within that of plans", async () => {
+  const clock = createManualClock();
+  const stages = async (limits: StepLimits, afterMs: number) => {
+    const stopped: number[] = [];
+    const execution: Execution = {
+      stop: (stage) => void stopped.push(stage),
+      ended: new Promise(() => undefined),
+      [Symbol.asyncDispose]: async () => Promise.resolve(),
+    };
+    using _deadline = new StepDeadline(clock, execution, limits, "shadow", () => undefined);
+    await clock.advance(afterMs);
+    return stopped;
+  };
+  expect(await stages({}, 899_999)).toEqual([]);
+  expect(await stages({}, 900_000)).toEqual([1]);
+  expect(await stages({ shadowMs: 60_000 }, 60_000)).toEqual([1]);
+  expect(await stages({ planMs: 60_000 }, 60_000)).toEqual([1]);
 });
 
 it("an apply that takes too long may end its calls", async () => {
