@@ -6,6 +6,7 @@ import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { collectBlobs } from "./blob-collection.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
+import { expireNotifications } from "./retention/expire-notifications.ts";
 import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
 import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
@@ -53,6 +54,8 @@ export async function runMaintenance(
       const answers = await expireIdempotency(storage, nowMs, signal);
       metrics.maintained("idempotency records", answers);
       metrics.maintained("repository records", await expireVcs(storage, nowMs, signal));
+      const deliveries = await expireNotifications(storage, nowMs, signal);
+      metrics.maintained("notifications", deliveries);
     }),
     repeat(options, collectMs, signal, async () => {
       const { store, planRetention, scheduler } = options;

@@ -26,6 +26,7 @@ import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-c
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
+import { NotificationWorker } from "./notify/notification-worker.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { PolicyRunner } from "./policy/policy-runner.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
@@ -87,6 +88,10 @@ interface RunServerOptions {
   readonly vcsHosts?: readonly string[] | undefined;
   /** MiB of the copies of connected repositories. @default 10,240 */
   readonly vcsCopiesMib?: number | undefined;
+  /** Hosts in private networks that notifications may be sent to. @default none */
+  readonly notificationHosts?: readonly string[] | undefined;
+  /** The address of the server as users see it, once it listens. */
+  readonly origin: () => string;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Ends streams of events when the server stops. */
@@ -140,6 +145,11 @@ export function openRunServer(options: RunServerOptions): RunServer {
     stopping,
   });
   const hosts = new OutgoingHosts(options.vcsHosts);
+  const notifications = {
+    logger,
+    hosts: new OutgoingHosts(options.notificationHosts, undefined, "--notification-host"),
+    origin: options.origin,
+  };
   return {
     plugins: [
       {
@@ -161,6 +171,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             localFolders,
             opaCommand: options.opaCommand ?? [],
             hosts,
+            notifications,
             tools,
           }),
       },
@@ -238,6 +249,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           hosts,
         }),
       );
+      stack.use(new NotificationWorker({ ...parts, ...notifications, renewer }));
       const worker = await startRunWorker({
         ...parts,
         ...claimed,

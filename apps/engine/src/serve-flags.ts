@@ -182,6 +182,11 @@ const FLAGS = {
     kind: "number",
     help: "MiB of the copies of connected repositories on this server; 10,240 by default",
   },
+  "notification-host": {
+    path: ["notificationHosts"],
+    kind: "list",
+    help: "host in a private network that notifications may be sent to; none by default",
+  },
   tool: {
     path: ["tools"],
     kind: "list",

@@ -223,6 +223,8 @@ export async function serve(
       opaCommand: resolved.opaCommand,
       vcsHosts: resolved.vcsHosts,
       vcsCopiesMib: resolved.vcsCopiesMib,
+      notificationHosts: resolved.notificationHosts,
+      origin,
       tools: resolved.tools?.map(offeredToolOf),
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {

@@ -122,6 +122,9 @@ export const ServerOptionsSchema = Type.Object(
       Type.Array(text("a host"), { description: helpOf("vcs-host"), maxItems: 100 }),
     ),
     vcsCopiesMib: Type.Optional(count(helpOf("vcs-copies-mib"), 1, 16_777_216)),
+    notificationHosts: Type.Optional(
+      Type.Array(text("a host"), { description: helpOf("notification-host"), maxItems: 100 }),
+    ),
     functionsFile: Type.Optional(text(helpOf("functions"))),
     quotas: Type.Optional(
       Type.Object(

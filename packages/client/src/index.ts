@@ -10,6 +10,8 @@ export type {
   NewRun,
   NewStack,
   NewVariable,
+  NotificationDelivery,
+  NotificationDestination,
   Operations,
   PolicyEnforcement,
   PolicyFinding,

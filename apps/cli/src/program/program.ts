@@ -17,6 +17,7 @@ import { defineKeyCommands } from "./key-commands.ts";
 import { defineLoginCommands } from "./login-commands.ts";
 import { defineModuleCommands } from "./module-commands.ts";
 import { defineMuxCommands } from "./mux-commands.ts";
+import { defineNotificationCommands } from "./notification-commands.ts";
 import { definePolicyCommands } from "./policy-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
@@ -101,6 +102,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineVariableCommands(define, run);
   definePolicyCommands(define, run);
   defineVcsCommands(define, run);
+  defineNotificationCommands(define, run);
   defineAccessCommands(define, run);
   defineStateVersionCommands(define, run);
   defineEditorCommands(define, run, process);

@@ -12,6 +12,7 @@ import type { AuditTrail } from "../access/registry-audit.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
+import type { NotificationParts } from "../notify/notification-parts.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
@@ -49,6 +50,8 @@ export interface ApiOptions extends TransactionParts {
   readonly opaCommand: readonly string[];
   /** Hosts that connections may reach. */
   readonly hosts: OutgoingHosts;
+  /** How destinations of notifications are reached. */
+  readonly notifications: Pick<NotificationParts, "logger" | "hosts" | "origin">;
   /** Programs that the worker of this server executes instead of the engine. */
   readonly tools: readonly OfferedTool[];
 }

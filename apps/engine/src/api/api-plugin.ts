@@ -18,6 +18,7 @@ import { CallerLimiter } from "./caller-limiter.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
+import { notificationRoutes } from "./notifications/notification-routes.ts";
 import { policySetRoutes } from "./policy-sets/policy-set-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
@@ -154,6 +155,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   quarantineRoutes(fastify, parts);
   connectionRoutes(fastify, parts);
   pullRequestRoutes(fastify, parts);
+  notificationRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
   policyRoutes(fastify, parts);

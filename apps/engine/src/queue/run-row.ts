@@ -8,9 +8,12 @@ import {
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { EVENT_OF_PHASE } from "../domain/notification-events.ts";
+import { modeNameOf } from "../domain/run-modes.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { appendEvents } from "./append-events.ts";
+import { noteEvent } from "./note-event.ts";
 import type { StoredRow, Transaction } from "./transaction.ts";
 
 /** A run that was read in a phase. */
@@ -112,7 +115,7 @@ type Reachable<P extends RunPhase> = (
   : never;
 
 /**
- * Moves a run within a transaction: phase, history and log in one step. A pair of phases that the table lacks does not
+ * Moves a run within a transaction: phase, history, log and what destinations are told in one step. A pair of phases that the table lacks does not
  * compile, and is refused where types do not say enough.
  */
 export async function move<P extends RunPhase, N extends Reachable<P>>(
@@ -159,5 +162,24 @@ export async function move<P extends RunPhase, N extends Reachable<P>>(
   } else {
     await appendEvents(tx, reference, events);
   }
+  await notify(tx, { reference, row, phase: to });
   return { reference, row, phase: to };
+}
+
+/** Tells the destinations of the project what a run came to. The run of a shadow is for the comparison alone. */
+async function notify(tx: Transaction, { reference, row, phase }: RunAt<RunPhase>): Promise<void> {
+  const event = EVENT_OF_PHASE[phase];
+  const { id: run, number: runNumber, mode, reasonCode, shadowOf, actor } = row.message;
+  if (event === undefined || shadowOf !== "") return;
+  await noteEvent(tx, {
+    event,
+    stack: reference.stack,
+    run,
+    runNumber,
+    phase,
+    reasonCode,
+    actor,
+    mode: modeNameOf(mode) ?? "",
+    planOnly: isSpeculative(row.message),
+  });
 }

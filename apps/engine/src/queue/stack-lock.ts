@@ -32,6 +32,7 @@ export async function lockStack(
       atMs: BigInt(tx.nowMs),
       untilMs: forMs === undefined ? 0n : BigInt(tx.nowMs + forMs),
       terraform: undefined,
+      notedAtMs: 0n,
     };
     if (found === undefined) tx.create(SERVER_KINDS.lock, stackPlace(stack), lock);
     else tx.update(found, lock);

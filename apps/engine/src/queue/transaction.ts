@@ -123,6 +123,11 @@ export class Transaction {
     this.guard({ id: idOf(kind, place), version: "" });
   }
 
+  /** A text that no other write has. */
+  makeId(): string {
+    return this.#parts.token();
+  }
+
   get isEmpty(): boolean {
     return this.#written.size === 0 && this.#removed.size === 0;
   }

@@ -47,6 +47,7 @@ export async function lockState(
       atMs: BigInt(tx.nowMs),
       untilMs: 0n,
       terraform: lock,
+      notedAtMs: 0n,
     };
     if (!READING.has(lock.operation)) await requireOwnState(tx, stack);
     const place = stackPlace(stack.reference);
@@ -75,6 +76,7 @@ async function requireOwnState(tx: Transaction, stack: NamedStack): Promise<void
       atMs: BigInt(tx.nowMs),
       untilMs: 0n,
       terraform: undefined,
+      notedAtMs: 0n,
     });
   }
 }

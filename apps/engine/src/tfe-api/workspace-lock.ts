@@ -29,6 +29,7 @@ export async function lockWorkspace(
       atMs: BigInt(tx.nowMs),
       untilMs: 0n,
       terraform: TerraformLock.fromPartial({ id, info: reason, who: actor }),
+      notedAtMs: 0n,
     };
     const found = await tx.find(SERVER_KINDS.lock, stackPlace(stack));
     if (found !== undefined && !isOver(found.message, tx.nowMs)) return undefined;

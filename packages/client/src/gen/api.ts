@@ -249,6 +249,23 @@ export interface NewFreeze {
   readonly expires_in_seconds?: number | undefined;
 }
 
+export interface NewNotificationDestination {
+  /** called with POST; over TLS, or on this machine; shown without its path for a chat */
+  readonly url: string;
+  /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
+  readonly secret?: string | undefined;
+  /** all by default */
+  readonly events?: readonly NotificationEvent[] | undefined;
+  /** patterns of names; all stacks without it */
+  readonly stacks?: readonly string[] | undefined;
+  /** further events are not noted for it; what waits is still sent */
+  readonly paused?: boolean | undefined;
+  /** unique in the project */
+  readonly name: string;
+  /** JSON with a signature, or the text of the incoming webhook of a chat */
+  readonly kind: NotificationKind;
+}
+
 export interface NewPolicyOverride {
   readonly plan_digest: string;
   readonly reason: string;
@@ -395,6 +412,63 @@ export interface NewVcsConnection {
   readonly kind: VcsKind;
   readonly webhook_secret?: string | undefined;
 }
+
+export interface NotificationDelivery {
+  /** webhook-id of every attempt */
+  readonly id: string;
+  readonly event: string;
+  readonly at: string;
+  /** dead: given up after 10 attempts or 24 hours; dropped: more than 1,000 events waited */
+  readonly state: NotificationState;
+  readonly attempts: number;
+  /** of the last answer */
+  readonly status?: number | undefined;
+  readonly problem?: string | undefined;
+  readonly next_at?: string | undefined;
+  readonly ended_at?: string | undefined;
+  /** id of the stack */
+  readonly stack?: string | undefined;
+  readonly run?: string | undefined;
+}
+
+export interface NotificationDestination {
+  readonly id: string;
+  readonly name: string;
+  /** JSON with a signature, or the text of the incoming webhook of a chat */
+  readonly kind: NotificationKind;
+  /** without what may give access */
+  readonly url: string;
+  /** all by default */
+  readonly events: readonly NotificationEvent[];
+  readonly stacks: readonly string[];
+  readonly paused: boolean;
+  /** only in the answer to the request that makes it */
+  readonly secret?: string | undefined;
+  readonly former_secret_until?: string | undefined;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface NotificationDestinationChange {
+  /** called with POST; over TLS, or on this machine; shown without its path for a chat */
+  readonly url?: string | undefined;
+  /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
+  readonly secret?: string | undefined;
+  /** all by default */
+  readonly events?: readonly NotificationEvent[] | undefined;
+  /** patterns of names; all stacks without it */
+  readonly stacks?: readonly string[] | undefined;
+  /** further events are not noted for it; what waits is still sent */
+  readonly paused?: boolean | undefined;
+  readonly new_secret?: true | undefined;
+}
+
+export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "drift.found" | "stack.locked_long";
+
+export type NotificationKind = "webhook" | "slack";
+
+export type NotificationState = "waiting" | "delivered" | "dead" | "dropped";
 
 export interface ObjectChange {
   readonly address: string;
@@ -1161,6 +1235,16 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Change the settings of a destination that the request names: `PATCH /api/v1/projects/{project}/notifications/{destination}`. */
+  readonly ChangeNotificationDestination: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: NotificationDestinationChange | undefined;
+    };
+    readonly output: NotificationDestination;
+  };
   /** Change what a policy set is for, what its failures do, or which version judges plans: `PATCH /api/v1/policy-sets/{policy_set}`. */
   readonly ChangePolicySet: {
     readonly input: {
@@ -1265,6 +1349,14 @@ export interface Operations {
     };
     readonly output: Configuration;
   };
+  /** Create a destination, which gets events from then on: `POST /api/v1/projects/{project}/notifications`. */
+  readonly CreateNotificationDestination: {
+    readonly input: {
+      readonly project: string;
+      readonly body: NewNotificationDestination;
+    };
+    readonly output: NotificationDestination;
+  };
   /** Create a policy set; it judges plans once a version is uploaded: `POST /api/v1/policy-sets`. */
   readonly CreatePolicySet: {
     readonly input: {
@@ -1351,6 +1443,15 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Delete a destination; what waits for it is not sent: `DELETE /api/v1/projects/{project}/notifications/{destination}`. */
+  readonly DeleteNotificationDestination: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
   };
   /** Delete a policy set; what it said about plans stays with their runs: `DELETE /api/v1/policy-sets/{policy_set}`. */
   readonly DeletePolicySet: {
@@ -1536,6 +1637,25 @@ export interface Operations {
   readonly ListModules: {
     readonly input: {};
     readonly output: Modules;
+  };
+  /** List what was sent to a destination in the last days, and what waits, the newest first: `GET /api/v1/projects/{project}/notifications/{destination}/deliveries`. */
+  readonly ListNotificationDeliveries: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+    };
+    readonly output: {
+  readonly deliveries: readonly NotificationDelivery[];
+};
+  };
+  /** List the destinations of the events of a project: `GET /api/v1/projects/{project}/notifications`. */
+  readonly ListNotificationDestinations: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: {
+  readonly destinations: readonly NotificationDestination[];
+};
   };
   /** List the policy sets of the account: `GET /api/v1/policy-sets`. */
   readonly ListPolicySets: {
@@ -1806,6 +1926,15 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Send an event to a destination again, under its former id: `POST /api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver`. */
+  readonly RedeliverNotification: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+      readonly delivery: string;
+    };
+    readonly output: Readonly<Record<string, unknown>>;
+  };
   /** Take a version of an upstream provider out of quarantine: `DELETE /api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}`. */
   readonly ReleaseVersion: {
     readonly input: {
@@ -1978,6 +2107,14 @@ export interface Operations {
       readonly version: string;
     };
     readonly output: ModuleDocumentation;
+  };
+  /** Show a destination; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/notifications/{destination}`. */
+  readonly ShowNotificationDestination: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+    };
+    readonly output: NotificationDestination;
   };
   /** Show the plan of a run, without sensitive values: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan`. */
   readonly ShowPlan: {
@@ -2203,6 +2340,14 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Send a test to a destination, once and at once: `POST /api/v1/projects/{project}/notifications/{destination}/test`. */
+  readonly TestNotificationDestination: {
+    readonly input: {
+      readonly project: string;
+      readonly destination: string;
+    };
+    readonly output: NotificationDelivery;
+  };
   /** Let a policy set judge a plan, in the form of terraform show -json, without any effect: `POST /api/v1/policy-sets/{policy_set}/test`. */
   readonly TestPolicies: {
     readonly input: {
@@ -2292,6 +2437,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
+  ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   ChangePolicySet: {"method":"PATCH","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   ChangeSchedule: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
@@ -2303,6 +2449,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
+  CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
@@ -2314,6 +2461,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  DeleteNotificationDestination: {"method":"DELETE","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   DeletePolicySet: {"method":"DELETE","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
@@ -2335,6 +2483,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
+  ListNotificationDeliveries: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries","query":[],"headers":[]},
+  ListNotificationDestinations: {"method":"GET","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
@@ -2364,6 +2514,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
   RecordState: {"method":"POST","path":"/api/v1/worker/claims/{run}/state","query":[],"headers":[]},
+  RedeliverNotification: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver","query":[],"headers":[]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
@@ -2382,6 +2533,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
   ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},
+  ShowNotificationDestination: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanComparison: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/comparison","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
@@ -2409,6 +2561,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
   TakeProjectRole: {"method":"DELETE","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   TakeRole: {"method":"DELETE","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  TestNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/test","query":[],"headers":[]},
   TestPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/test","query":["project","stack","version"],"headers":[],"upload":"application/json"},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},

@@ -2,6 +2,7 @@ import { listBehind, readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
+import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { cancelRun } from "../../queue/cancel.ts";
@@ -21,7 +22,7 @@ import {
 import { requireApiRole } from "../api-roles.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { requestRun, requireRetry } from "./request-run.ts";
-import { MODE_OF, RunModes, RunSchema, runViewOf } from "./run-view.ts";
+import { RunModes, RunSchema, runViewOf } from "./run-view.ts";
 
 const NewRun = Type.Object(
   {

@@ -1,6 +1,7 @@
 import { RUN_TRANSITIONS, type RunPhase } from "@stackwright/core";
-import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import type { Run } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { modeNameOf } from "../../domain/run-modes.ts";
 import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { ENGINE_TOOL } from "../../queue/stack-tool.ts";
@@ -14,14 +15,6 @@ export const RunModes = Type.Union(
   ],
   { title: "RunMode" },
 );
-type ModeName = Static<typeof RunModes>;
-
-export const MODE_OF: Readonly<Record<ModeName, Run_Mode>> = {
-  apply: Run_Mode.MODE_APPLY,
-  plan_only: Run_Mode.MODE_PLAN_ONLY,
-  destroy: Run_Mode.MODE_DESTROY,
-  refresh_only: Run_Mode.MODE_REFRESH_ONLY,
-};
 
 export const RunSchema = Type.Object(
   {
@@ -116,11 +109,6 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     ...(run.shadowOf !== "" && { shadow_of: run.shadowOf }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };
-}
-
-/** The name of a mode; undefined for the run of a command, which has none. */
-export function modeNameOf(mode: Run_Mode): ModeName | undefined {
-  return (Object.keys(MODE_OF) as ModeName[]).find((name) => MODE_OF[name] === mode);
 }
 
 /** A time in RFC 3339. */

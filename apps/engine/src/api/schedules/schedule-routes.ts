@@ -1,6 +1,7 @@
 import { Schedule } from "@stackwright/proto/stackwright";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
+import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -8,7 +9,6 @@ import { readQueue } from "../../queue/stack-queue.ts";
 import { transact } from "../../queue/transaction.ts";
 import { checkTimes, nextTime } from "../../schedule/schedule-times.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
-import { MODE_OF } from "../runs/run-view.ts";
 import { stackMemberRoutes } from "../stack-member-routes.ts";
 import { NewSchedule, ScheduleChange, ScheduleView, scheduleViewOf } from "./schedule-view.ts";
 

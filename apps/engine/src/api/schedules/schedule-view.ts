@@ -1,6 +1,7 @@
 import type { Schedule } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import { modeNameOf, RunModes, timeOf } from "../runs/run-view.ts";
+import { modeNameOf } from "../../domain/run-modes.ts";
+import { RunModes, timeOf } from "../runs/run-view.ts";
 
 const Cron = Type.String({
   maxLength: 128,

@@ -4,6 +4,7 @@ import type { Principal } from "@stackwright/registry";
 import { tenancyOf } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
+import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace, STACK_OUTPUTS_KIND, stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -11,7 +12,6 @@ import { type Transaction, transact } from "../../queue/transaction.ts";
 import { consumerOf, listTriggers, wayBetween } from "../../trigger/trigger-graph.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { seesProject, seesStack } from "../authorize.ts";
-import { MODE_OF } from "../runs/run-view.ts";
 import { stackMemberRoutes } from "../stack-member-routes.ts";
 import { NewTrigger, TriggerChange, TriggerView, triggerViewOf } from "./trigger-view.ts";
 

@@ -1,7 +1,8 @@
 import type { RunTrigger } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { modeNameOf } from "../../domain/run-modes.ts";
 import { ProjectName, StackNameSchema } from "../api-parts.ts";
-import { modeNameOf, RunModes, timeOf } from "../runs/run-view.ts";
+import { RunModes, timeOf } from "../runs/run-view.ts";
 
 const Message = Type.String({ maxLength: 1024 });
 

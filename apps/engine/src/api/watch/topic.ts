@@ -1,9 +1,9 @@
 import type { Principal } from "@stackwright/registry";
+import { modeNameOf } from "../../domain/run-modes.ts";
 import type { ChangeRing } from "../../live/change-ring.ts";
 import type { LiveView } from "../../live/live-view.ts";
 import type { NamedRun } from "../../live/recent-runs.ts";
 import { seesProject } from "../authorize.ts";
-import { modeNameOf } from "../runs/run-view.ts";
 import { statusViewOf } from "./status-view.ts";
 
 /** The text of an object for readers, and where it belongs. */

@@ -12,6 +12,10 @@ interface OutgoingCall {
   /** How its host is resolved. @default by the system */
   readonly lookup: LookupFunction | undefined;
   readonly signal: AbortSignal;
+  /** @default 15,000 */
+  readonly timeoutMs?: number;
+  /** Bytes of the answer that are read; of a longer one, the rest is not. @default a longer answer than 2 MiB is refused */
+  readonly cutAnswerBytes?: number;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -19,8 +23,8 @@ const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** Calls a server: no redirect is followed, time and answer are bounded. Rejects with a {@link VcsError} where there is no answer. */
 export async function boundedFetch(call: OutgoingCall) {
-  const { method, address, signal } = call;
-  const until = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const { method, address, signal, timeoutMs = TIMEOUT_MS, cutAnswerBytes } = call;
+  const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const where = `${method} ${new URL(address).origin}${new URL(address).pathname}`;
   try {
     const answer = await send({ ...call, signal: until });
@@ -28,6 +32,10 @@ export async function boundedFetch(call: OutgoingCall) {
     let size = 0;
     for await (const chunk of answer as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength;
+      if (cutAnswerBytes !== undefined && size >= cutAnswerBytes) {
+        chunks.push(chunk.subarray(0, chunk.byteLength - (size - cutAnswerBytes)));
+        break;
+      }
       if (size > MAX_ANSWER_BYTES) {
         throw new VcsError(`${where}: the answer is too large`, answer.statusCode ?? 0);
       }

@@ -3,14 +3,18 @@ import { AddressGuard, type Resolver } from "@stackwright/fg-bridge";
 import { ServerError } from "../../domain/server-error.ts";
 
 /**
- * The hosts that connections may reach: those of the public internet, and others that the operator names. The addresses that a
+ * The hosts that calls of the server may reach: those of the public internet, and others that the operator names. The addresses that a
  * connection is really opened to are checked, so that a name which changes its address between check and use finds no gap.
  */
 export class OutgoingHosts {
   readonly #allowed: ReadonlySet<string>;
   readonly #guard: AddressGuard;
 
-  constructor(allowed: readonly string[] = [], resolver?: Resolver) {
+  readonly #option: string;
+
+  /** @param option that names further hosts, for messages */
+  constructor(allowed: readonly string[] = [], resolver?: Resolver, option = "--vcs-host") {
+    this.#option = option;
     this.#allowed = new Set(allowed.map((host) => host.toLowerCase()));
     this.#guard = new AddressGuard(resolver === undefined ? {} : { resolver });
   }
@@ -23,7 +27,7 @@ export class OutgoingHosts {
     if (!isLocal && (isIP(host) === 0 || this.#guard.problem(host) === undefined)) return;
     throw new ServerError(
       "unprocessable",
-      `${url.host} is in a private network; the operator of the server allows it with --vcs-host ${host}`,
+      `${url.host} is in a private network; the operator of the server allows it with ${this.#option} ${host}`,
     );
   }
 

@@ -15,6 +15,15 @@ export {
   ModuleVersion,
 } from "./module.ts";
 export {
+  NotificationDelivery,
+  NotificationDelivery_State,
+  NotificationDestination,
+  NotificationDestination_Kind,
+  NotificationEvent,
+  NotificationSettings,
+  NotificationWait,
+} from "./notification.ts";
+export {
   PolicyFinding,
   PolicyOverride,
   PolicyResult,

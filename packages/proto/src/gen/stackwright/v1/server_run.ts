@@ -423,7 +423,11 @@ export interface StackLock {
   /** When it ends by itself, in milliseconds since 1970; 0 for never. */
   untilMs: bigint;
   /** The command that has it; absent for the lock of a person. */
-  terraform: TerraformLock | undefined;
+  terraform:
+    | TerraformLock
+    | undefined;
+  /** When it was noted as held for long, in milliseconds since 1970; 0 before. */
+  notedAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3064,7 +3068,7 @@ export const Project_Pool: MessageFns<Project_Pool> = {
 };
 
 function createBaseStackLock(): StackLock {
-  return { actor: "", reason: "", atMs: 0n, untilMs: 0n, terraform: undefined };
+  return { actor: "", reason: "", atMs: 0n, untilMs: 0n, terraform: undefined, notedAtMs: 0n };
 }
 
 export const StackLock: MessageFns<StackLock> = {
@@ -3089,6 +3093,12 @@ export const StackLock: MessageFns<StackLock> = {
     }
     if (message.terraform !== undefined) {
       TerraformLock.encode(message.terraform, writer.uint32(42).fork()).join();
+    }
+    if (message.notedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.notedAtMs) !== message.notedAtMs) {
+        throw new globalThis.Error("value provided for field message.notedAtMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.notedAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3154,6 +3164,14 @@ export const StackLock: MessageFns<StackLock> = {
             message.terraform = TerraformLock.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.notedAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3193,6 +3211,7 @@ export const StackLock: MessageFns<StackLock> = {
     message.terraform = (object.terraform !== undefined && object.terraform !== null)
       ? TerraformLock.fromPartial(object.terraform)
       : undefined;
+    message.notedAtMs = (object.notedAtMs !== undefined && object.notedAtMs !== null) ? BigInt(object.notedAtMs) : 0n;
     return message;
   },
 };

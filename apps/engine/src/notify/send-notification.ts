@@ -1,0 +1,79 @@
+import { createHmac } from "node:crypto";
+import type { NotificationDestination, NotificationEvent } from "@stackwright/proto/stackwright";
+import type { ProjectReference } from "../domain/notification-places.ts";
+import { isServerError } from "../domain/server-error.ts";
+import { boundedFetch } from "../vcs/provider/bounded-fetch.ts";
+import { openDestination } from "./destination-secrets.ts";
+import { notificationBody } from "./notification-body.ts";
+import type { NotificationParts } from "./notification-parts.ts";
+
+const TIMEOUT_MS = 10_000;
+/** Bytes of an answer that are read, for its beginning may say what was wrong. */
+const ANSWER_BYTES = 512;
+const MAX_PROBLEM = 512;
+
+/** How one attempt ended: `problem` is empty where the destination has the event. */
+interface SendOutcome {
+  /** Of the answer; 0 without one. */
+  readonly status: number;
+  readonly problem: string;
+}
+
+/** Sends one event to one destination, once. Rejects where the signal aborts, and where the address cannot be decrypted. */
+export async function sendNotification(
+  { keys, clock, hosts, origin }: NotificationParts,
+  project: ProjectReference,
+  destination: NotificationDestination,
+  { event, stackName }: { readonly event: NotificationEvent; readonly stackName: string },
+  signal: AbortSignal,
+): Promise<SendOutcome> {
+  const nowMs = clock.wallMs();
+  const { url, secrets } = await openDestination(keys, project, destination, nowMs);
+  const body = notificationBody(destination, { project, event, stackName, origin: origin() });
+  try {
+    const { status, text } = await boundedFetch({
+      method: "POST",
+      address: url,
+      headers: {
+        "content-type": "application/json",
+        ...signatureHeaders(secrets, { id: event.id, nowMs, body }),
+      },
+      body,
+      lookup: hosts.lookup(new URL(url)),
+      signal,
+      timeoutMs: TIMEOUT_MS,
+      cutAnswerBytes: ANSWER_BYTES,
+    });
+    return { status, problem: status >= 200 && status < 300 ? "" : problemOf(status, text) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    // An address may itself be what gives access: its path is shown to nobody.
+    const shown = isServerError(error) ? reason : reason.replaceAll(new URL(url).pathname, "/…");
+    return { status: 0, problem: shown.slice(0, MAX_PROBLEM) };
+  }
+}
+
+/** Headers by which a receiver recognises what the server sends, as Standard Webhooks has them. */
+function signatureHeaders(
+  secrets: readonly Uint8Array[],
+  { id, nowMs, body }: { readonly id: string; readonly nowMs: number; readonly body: string },
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signatures = secrets.map((secret) => {
+    const mac = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`);
+    return `v1,${mac.digest("base64")}`;
+  });
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    ...(signatures.length > 0 && { "webhook-signature": signatures.join(" ") }),
+  };
+}
+
+function problemOf(status: number, text: string): string {
+  if (status >= 300 && status < 400) return `it answered ${status}; redirects are not followed`;
+  const [line = ""] = text.trim().split("\n");
+  const said = line.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 200);
+  return said === "" ? `it answered ${status}` : `it answered ${status}: ${said}`;
+}
