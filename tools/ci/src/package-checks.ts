@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { runSuiteCommand } from "./command.ts";
+import { checkInstalledCommand } from "./installed-command.ts";
 import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
 
@@ -34,6 +35,7 @@ export async function checkPackages(root: string): Promise<Tally> {
   try {
     for (const owner of packages) tallies.push(await packAndLint(root, owner, folder));
     tallies.push(await useAll(root, packages, folder));
+    tallies.push(await checkInstalledCommand(tarballOf(join(folder, "apps/cli"))));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -42,6 +44,11 @@ export async function checkPackages(root: string): Promise<Tally> {
 
 function installedPath(folder: string, { manifest }: WorkspacePackage): string {
   return join(folder, "consumer", "node_modules", manifest.name);
+}
+
+function tarballOf(destination: string): string {
+  const [name = ""] = readdirSync(destination);
+  return join(destination, name);
 }
 
 /** Packs one package, checks the tarball, and unpacks it where the consumer finds it. */
@@ -54,8 +61,8 @@ async function packAndLint(root: string, owner: WorkspacePackage, folder: string
     capture: true,
   });
   if (pack.code !== 0) return tallyCommand(`${owner.folder}: pack`, pack);
-  const [name = ""] = readdirSync(destination);
-  const tarball = readFileSync(join(destination, name));
+  const path = tarballOf(destination);
+  const tarball = readFileSync(path);
   const { messages, pkg } = await publint({
     strict: true,
     pack: { tarball: new Uint8Array(tarball).buffer },
@@ -72,7 +79,7 @@ async function packAndLint(root: string, owner: WorkspacePackage, folder: string
   const target = installedPath(folder, owner);
   mkdirSync(target, { recursive: true });
   const unpack = await runSuiteCommand(
-    ["tar", "-xzf", join(destination, name), "-C", target, "--strip-components=1"],
+    ["tar", "-xzf", path, "-C", target, "--strip-components=1"],
     { cwd: root, timeoutMs: 60_000 },
   );
   failed.push(...tallyCommand(`${owner.folder}: unpack`, unpack).failed);

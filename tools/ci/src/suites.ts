@@ -164,7 +164,7 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "packages",
-    what: "build, publint, and use of the packed packages from outside",
+    what: "build, publint, use of the packed packages from outside, and of the installed command",
     limitMinutes: 10,
     run: ({ root }) => checkPackages(root),
   },

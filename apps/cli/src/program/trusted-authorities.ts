@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import process from "node:process";
 import { CommandError } from "../command-error.ts";
 
 /**
@@ -18,6 +18,8 @@ export function trustAuthorities(env: NodeJS.ProcessEnv): void {
       namesIn(folder).flatMap((name) => certificatesOf(readable(join(folder, name)))),
     ),
   ];
+  // Loaded here: most commands open no connection, and this module takes as long to load as they do.
+  const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule("node:tls");
   const alone = file !== "" && folders.length > 0;
   setDefaultCACertificates(alone ? found : [...getCACertificates("default"), ...found]);
 }

@@ -1,7 +1,6 @@
-import cliTruncate from "cli-truncate";
-import stringWidth from "string-width";
 import { printable } from "../terminal/printable.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { cutText, textWidth } from "../terminal/text-width.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 import { StatusArea } from "./status-area.ts";
 
@@ -215,8 +214,8 @@ export class LiveRun implements Disposable {
       ...note.map((line) => style.paint("warning", line)),
       ...oldest.map(([subject, { action, since }]) => {
         const doing = `: ${ACTION_WORDS[action].doing.toLowerCase()} ${duration(now - since)}`;
-        const left = Math.max(SHORT_NAME, room - 2 - stringWidth(doing));
-        return `  ${cliTruncate(subject, left, { position: "middle" })}${doing}`;
+        const left = Math.max(SHORT_NAME, room - 2 - textWidth(doing));
+        return `  ${cutText(subject, left, { position: "middle" })}${doing}`;
       }),
       `${this.#bar(Math.min(BAR, room - 1 - tail.length))}${tail}`,
     ];

@@ -1,6 +1,5 @@
-import cliTruncate from "cli-truncate";
-import stringWidth from "string-width";
 import type { Terminal } from "../terminal/terminal.ts";
+import { cutText, textWidth } from "../terminal/text-width.ts";
 
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
@@ -29,7 +28,7 @@ export class StatusArea implements Disposable {
     const columns = Math.max(MIN_COLUMNS, this.#terminal.columns);
     // What is higher than the terminal could not be taken back.
     const fitting = lines.slice(-Math.max(1, this.#terminal.rows - 1));
-    const shown = fitting.map((line) => cliTruncate(line, columns - 1));
+    const shown = fitting.map((line) => cutText(line, columns - 1));
     // A frame that would look like the one before it is not drawn.
     const frame = `${columns} ${shown.join("\n")}`;
     if (above === "" && frame === this.#shown) return;
@@ -37,7 +36,7 @@ export class StatusArea implements Disposable {
     const cursor = this.#hidden || lines.length === 0 ? "" : HIDE_CURSOR;
     if (lines.length > 0) this.#hidden = true;
     const text = `${cursor}${this.#erase(columns)}${above}${shown.join("\n")}`;
-    this.#drawn = shown.map((line) => stringWidth(line));
+    this.#drawn = shown.map((line) => textWidth(line));
     if (text !== "") this.#terminal.write(text);
   }
 

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import { textWidth } from "./text-width.ts";
 
 /** What the later lines of a wrapped line begin with, by what it begins with. */
 const HANGING: readonly (readonly [begin: RegExp, indent: string])[] = [
@@ -28,7 +28,7 @@ export function wrapWords(text: string, columns: number, hanging?: string): stri
 }
 
 function wrapLine(line: string, columns: number, hanging: string | undefined): string {
-  if (stringWidth(line) <= columns) return line;
+  if (textWidth(line) <= columns) return line;
   const plain = line.replaceAll(COLORS, "");
   const indent = hanging ?? HANGING.find(([begin]) => begin.test(plain))?.[1];
   if (indent === undefined) return line;
@@ -38,7 +38,7 @@ function wrapLine(line: string, columns: number, hanging: string | undefined): s
   let isEmpty = true;
   for (const word of rest.split(" ")) {
     const longer = isEmpty ? `${current}${word}` : `${current} ${word}`;
-    if (!isEmpty && stringWidth(longer) > columns) {
+    if (!isEmpty && textWidth(longer) > columns) {
       lines.push(current);
       current = `${indent}${word}`;
     } else current = longer;
