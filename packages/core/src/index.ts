@@ -89,6 +89,7 @@ export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { outputValue } from "./planner/output-value.ts";
 export type { PlanEffort, PlanMemoryOptions } from "./planner/plan-memory.ts";
 export { PlanMemory } from "./planner/plan-memory.ts";
+export { driftedAttributes } from "./planner/relevant-drift.ts";
 export { attachedOrigin } from "./providers/attached-origin.ts";
 export { builtinOrigin, inProcessOrigin } from "./providers/builtin-origin.ts";
 export type {

@@ -16,6 +16,7 @@ import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { CallerLimiter } from "./caller-limiter.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
+import { driftRoutes } from "./drift/drift-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
@@ -148,6 +149,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   stateVersionRoutes(fastify, parts);
   scheduleRoutes(fastify, parts);
   triggerRoutes(fastify, parts);
+  driftRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);

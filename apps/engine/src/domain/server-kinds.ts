@@ -20,6 +20,7 @@ import {
   RunTicket,
   RunTrigger,
   Schedule,
+  StackDrift,
   StackLock,
   StackQueue,
   StackTool,
@@ -110,6 +111,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["triggers"],
     maxBytes: KIB,
     retention: "until deleted",
+  }),
+  drift: kindOf("StackDrift", StackDrift, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: 64 * KIB,
+    retention: "with the stack",
   }),
   ticket: kindOf("RunTicket", RunTicket, {
     scope: "project",

@@ -23,6 +23,7 @@ import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
+import { driftOf } from "./drift-of.ts";
 import { executeShadowJob } from "./execute-shadow-job.ts";
 import { executeToolJob } from "./execute-tool-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -196,6 +197,7 @@ async function makePlan(
     summary,
     documentSha256: document.sha256,
     viewSha256: view?.sha256 ?? "",
+    ...(job.findsDrift === true && { drift: driftOf(plan, secretsOf(job)) }),
   };
 }
 

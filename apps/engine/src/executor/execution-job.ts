@@ -1,5 +1,6 @@
 import type { StackReference } from "@stackwright/core";
 import type { ComparedPlans } from "../domain/compared-plans.ts";
+import type { FoundDrift } from "../domain/found-drift.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
 /** What an executor has to do. JSON, as it travels over the control pipe of a child process. */
@@ -39,6 +40,8 @@ export interface ExecutionJob {
   readonly runVariables?: Readonly<Record<string, string>>;
   /** Plans without reading any object. @default false */
   readonly skipRefresh?: boolean;
+  /** Says of its plan what drift it found. @default false */
+  readonly findsDrift?: boolean;
   /** Environment of provider processes. */
   readonly environment: Readonly<Record<string, string>>;
   /** Names of the sensitive ones among both, which nothing shows. */
@@ -113,6 +116,8 @@ export type ExecutionResult =
       readonly documentSha256: string;
       /** The plan as a view (`@stackwright/plan-view`), in the blob store. */
       readonly viewSha256: string;
+      /** What a check found; absent for other runs. */
+      readonly drift?: FoundDrift;
     }
   /** `planDigest` is that of a plan of a tool, which is stored also where it changes nothing. */
   | { readonly phase: "no_changes"; readonly revision: string; readonly planDigest?: string }

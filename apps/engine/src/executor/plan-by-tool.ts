@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { concealPlan, hasChanges, planToJson, summarizePlan } from "@stackwright/core";
 import { encodeJson, unmarkDeep } from "@stackwright/cty";
 import { planView } from "@stackwright/plan-view";
+import { driftOf } from "./drift-of.ts";
 import type { ExecutionResult } from "./execution-job.ts";
 import { jobVariables, openJobState } from "./job-engine.ts";
 import { secretTextsOf } from "./job-secrets.ts";
@@ -84,6 +85,7 @@ export async function planByTool(step: ToolStep): Promise<ExecutionResult> {
     summary,
     documentSha256: document.sha256,
     viewSha256: viewed.sha256,
+    ...(job.findsDrift === true && { drift: driftOf(plan.plan, secrets) }),
   };
 }
 

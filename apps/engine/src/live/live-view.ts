@@ -21,6 +21,7 @@ import {
 import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./recent-runs.ts";
 import { followedResources, type ResourceFact } from "./resource-facts.ts";
 import {
+  DRIFTS,
   LOCKS,
   OUTPUTS,
   type OutputsFact,
@@ -81,11 +82,20 @@ export class LiveView implements Disposable {
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);
+    const drifts = followKind(rt, parts, DRIFTS);
     this.identified = stacks;
     this.outputs = outputs;
     this.triggers = triggers;
     this.variableSets = followKind(rt, parts, VARIABLE_SETS);
-    this.stacks = deriveStackStatus(rt, { stacks, runsOfStack, queues, runs, locks, outputs });
+    this.stacks = deriveStackStatus(rt, {
+      stacks,
+      runsOfStack,
+      queues,
+      runs,
+      locks,
+      drifts,
+      outputs,
+    });
     this.dueTriggers = deriveDueTriggers(rt, { triggers, outputs });
     this.stackChanges = new ChangeRing(this.stacks, KEPT_TURNS);
     this.runChanges = new ChangeRing(deriveRecentRuns(rt, { stacks, runsOfStack }), KEPT_TURNS);

@@ -47,6 +47,21 @@ export interface LockFact {
   readonly reason: string;
 }
 
+export interface DriftFact {
+  readonly key: string;
+  readonly changed: number;
+  readonly deleted: number;
+  /** 0 before the first check. */
+  readonly checkedAtMs: number;
+  /** 0 without drift. */
+  readonly sinceMs: number;
+  /** The run of the last check. */
+  readonly run: string;
+  /** The run of a check that has not ended; empty if none. */
+  readonly check: string;
+  readonly problem: string;
+}
+
 export interface TriggerFact {
   readonly key: string;
   readonly tenancy: Tenancy;
@@ -149,6 +164,29 @@ export const LOCKS: FollowedKind<LockFact> = {
   project: (resource) => {
     const { actor, reason } = decodeRecord(SERVER_KINDS.lock, resource);
     return { key: placeKey(resource.id), actor, reason };
+  },
+};
+
+export const DRIFTS: FollowedKind<DriftFact> = {
+  name: "drift",
+  type: SERVER_KINDS.drift.type,
+  kind: kind<DriftFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const { changed, deleted, checkedAtMs, sinceMs, run, check, lastProblem } = decodeRecord(
+      SERVER_KINDS.drift,
+      resource,
+    );
+    return {
+      key: placeKey(resource.id),
+      changed,
+      deleted,
+      checkedAtMs: Number(checkedAtMs),
+      sinceMs: Number(sinceMs),
+      run,
+      check,
+      problem: lastProblem,
+    };
   },
 };
 

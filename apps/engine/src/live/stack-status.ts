@@ -1,7 +1,15 @@
 import type { RunPhase } from "@stackwright/core";
 import { byKey, byKeys, type Collection, kind, type Runtime } from "@stackwright/krt";
+import { DRIFT_CHECK } from "../domain/drift-rule.ts";
 import { byAge } from "./recent-runs.ts";
-import type { LockFact, OutputsFact, QueueFact, RunFact, StackFact } from "./stack-facts.ts";
+import type {
+  DriftFact,
+  LockFact,
+  OutputsFact,
+  QueueFact,
+  RunFact,
+  StackFact,
+} from "./stack-facts.ts";
 
 /** The run of a status. */
 interface StatusRun {
@@ -11,6 +19,9 @@ interface StatusRun {
   readonly phase: RunPhase | "unknown";
   readonly updatedAtMs: number;
 }
+
+/** The drift of a status. */
+export type StackDriftStatus = Omit<DriftFact, "key" | "check">;
 
 /** What is known of a stack at a glance. */
 export interface StackStatus {
@@ -27,6 +38,8 @@ export interface StackStatus {
   /** The newest run of all. */
   readonly newest: StatusRun | undefined;
   readonly lock: { readonly actor: string; readonly reason: string } | undefined;
+  /** What the last check for drift found; undefined before the first one. */
+  readonly drift: StackDriftStatus | undefined;
   /** PROJECT/NAME of the stacks whose outputs are others than those the state was made with, sorted. */
   readonly outdated: readonly string[];
   /** PROJECT/NAME of the stacks whose outputs it was made with, sorted. */
@@ -42,6 +55,7 @@ interface StatusInputs {
   readonly queues: Collection<QueueFact>;
   readonly runs: Collection<RunFact>;
   readonly locks: Collection<LockFact>;
+  readonly drifts: Collection<DriftFact>;
   readonly outputs: Collection<OutputsFact>;
 }
 
@@ -57,13 +71,13 @@ export function deriveStacksById(rt: Runtime, named: Collection<StackFact>): Col
 /** One status for each stack, by key. */
 export function deriveStackStatus(
   rt: Runtime,
-  { stacks, runsOfStack, queues, runs, locks, outputs }: StatusInputs,
+  { stacks, runsOfStack, queues, runs, locks, drifts, outputs }: StatusInputs,
 ): Collection<StackStatus> {
   const newestRuns = rt.derive(
     runsOfStack,
     (_ctx, group) => ({
       key: group.key,
-      run: group.objects.reduce((a, b) => (byAge(a, b) < 0 ? a : b)),
+      run: newestOf(group.objects),
     }),
     { name: "newest runs" },
   );
@@ -104,12 +118,25 @@ export function deriveStackStatus(
         waiting: queue?.pending.length ?? 0,
         newest: newest && runOf(newest),
         lock: lock && { actor: lock.actor, reason: lock.reason },
+        drift: driftOf(ctx.fetchOne(drifts, byKey(key))),
         outdated: inputs?.stacks ?? [],
         reads: inputs?.reads ?? [],
       };
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },
   );
+}
+
+/** The newest run; one that looks for drift counts where there is no other. */
+function newestOf(runs: readonly RunFact[]): RunFact {
+  const others = runs.filter(({ cause }) => !cause.startsWith(DRIFT_CHECK));
+  return (others.length === 0 ? runs : others).reduce((a, b) => (byAge(a, b) < 0 ? a : b));
+}
+
+function driftOf(fact: DriftFact | undefined): StackDriftStatus | undefined {
+  if (fact === undefined || (fact.checkedAtMs === 0 && fact.problem === "")) return undefined;
+  const { key: _key, check: _check, ...status } = fact;
+  return status;
 }
 
 function runOf({ id, number, phase, updatedAtMs }: RunFact): StatusRun {

@@ -6,6 +6,7 @@ import {
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
+import { clearDrift } from "./drift-record.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { APPLY_UNKNOWN, readStackTool } from "./stack-tool.ts";
@@ -60,6 +61,7 @@ export async function endApply(
       if (phase === "applied" || phase === "partially_applied") {
         await recordConfiguration(tx, reference.stack, run.row.message);
       }
+      if (phase === "applied") await clearDrift(tx, reference.stack, run.row.message);
       if (run.row.message.tool !== "") await recordAttention(tx, reference, change.reasonCode);
     } else {
       const before = requireAt(run, "approved");

@@ -6,6 +6,7 @@ import {
   type Run,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
+import { type FoundDrift, NO_DRIFT } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import { memberPlace, type RunReference, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
@@ -13,6 +14,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
+import { isDriftCheck, recordDrift, recordFailedCheck } from "./drift-record.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
@@ -28,6 +30,8 @@ interface MadePlan {
   readonly shadowed?: ShadowedPlan | undefined;
   /** How policies judged it; undefined where none is for the stack. */
   readonly policies?: JudgedPolicies | undefined;
+  /** What the plan of a check found. @default nothing */
+  readonly drift?: FoundDrift | undefined;
 }
 
 /** What policies said about a plan, and what that means for its run. */
@@ -55,7 +59,7 @@ export async function beginPlanning(parts: TransactionParts, claim: RunClaim): P
 export async function recordPlan(
   parts: TransactionParts,
   claim: RunClaim,
-  { digest, baseRevision, summary, policies, shadowed }: MadePlan,
+  { digest, baseRevision, summary, policies, shadowed, drift }: MadePlan,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -91,6 +95,9 @@ export async function recordPlan(
     await recordPolicies(tx, reference, policies);
     const { cancel } = run.row.message;
     if (shadowed !== undefined) await requestShadow(tx, reference, run.row.message, shadowed);
+    if (isDriftCheck(run.row.message)) {
+      await recordDrift(tx, reference, run.row.message, { found: drift, revision: baseRevision });
+    }
     if (isSpeculative(run.row.message)) {
       await move(tx, planned, "plan_finished", worker.id);
       tx.remove(ticket);
@@ -184,12 +191,16 @@ export async function endWithoutPlan(
       const { phase, revision, shadowed } = end;
       await move(tx, requireAt(run, "planning"), phase, claim.worker.id, { revision });
       await recordConfiguration(tx, claim.reference.stack, run.row.message);
+      if (isDriftCheck(run.row.message)) {
+        await recordDrift(tx, claim.reference, run.row.message, { found: NO_DRIFT, revision });
+      }
       if (shadowed !== undefined) {
         await requestShadow(tx, claim.reference, run.row.message, shadowed);
       }
     } else {
       const { phase, ...change } = end;
       await move(tx, requireAt(run, "preparing", "planning"), phase, claim.worker.id, change);
+      if (isDriftCheck(run.row.message)) await recordFailedCheck(tx, claim.reference, end.reason);
     }
     tx.remove(ticket);
     await leaveQueue(tx, claim.reference);

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { StackDirectory } from "@stackwright/core";
 import { type Run_Mode, VcsRun, type VcsStack } from "@stackwright/proto/stackwright";
-import { createUlidGenerator } from "@stackwright/storage";
 import { storeConfiguration } from "../configuration/store-configuration.ts";
+import { derivedRunId } from "../domain/derived-run-id.ts";
 import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { addRun } from "../queue/enqueue.ts";
@@ -112,7 +111,7 @@ async function requestOne(
     root: files.root,
     commit: wanted.commit,
   });
-  const run = runIdOf(wanted.atMs, [open.connection.id, stack.stack, ...wanted.identity]);
+  const run = derivedRunId(wanted.atMs, [open.connection.id, stack.stack, ...wanted.identity]);
   const reference = { stack, run };
   await transact(parts, async (tx) => {
     // Of an earlier attempt.
@@ -130,13 +129,4 @@ async function requestOne(
     });
   });
   return VcsRun.create({ stack: name, stackId: stack.stack, run });
-}
-
-/** A ULID that follows from what it is for. */
-function runIdOf(atMs: number, identity: readonly string[]): string {
-  const digest = createHash("sha256").update(identity.join("\0")).digest();
-  return createUlidGenerator({
-    wallMs: () => atMs,
-    randomBytes: (count) => digest.subarray(0, count),
-  })();
 }

@@ -24,6 +24,7 @@ import { blockOf, policyEvents } from "../policy/policy-verdict.ts";
 import { appendEvents } from "../queue/append-events.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
+import { isDriftCheck } from "../queue/drift-record.ts";
 import {
   beginPlanning,
   endWithoutPlan,
@@ -144,6 +145,7 @@ async function jobOf(
       runVariables: await openRunValues(keys, reference, run),
     }),
     ...(run.skipRefresh && { skipRefresh: true }),
+    ...(isDriftCheck(run) && { findsDrift: true }),
     keys: delegated.map(({ number, bytes }) => ({
       number,
       bytes: Buffer.from(bytes).toString("base64"),
@@ -263,13 +265,14 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
     throw new ServerError("illegal_transition", "the run compares no plans");
   }
   if (result.phase === "planned") {
-    const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256 } = result;
+    const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256, drift } = result;
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
       summary: { ...summary, documentSha256, viewSha256 },
       policies: await judge(parts, claim, digest),
       shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
+      drift,
     });
   }
   if (result.phase === "no_changes") {

@@ -5,6 +5,7 @@ import type { Lease } from "@stackwright/storage/lease";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { fireDriftChecks } from "../drift/fire-drift-checks.ts";
 import {
   backgroundCapacity,
   type ListedTicket,
@@ -128,6 +129,8 @@ export class Tenure {
           if (runs > 0) logger.info({ runs }, "schedules requested runs");
           const triggered = await fireTriggers(this.#parts, { signal });
           if (triggered > 0) logger.info({ runs: triggered }, "triggers requested runs");
+          const checks = await fireDriftChecks(this.#parts, { signal });
+          if (checks > 0) logger.info({ runs: checks }, "stacks are checked for drift");
         }
         this.#orphans.begin();
         await this.#turn();

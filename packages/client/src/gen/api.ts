@@ -54,6 +54,16 @@ export interface ClaimEnd {
   };
   readonly documentSha256: string | "";
   readonly viewSha256: string | "";
+  readonly drift?: {
+    readonly changed: number;
+    readonly deleted: number;
+    readonly objects: readonly ({
+  readonly address: string;
+  readonly deposed: string;
+  readonly deleted: boolean;
+  readonly attributes: readonly string[];
+})[];
+  } | undefined;
 } | {
   readonly phase: "no_changes";
   readonly revision: string;
@@ -117,6 +127,42 @@ export interface ConnectedStack {
   readonly directory?: string | undefined;
   /** patterns of the files that concern the stack; all of its folder by default */
   readonly paths?: readonly string[] | undefined;
+}
+
+export interface DriftRule {
+  /** minutes between two checks */
+  readonly every_minutes: number;
+  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it */
+  readonly reaction?: "report" | "plan" | "repair" | undefined;
+  /** not checked; false by default */
+  readonly paused?: boolean | undefined;
+}
+
+export interface DriftStatus {
+  readonly changed: number;
+  readonly deleted: number;
+  /** when the check ended; absent before the first one */
+  readonly checked_at?: string | undefined;
+  /** since when there is drift */
+  readonly since?: string | undefined;
+  /** the run of the check */
+  readonly run?: string | undefined;
+  readonly problem?: string | undefined;
+}
+
+export interface DriftedObject {
+  readonly address: string;
+  readonly deposed?: string | undefined;
+  /** it is gone */
+  readonly deleted: boolean;
+  /** names of those that differ */
+  readonly attributes: readonly string[];
+}
+
+export interface DriftedStack {
+  readonly project: string;
+  readonly stack: string;
+  readonly drift: DriftStatus;
 }
 
 export interface EffectiveVariable {
@@ -286,6 +332,7 @@ export interface NewPolicySet {
 
 export interface NewProject {
   readonly name: string;
+  readonly drift?: DriftRule | undefined;
   readonly display_name?: string | undefined;
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
@@ -656,6 +703,7 @@ export interface Project {
   readonly supersede: "none" | "pending" | "unapproved";
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
+  readonly drift?: DriftRule | undefined;
 }
 
 export interface ProjectName {
@@ -663,6 +711,7 @@ export interface ProjectName {
 }
 
 export interface ProjectSettings {
+  readonly drift?: DriftRule | undefined;
   readonly display_name?: string | undefined;
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
@@ -895,6 +944,37 @@ export interface Stack {
   readonly name: string;
   readonly project: string;
   readonly created_at: string;
+}
+
+export interface StackDrift {
+  readonly rule?: StackDriftRule | undefined;
+  readonly next_at?: string | undefined;
+  /** the run of a check that has not ended */
+  readonly check?: string | undefined;
+  readonly checked_at?: string | undefined;
+  /** the run of the last check that ended */
+  readonly run?: string | undefined;
+  /** objects that were changed outside */
+  readonly changed: number;
+  /** objects that were deleted outside */
+  readonly deleted: number;
+  readonly since?: string | undefined;
+  /** the first ones */
+  readonly objects: readonly DriftedObject[];
+  /** the run that was requested for it */
+  readonly remedy?: string | undefined;
+  readonly problem?: string | undefined;
+}
+
+export interface StackDriftRule {
+  /** minutes between two checks */
+  readonly every_minutes: number;
+  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it */
+  readonly reaction: "report" | "plan" | "repair";
+  readonly paused: boolean;
+  readonly from: "stack" | "project";
+  /** who wrote the rule of the stack */
+  readonly actor?: string | undefined;
 }
 
 export interface StackLock {
@@ -1321,6 +1401,14 @@ export interface Operations {
     };
     readonly output: VcsConnection;
   };
+  /** Check a stack for drift now; a check that has not ended is shown instead: `POST /api/v1/projects/{project}/stacks/{stack}/drift/check`. */
+  readonly CheckDrift: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: Run;
+  };
   /** Claim the next step of a run for a worker, and wait for one: `POST /api/v1/worker/claims`. */
   readonly ClaimStep: {
     readonly input: {
@@ -1443,6 +1531,14 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Take the rule of a stack away: that of its project counts again: `DELETE /api/v1/projects/{project}/stacks/{stack}/drift`. */
+  readonly DeleteDriftRule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: undefined;
   };
   /** Delete a destination; what waits for it is not sent: `DELETE /api/v1/projects/{project}/notifications/{destination}`. */
   readonly DeleteNotificationDestination: {
@@ -1622,6 +1718,20 @@ export interface Operations {
       readonly body: NewUserIdentity;
     };
     readonly output: UserIdentity;
+  };
+  /** List the stacks with drift that the caller may see, those with the most of it first: `GET /api/v1/drift`. */
+  readonly ListDrift: {
+    readonly input: {
+      readonly project?: string | undefined;
+      readonly limit?: number | undefined;
+    };
+    readonly output: {
+  readonly stacks: readonly DriftedStack[];
+  /** stacks with drift */
+  readonly total: number;
+  /** stacks that were checked */
+  readonly checked: number;
+};
   };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
   readonly ListEffectiveVariables: {
@@ -2016,6 +2126,15 @@ export interface Operations {
   readonly more: boolean;
 };
   };
+  /** Give a stack a rule of its own by which it is checked for drift: `PUT /api/v1/projects/{project}/stacks/{stack}/drift`. */
+  readonly SetDriftRule: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: DriftRule;
+    };
+    readonly output: StackDrift;
+  };
   /** Set a variable of a set; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
   readonly SetSetVariable: {
     readonly input: {
@@ -2060,6 +2179,14 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: ClaimStatus;
+  };
+  /** Show the drift of a stack, and when it is checked: `GET /api/v1/projects/{project}/stacks/{stack}/drift`. */
+  readonly ShowDrift: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: StackDrift;
   };
   /** Show the freeze of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/freeze`. */
   readonly ShowFreeze: {
@@ -2446,6 +2573,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ChangeUser: {"method":"PATCH","path":"/api/v1/users/{user}","query":[],"headers":[]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeVcsConnection: {"method":"PATCH","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
+  CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":[]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
@@ -2461,6 +2589,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  DeleteDriftRule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   DeleteNotificationDestination: {"method":"DELETE","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   DeletePolicySet: {"method":"DELETE","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
@@ -2481,6 +2610,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListNotificationDeliveries: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries","query":[],"headers":[]},
@@ -2523,11 +2653,13 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
+  SetDriftRule: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
+  ShowDrift: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},

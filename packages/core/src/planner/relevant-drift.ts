@@ -89,7 +89,11 @@ function differingAttributes(before: Value, after: Value): ReadonlySet<string> {
   return names;
 }
 
-function driftedAttributes(before: Value, after: Value, legacy: boolean): readonly string[] {
+/**
+ * The attributes in which an object is other than recorded. With the older type system of providers (`legacy`) what is only written in
+ * another way does not count.
+ */
+export function driftedAttributes(before: Value, after: Value, legacy: boolean): readonly string[] {
   const names = [...differingAttributes(before, after)];
   if (!legacy) return names;
   const was = new Map(withoutMarks(before).entries());

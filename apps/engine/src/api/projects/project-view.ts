@@ -2,6 +2,7 @@ import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright
 import { type Static, Type } from "typebox";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { ProjectName } from "../api-parts.ts";
+import { DriftRuleSettings, driftRuleFrom, ruleViewOf } from "../drift/drift-view.ts";
 
 const AutoApply = Type.Union(
   [Type.Literal("on_request"), Type.Literal("never"), Type.Literal("always")],
@@ -37,6 +38,7 @@ const PoolRule = Type.Object(
 );
 
 const SETTINGS = {
+  drift: Type.Optional(DriftRuleSettings),
   display_name: Type.Optional(Type.String({ maxLength: 256 })),
   required_approvals: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
   exclude_author: Type.Optional(Type.Boolean()),
@@ -76,6 +78,7 @@ export const ProjectView = Type.Object(
     supersede: Supersede,
     pools: Type.Array(PoolRule),
     outputs_shared_with: Type.Array(Type.String()),
+    drift: Type.Optional(DriftRuleSettings),
   },
   { title: "Project" },
 );
@@ -95,6 +98,7 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
     ...(given.outputs_shared_with !== undefined && {
       outputsSharedWith: [...new Set(given.outputs_shared_with)],
     }),
+    ...(given.drift !== undefined && { drift: driftRuleFrom(given.drift) }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
 }
@@ -111,6 +115,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
     outputs_shared_with: [...project.outputsSharedWith],
+    ...(project.drift !== undefined && { drift: ruleViewOf(project.drift) }),
     pools: project.pools.map(({ pool, stacks }) => ({
       pool,
       ...(stacks.length > 0 && { stacks: [...stacks] }),

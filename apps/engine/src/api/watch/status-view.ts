@@ -1,4 +1,5 @@
-import type { StackStatus } from "../../live/stack-status.ts";
+import { type Static, Type } from "typebox";
+import type { StackDriftStatus, StackStatus } from "../../live/stack-status.ts";
 
 /** A run as a status has it. */
 interface StatusRunView {
@@ -10,6 +11,21 @@ interface StatusRunView {
   readonly at: string;
 }
 
+/** What the last check for drift found. */
+export const StatusDrift = Type.Object(
+  {
+    changed: Type.Integer(),
+    deleted: Type.Integer(),
+    checked_at: Type.Optional(
+      Type.String({ description: "when the check ended; absent before the first one" }),
+    ),
+    since: Type.Optional(Type.String({ description: "since when there is drift" })),
+    run: Type.Optional(Type.String({ description: "the run of the check" })),
+    problem: Type.Optional(Type.String()),
+  },
+  { title: "DriftStatus" },
+);
+
 /** A status as the API shows it: an object of the events of the topic `stacks`. */
 interface StackStatusView {
   readonly id: string;
@@ -19,12 +35,13 @@ interface StackStatusView {
   readonly waiting: number;
   readonly newest?: StatusRunView;
   readonly lock?: { readonly actor: string; readonly reason: string };
+  readonly drift?: Static<typeof StatusDrift>;
   readonly outdated: readonly string[];
   readonly reads: readonly string[];
 }
 
 export function statusViewOf(status: StackStatus): StackStatusView {
-  const { id, project, name, current, waiting, newest, lock, outdated, reads } = status;
+  const { id, project, name, current, waiting, newest, lock, drift, outdated, reads } = status;
   return {
     id,
     project,
@@ -33,6 +50,7 @@ export function statusViewOf(status: StackStatus): StackStatusView {
     waiting,
     ...(newest !== undefined && { newest: runOf(newest) }),
     ...(lock !== undefined && { lock }),
+    ...(drift !== undefined && { drift: statusDriftOf(drift) }),
     outdated,
     reads,
   };
@@ -45,4 +63,16 @@ function runOf({
   updatedAtMs,
 }: NonNullable<StackStatus["current"]>): StatusRunView {
   return { id, number, phase, at: new Date(updatedAtMs).toISOString() };
+}
+
+export function statusDriftOf(drift: StackDriftStatus): Static<typeof StatusDrift> {
+  const { changed, deleted, checkedAtMs, sinceMs, run, problem } = drift;
+  return {
+    changed,
+    deleted,
+    ...(checkedAtMs !== 0 && { checked_at: new Date(checkedAtMs).toISOString() }),
+    ...(sinceMs !== 0 && { since: new Date(sinceMs).toISOString() }),
+    ...(run !== "" && { run }),
+    ...(problem !== "" && { problem }),
+  };
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
+import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
 import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
 import { Digest } from "../api-parts.ts";
@@ -167,6 +168,26 @@ const Summary = Type.Object(
   { additionalProperties: false },
 );
 const BlobDigest = Type.Union([Digest, Type.Literal("")]);
+const DriftedText = Type.String({ maxLength: MAX_DRIFTED_TEXT });
+const FoundDrift = Type.Object(
+  {
+    changed: Counter,
+    deleted: Counter,
+    objects: Type.Array(
+      Type.Object(
+        {
+          address: DriftedText,
+          deposed: DriftedText,
+          deleted: Type.Boolean(),
+          attributes: Type.Array(DriftedText, { maxItems: MAX_DRIFTED_ATTRIBUTES }),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: MAX_DRIFTED },
+    ),
+  },
+  { additionalProperties: false },
+);
 const Result = Type.Union([
   Type.Object(
     {
@@ -176,6 +197,7 @@ const Result = Type.Union([
       summary: Summary,
       documentSha256: BlobDigest,
       viewSha256: BlobDigest,
+      drift: Type.Optional(FoundDrift),
     },
     { additionalProperties: false },
   ),

@@ -8,6 +8,12 @@ export {
   UserIdentity,
 } from "./access.ts";
 export {
+  DriftRule,
+  DriftRule_Reaction,
+  DriftedObject,
+  StackDrift,
+} from "./drift.ts";
+export {
   Fence,
   Heartbeat,
 } from "./fence.ts";

@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { DriftRule } from "./drift.ts";
 import { Run_Mode } from "./run.ts";
 
 /** An immutable version of the configuration of a stack. Name: stack "." digest. */
@@ -364,6 +365,8 @@ export interface Project {
   pools: Project_Pool[];
   /** Projects whose runs may read the outputs of the stacks, beside those of this one. */
   outputsSharedWith: string[];
+  /** When its stacks are checked for drift that have no rule of their own; absent: never. */
+  drift: DriftRule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2770,6 +2773,7 @@ function createBaseProject(): Project {
     updatedAtMs: 0n,
     pools: [],
     outputsSharedWith: [],
+    drift: undefined,
   };
 }
 
@@ -2813,6 +2817,9 @@ export const Project: MessageFns<Project> = {
     }
     for (const v of message.outputsSharedWith) {
       writer.uint32(170).string(v!);
+    }
+    if (message.drift !== undefined) {
+      DriftRule.encode(message.drift, writer.uint32(242).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2926,6 +2933,14 @@ export const Project: MessageFns<Project> = {
             message.outputsSharedWith.push(reader.string(true));
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.drift = DriftRule.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2973,6 +2988,9 @@ export const Project: MessageFns<Project> = {
       : 0n;
     message.pools = object.pools?.map((e) => Project_Pool.fromPartial(e)) || [];
     message.outputsSharedWith = object.outputsSharedWith?.map((e) => e) || [];
+    message.drift = (object.drift !== undefined && object.drift !== null)
+      ? DriftRule.fromPartial(object.drift)
+      : undefined;
     return message;
   },
 };

@@ -1,0 +1,80 @@
+import { expect, it } from "vitest";
+import { P, S, startApi } from "../../testing/start-api.ts";
+
+const DRIFT = `${S}/drift`;
+const RULE = { every_minutes: 60, reaction: "plan" };
+
+async function start(executor?: "none") {
+  const api = await startApi(executor);
+  expect((await api.call("POST", `${P}/stacks`, { body: { name: "one" } })).status).toBe(201);
+  return api;
+}
+
+it("a stack has the rule of its project, or one of its own", async () => {
+  const { call, first } = await start("none");
+  expect((await call("GET", DRIFT)).json).toEqual({ changed: 0, deleted: 0, objects: [] });
+  const project = { every_minutes: 1440, reaction: "report", paused: false };
+  const settings = await call("PATCH", P, { body: { drift: { every_minutes: 1440 } } });
+  expect(settings).toMatchObject({ status: 200, json: { drift: project } });
+  expect((await call("GET", DRIFT)).json["rule"]).toEqual({ ...project, from: "project" });
+  const own = await call("PUT", DRIFT, { body: RULE });
+  expect(own).toMatchObject({ status: 200, json: { rule: { ...RULE, from: "stack" } } });
+  const next = Date.parse(String(own.json["next_at"])) - Date.now();
+  expect(next).toBeGreaterThan(0);
+  expect(next).toBeLessThanOrEqual(3_600_000);
+  expect(first.token).not.toBe("");
+  expect((await call("DELETE", DRIFT)).status).toBe(204);
+  expect((await call("GET", DRIFT)).json["rule"]).toEqual({ ...project, from: "project" });
+  expect((await call("DELETE", DRIFT)).json["code"]).toBe("not_found");
+});
+
+it.each([
+  [{ every_minutes: 1 }, "every_minutes"],
+  [{ every_minutes: 1e9 }, "every_minutes"],
+  [{ reaction: "report" }, "every_minutes"],
+  [{ ...RULE, reaction: "destroy" }, "reaction"],
+  [{ ...RULE, zone: "UTC" }, "zone"],
+])("refuses the rule %j", async (body, message) => {
+  const { call } = await start("none");
+  const refused = await call("PUT", DRIFT, { body });
+  expect(refused).toMatchObject({ status: 400, json: { code: "invalid_request" } });
+  expect(JSON.stringify(refused.json)).toContain(message);
+});
+
+it("a project that wants approvals refuses the reaction repair", async () => {
+  const { call } = await start("none");
+  await call("PATCH", P, { body: { auto_apply: "never" } });
+  const refused = await call("PUT", DRIFT, { body: { ...RULE, reaction: "repair" } });
+  expect(refused).toMatchObject({ status: 422, json: { code: "unprocessable" } });
+  expect(refused.json["detail"]).toContain('use the reaction "plan"');
+});
+
+it("a check needs something that was applied", async () => {
+  const { call } = await start("none");
+  const refused = await call("POST", `${DRIFT}/check`);
+  expect(refused).toMatchObject({ status: 422 });
+  expect(refused.json["detail"]).toContain("nothing was applied");
+});
+
+it("a check without drift says when it was made; other projects see nothing of it", {
+  timeout: 90_000,
+}, async () => {
+  const { call, upload, tokenOf } = await start();
+  const { digest } = (await upload()).json;
+  const body = { configuration: digest, auto_apply: true };
+  const made = await call("POST", `${S}/runs`, { body });
+  const phase = async (run: unknown) =>
+    (await call("GET", `${S}/runs/${String(run)}`)).json["phase"];
+  await expect.poll(async () => phase(made.json["id"]), { timeout: 30_000 }).toBe("applied");
+  const check = await call("POST", `${DRIFT}/check`);
+  expect(check).toMatchObject({ status: 201, json: { mode: "refresh_only" } });
+  await expect.poll(async () => phase(check.json["id"]), { timeout: 30_000 }).toBe("no_changes");
+  const shown = (await call("GET", DRIFT)).json;
+  expect(shown).toMatchObject({ run: check.json["id"], changed: 0, deleted: 0, objects: [] });
+  expect(shown["checked_at"]).toBeTypeOf("string");
+  const list = { status: 200, json: { stacks: [], total: 0, checked: 1 } };
+  await expect.poll(async () => call("GET", "/api/v1/drift")).toMatchObject(list);
+  const elsewhere = await tokenOf("reader", ["other"]);
+  const seen = await call("GET", "/api/v1/drift", { token: elsewhere });
+  expect(seen.json).toMatchObject({ stacks: [], checked: 0 });
+});

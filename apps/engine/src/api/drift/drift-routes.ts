@@ -1,0 +1,193 @@
+import { DriftRule_Reaction, StackDrift } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { nextCheck } from "../../domain/drift-rule.ts";
+import { projectPlace, requiresApproval } from "../../domain/project-settings.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
+import { stackPlace } from "../../domain/run-places.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { checkDrift } from "../../drift/fire-drift-checks.ts";
+import { readDrift } from "../../queue/drift-record.ts";
+import { idOf, transact } from "../../queue/transaction.ts";
+import { type ApiParts, ProjectName, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+import { seesStack } from "../authorize.ts";
+import { RunSchema, runViewOf } from "../runs/run-view.ts";
+import { StatusDrift, statusDriftOf } from "../watch/status-view.ts";
+import { synced } from "../watch/synced.ts";
+import { visibleTo } from "../watch/topic.ts";
+import { DriftRuleSettings, DriftView, driftRuleFrom, driftViewOf } from "./drift-view.ts";
+
+const DRIFT = "/projects/:project/stacks/:stack/drift";
+/** Drifted stacks of one answer. */
+const MAX_LISTED = 1_000;
+
+type InStack = { Params: Static<typeof StackParams> };
+
+const Query = Type.Object(
+  {
+    project: Type.Optional(ProjectName),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LISTED })),
+  },
+  { additionalProperties: false },
+);
+const DriftedStack = Type.Object(
+  { project: Type.String(), stack: Type.String(), drift: StatusDrift },
+  { title: "DriftedStack" },
+);
+
+/** `/projects/{project}/stacks/{stack}/drift`, and `/drift` over all stacks. */
+export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { storage, live, clock, principalOf, stopping } = parts;
+
+  fastify.get<{ Querystring: Static<typeof Query> }>(
+    "/drift",
+    {
+      schema: routeSchema(
+        "List the stacks with drift that the caller may see, those with the most of it first",
+        "ListDrift",
+        {
+          200: Type.Object({
+            stacks: Type.Array(DriftedStack),
+            total: Type.Integer({ description: "stacks with drift" }),
+            checked: Type.Integer({ description: "stacks that were checked" }),
+          }),
+        },
+        { querystring: Query },
+      ),
+      config: { access: "viewer", limitsStacks: true },
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      const { project, limit = 100 } = request.query;
+      await synced(live.stackChanges, clock, stopping);
+      const isVisible = visibleTo(principal);
+      const checked = live.stackChanges.snapshot().objects.flatMap((status) => {
+        const { drift } = status;
+        const isMeant =
+          drift !== undefined &&
+          isVisible(status) &&
+          seesStack(principal, status.project, status.name) &&
+          (project === undefined || status.project === project);
+        return isMeant ? [{ project: status.project, stack: status.name, drift }] : [];
+      });
+      const found = checked
+        .filter(({ drift }) => drift.changed + drift.deleted > 0)
+        .sort(
+          (a, b) =>
+            b.drift.deleted - a.drift.deleted ||
+            b.drift.changed - a.drift.changed ||
+            (`${a.project}/${a.stack}` < `${b.project}/${b.stack}` ? -1 : 1),
+        );
+      return {
+        stacks: found.slice(0, limit).map((one) => ({ ...one, drift: statusDriftOf(one.drift) })),
+        total: found.length,
+        checked: checked.length,
+      };
+    },
+  );
+
+  fastify.get<InStack>(
+    DRIFT,
+    {
+      schema: routeSchema(
+        "Show the drift of a stack, and when it is checked",
+        "ShowDrift",
+        { 200: DriftView },
+        { params: StackParams },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const [found, project] = await Promise.all([
+        readStored(storage, "strong", idOf(SERVER_KINDS.drift, stackPlace(reference))),
+        readStored(storage, "strong", idOf(SERVER_KINDS.project, projectPlace(reference))),
+      ]);
+      return driftViewOf(
+        found === undefined ? StackDrift.create() : decodeRecord(SERVER_KINDS.drift, found),
+        project && decodeRecord(SERVER_KINDS.project, project),
+      );
+    },
+  );
+
+  fastify.put<InStack & { Body: Static<typeof DriftRuleSettings> }>(
+    DRIFT,
+    {
+      schema: routeSchema(
+        "Give a stack a rule of its own by which it is checked for drift",
+        "SetDriftRule",
+        { 200: DriftView },
+        { params: StackParams, body: DriftRuleSettings },
+        { 422: "the project allows no repair without an approval" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      const { actor } = principal;
+      const { reference, name } = await stackOf(parts, principal, request.params);
+      const rule = driftRuleFrom(request.body);
+      return transact(parts, async (tx) => {
+        const project = await tx.find(SERVER_KINDS.project, projectPlace(reference));
+        const repairs = rule.reaction === DriftRule_Reaction.REACTION_REPAIR;
+        if (repairs && project !== undefined && requiresApproval(project.message)) {
+          throw new ServerError(
+            "unprocessable",
+            `plans of the project ${reference.project} are applied after an approval only; use the reaction "plan"`,
+          );
+        }
+        const row = await readDrift(tx, reference, name);
+        const nextAtMs = BigInt(nextCheck(rule, reference.stack, tx.nowMs));
+        tx.update(row, { stackName: name, rule, actor, nextAtMs });
+        return driftViewOf(row.message, project?.message);
+      });
+    },
+  );
+
+  fastify.delete<InStack>(
+    DRIFT,
+    {
+      schema: routeSchema(
+        "Take the rule of a stack away: that of its project counts again",
+        "DeleteDriftRule",
+        { 204: Type.Null() },
+        { params: StackParams },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      await transact(parts, async (tx) => {
+        const row = await tx.find(SERVER_KINDS.drift, stackPlace(reference));
+        if (row?.message.rule === undefined) {
+          throw new ServerError("not_found", "the stack has no rule of its own");
+        }
+        tx.update(row, { rule: undefined, actor: "", nextAtMs: 0n });
+      });
+      return reply.code(204).send();
+    },
+  );
+
+  fastify.post<InStack>(
+    `${DRIFT}/check`,
+    {
+      schema: routeSchema(
+        "Check a stack for drift now; a check that has not ended is shown instead",
+        "CheckDrift",
+        { 201: RunSchema },
+        { params: StackParams },
+        { 422: "nothing was applied to the stack by this server yet" },
+      ),
+      config: { access: "planner" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { actor } = principal;
+      const { reference, name } = await stackOf(parts, principal, request.params);
+      const run = await checkDrift(parts, { stack: reference, stackName: name, actor });
+      return reply.code(201).send(runViewOf(run));
+    },
+  );
+}

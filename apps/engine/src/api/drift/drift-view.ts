@@ -1,0 +1,117 @@
+import { DriftRule, type Project, type StackDrift } from "@stackwright/proto/stackwright";
+import { type Static, Type } from "typebox";
+import {
+  DRIFT_REACTIONS,
+  driftRuleOf,
+  MAX_DRIFT_MINUTES,
+  MIN_DRIFT_MINUTES,
+} from "../../domain/drift-rule.ts";
+import { timeOf } from "../runs/run-view.ts";
+
+const Reaction = Type.Union(
+  [Type.Literal("report"), Type.Literal("plan"), Type.Literal("repair")],
+  {
+    description:
+      "what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it",
+  },
+);
+const EveryMinutes = Type.Integer({
+  minimum: MIN_DRIFT_MINUTES,
+  maximum: MAX_DRIFT_MINUTES,
+  description: "minutes between two checks",
+});
+
+/** When stacks are checked, as a request says it. */
+export const DriftRuleSettings = Type.Object(
+  {
+    every_minutes: EveryMinutes,
+    reaction: Type.Optional(Reaction),
+    paused: Type.Optional(Type.Boolean({ description: "not checked; false by default" })),
+  },
+  { additionalProperties: false, title: "DriftRule" },
+);
+
+const StackRule = Type.Object(
+  {
+    every_minutes: EveryMinutes,
+    reaction: Reaction,
+    paused: Type.Boolean(),
+    from: Type.Union([Type.Literal("stack"), Type.Literal("project")]),
+    actor: Type.Optional(Type.String({ description: "who wrote the rule of the stack" })),
+  },
+  { title: "StackDriftRule" },
+);
+
+export const DriftedObjectView = Type.Object(
+  {
+    address: Type.String(),
+    deposed: Type.Optional(Type.String()),
+    deleted: Type.Boolean({ description: "it is gone" }),
+    attributes: Type.Array(Type.String(), { description: "names of those that differ" }),
+  },
+  { title: "DriftedObject" },
+);
+
+export const DriftView = Type.Object(
+  {
+    rule: Type.Optional(StackRule),
+    next_at: Type.Optional(Type.String()),
+    check: Type.Optional(Type.String({ description: "the run of a check that has not ended" })),
+    checked_at: Type.Optional(Type.String()),
+    run: Type.Optional(Type.String({ description: "the run of the last check that ended" })),
+    changed: Type.Integer({ description: "objects that were changed outside" }),
+    deleted: Type.Integer({ description: "objects that were deleted outside" }),
+    since: Type.Optional(Type.String()),
+    objects: Type.Array(DriftedObjectView, { description: "the first ones" }),
+    remedy: Type.Optional(Type.String({ description: "the run that was requested for it" })),
+    problem: Type.Optional(Type.String()),
+  },
+  { title: "StackDrift" },
+);
+
+/** The drift of a stack as the API shows it. */
+export function driftViewOf(
+  drift: StackDrift,
+  project: Project | undefined,
+): Static<typeof DriftView> {
+  const { nextAtMs, check, checkedAtMs, run, changed, deleted, sinceMs, objects, remedy } = drift;
+  const rule = drift.rule ?? project?.drift;
+  const isChecked = driftRuleOf(drift, project) !== undefined;
+  return {
+    ...(rule !== undefined && {
+      rule: {
+        ...ruleViewOf(rule),
+        from: drift.rule === undefined ? "project" : "stack",
+        ...(drift.rule !== undefined && drift.actor !== "" && { actor: drift.actor }),
+      },
+    }),
+    ...(isChecked && nextAtMs !== 0n && { next_at: timeOf(nextAtMs) }),
+    ...(check !== "" && { check }),
+    ...(checkedAtMs !== 0n && { checked_at: timeOf(checkedAtMs) }),
+    ...(run !== "" && { run }),
+    changed,
+    deleted,
+    ...(sinceMs !== 0n && { since: timeOf(sinceMs) }),
+    objects: objects.map(({ address, deposed, deleted: isGone, attributes }) => ({
+      address,
+      ...(deposed !== "" && { deposed }),
+      deleted: isGone,
+      attributes: [...attributes],
+    })),
+    ...(remedy !== "" && { remedy }),
+    ...(drift.lastProblem !== "" && { problem: drift.lastProblem }),
+  };
+}
+
+/** A rule as a request gives it. */
+export function driftRuleFrom(given: Static<typeof DriftRuleSettings>): DriftRule {
+  const { every_minutes: everyMinutes, reaction = "report", paused = false } = given;
+  return DriftRule.create({ everyMinutes, paused, reaction: DRIFT_REACTIONS[reaction] });
+}
+
+/** A rule as the API shows it; a reaction of a newer release is shown as the least. */
+export function ruleViewOf({ everyMinutes, reaction, paused }: DriftRule) {
+  const names = Object.keys(DRIFT_REACTIONS) as (keyof typeof DRIFT_REACTIONS)[];
+  const name = names.find((one) => DRIFT_REACTIONS[one] === reaction) ?? "report";
+  return { every_minutes: everyMinutes, reaction: name, paused };
+}

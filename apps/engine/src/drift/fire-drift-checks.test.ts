@@ -1,0 +1,367 @@
+import { silentLogger } from "@stackwright/base/logger";
+import { isEnded, type StackReference } from "@stackwright/core";
+import {
+  DriftRule,
+  DriftRule_Reaction,
+  Project,
+  Project_AutoApply,
+  type Run,
+  Run_Mode,
+  RunTicket_Class,
+  type StackDrift,
+  StackHead,
+} from "@stackwright/proto/stackwright";
+import { expect, it } from "vitest";
+import type { FoundDrift } from "../domain/found-drift.ts";
+import { projectPlace } from "../domain/project-settings.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { memberPlace, RUN_KIND, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { beginApply, endApply } from "../queue/apply-steps.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { claimTicket } from "../queue/claim.ts";
+import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
+import { phaseOf } from "../queue/run-row.ts";
+import { readQueue } from "../queue/stack-queue.ts";
+import { listTickets } from "../queue/sweep.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { overBatches } from "../testing/over-batches.ts";
+import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { checkDrift, fireDriftChecks } from "./fire-drift-checks.ts";
+
+const MINUTE = 60_000;
+const SUMMARY = {
+  create: 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  import: 0,
+  move: 0,
+  forget: 0,
+  documentSha256: "",
+  viewSha256: "",
+};
+const FOUND: FoundDrift = {
+  changed: 1,
+  deleted: 1,
+  objects: [
+    { address: "lab_object.a", deposed: "", deleted: false, attributes: ["size"] },
+    { address: "lab_object.b", deposed: "", deleted: true, attributes: [] },
+  ],
+};
+
+/** Stacks of a project whose stacks are checked each hour, with a configuration that was applied. */
+async function start(
+  names: readonly string[],
+  rule: Partial<DriftRule> = {},
+  project: Partial<Project> = {},
+) {
+  const fixture = createRunFixture();
+  const { parts, storage, clock, put } = fixture;
+  const stacks: StackReference[] = [];
+  for (const name of names) {
+    const stack = await fixture.stack(name);
+    stacks.push(stack);
+    await transact(parts, async (tx) => {
+      tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+    });
+  }
+  const [first] = stacks;
+  if (first === undefined) throw new Error("no stack");
+  const drift = DriftRule.create({ everyMinutes: 60, ...rule });
+  await put(
+    SERVER_KINDS.project,
+    projectPlace(first),
+    Project.create({ name: "web", drift, ...project }),
+  );
+  const withLogger = { ...parts, logger: silentLogger };
+  const record = async (stack = first): Promise<StackDrift> =>
+    decodeRecord(
+      SERVER_KINDS.drift,
+      await storage.read("strong", idOf(SERVER_KINDS.drift, stackPlace(stack))),
+    );
+  const runs = async (): Promise<readonly Run[]> =>
+    (await storage.list("strong", RUN_KIND.type, fixture.tenancy, "")).map((one) =>
+      decodeRecord(RUN_KIND, one),
+    );
+  const fire = async (over: Partial<TransactionParts> = {}) =>
+    fireDriftChecks({ ...withLogger, ...over });
+  let claims = 0;
+  /** Claims the ticket of a run. */
+  const claim = async (run: string) => {
+    const ticket = (await listTickets(parts)).find((one) => one.ticket.run === run);
+    if (ticket === undefined) throw new Error(`no ticket of ${run}`);
+    const worker = await fixture.worker(`w${(claims += 1)}`);
+    const made = await claimTicket(parts, ticket.id, worker, parts.token());
+    if (made === undefined) throw new Error("not claimed");
+    return made;
+  };
+  /** Ends the plan of a run, as a worker does. */
+  const end = async (run: string, found: FoundDrift | undefined, revision = 0n) => {
+    const claimed = await claim(run);
+    await beginPlanning(parts, claimed);
+    if (found === undefined) {
+      await endWithoutPlan(parts, claimed, { phase: "no_changes", revision });
+      return;
+    }
+    const digest = await fixture.plan(claimed.reference.stack, run);
+    const plan = { digest, baseRevision: revision, summary: SUMMARY, drift: found };
+    await recordPlan(parts, claimed, plan);
+  };
+  /** Goes to the next time of a stack. */
+  const goToNext = async (stack = first): Promise<void> => {
+    clock.skip(Number((await record(stack)).nextAtMs) - clock.wallMs());
+  };
+  return { ...fixture, first, stacks, record, runs, fire, claim, end, goToNext };
+}
+
+it("a stack is checked within its interval, by a run that only plans and keeps no other out", async () => {
+  const { fire, record, runs, goToNext, clock, end, parts, first, enqueue } = await start(["one"]);
+  const user = await enqueue(first, "one", Run_Mode.MODE_APPLY);
+  expect(await fire()).toBe(0);
+  const noted = Number((await record()).nextAtMs);
+  expect(noted).toBeGreaterThan(clock.wallMs());
+  expect(noted).toBeLessThanOrEqual(clock.wallMs() + 60 * MINUTE);
+  await goToNext();
+  expect(await fire()).toBe(1);
+  expect(await fire()).toBe(0);
+  const [check] = (await runs()).filter(({ id }) => id !== user.run);
+  expect(check).toMatchObject({
+    mode: Run_Mode.MODE_REFRESH_ONLY,
+    planOnly: true,
+    background: true,
+    automatic: true,
+    actor: "server",
+    cause: `drift-check:${new Date(noted).toISOString()}`,
+  });
+  expect(await record()).toMatchObject({ check: check?.id, nextAtMs: BigInt(noted + 60 * MINUTE) });
+  const queue = await transact(parts, async (tx) => (await readQueue(tx, first)).message);
+  expect(queue).toMatchObject({ current: user.run, pending: [], speculative: [check?.id] });
+  const tickets = (await listTickets(parts)).filter(({ ticket }) => ticket.run === check?.id);
+  expect(tickets).toMatchObject([{ ticket: { class: RunTicket_Class.CLASS_SPECULATIVE } }]);
+  await end(check?.id ?? "", FOUND);
+  expect(await record()).toMatchObject({
+    check: "",
+    run: check?.id,
+    changed: 1,
+    deleted: 1,
+    objects: FOUND.objects,
+    sinceMs: BigInt(clock.wallMs()),
+    lastProblem: "",
+    remedy: "",
+  });
+});
+
+it("many servers request one check of a time, also where the answer of a batch is lost", async () => {
+  const { fire, runs, goToNext, storage, clock } = await start(["one"]);
+  await fire();
+  await goToNext();
+  let lost = 0;
+  const flaky = overBatches(storage, async (_, write) => {
+    const answer = await write();
+    lost += 1;
+    if (lost > 1) return answer;
+    const { StorageError } = await import("@stackwright/storage");
+    throw new StorageError("STORAGE_INCONSISTENT", "lost", { details: { outcome: "unknown" } });
+  });
+  const fired = Promise.all([
+    fire({ storage: flaky }),
+    ...Array.from({ length: 7 }, async () => fire()),
+  ]);
+  // The pauses between attempts pass.
+  const settled = new AbortController();
+  const settling = fired.finally(() => settled.abort());
+  while (!settled.signal.aborted) await clock.advance(1);
+  expect((await settling).reduce((sum, one) => sum + one, 0)).toBe(1);
+  expect(lost).toBeGreaterThan(0);
+  expect(await runs()).toHaveLength(1);
+});
+
+it("a thousand stacks that are due together are spread, and checked a few at a time", {
+  timeout: 120_000,
+}, async () => {
+  const { fire, runs, clock, storage, tenancy, end, parts } = await start(
+    Array.from({ length: 1_000 }, (_, index) => `s${index}`),
+  );
+  // The next times are noted by several sweeps.
+  for (let sweep = 0; sweep < 5; sweep += 1) expect(await fire()).toBe(0);
+  const records = (await storage.list("strong", SERVER_KINDS.drift.type, tenancy, "")).map((one) =>
+    decodeRecord(SERVER_KINDS.drift, one),
+  );
+  expect(records).toHaveLength(1_000);
+  const perMinute = Map.groupBy(records, ({ nextAtMs }) => Math.floor(Number(nextAtMs) / MINUTE));
+  expect(perMinute.size).toBeGreaterThan(50);
+  expect(Math.max(...[...perMinute.values()].map(({ length }) => length))).toBeLessThan(50);
+  // After a night without a server all are due.
+  clock.skip(12 * 60 * MINUTE);
+  expect(await fire()).toBe(20);
+  expect(await fire()).toBe(0);
+  const open = (await runs()).filter((run) => !isEnded(phaseOf(run)));
+  expect(open).toHaveLength(20);
+  for (const { id } of open.slice(0, 3)) await end(id, undefined);
+  expect(await fire()).toBe(3);
+  expect(await listTickets(parts)).toHaveLength(20);
+  const causes = (await runs()).map(({ stack }) => stack);
+  expect(new Set(causes).size).toBe(23);
+});
+
+it("a check that saw a state which was replaced meanwhile records nothing, and is repeated", async () => {
+  const { fire, record, runs, goToNext, end, first, put, clock } = await start(["one"]);
+  await fire();
+  await goToNext();
+  await fire();
+  const [check] = await runs();
+  const head = StackHead.create({ run: "", revision: 7n });
+  await put(STACK_HEAD_KIND, stackPlace(first), head);
+  await end(check?.id ?? "", FOUND, 6n);
+  expect(await record()).toMatchObject({
+    check: "",
+    changed: 0,
+    objects: [],
+    nextAtMs: BigInt(clock.wallMs() + MINUTE),
+    lastProblem: "the stack was applied during the check; it is repeated",
+  });
+  // While it is being applied, none begins.
+  await put(STACK_HEAD_KIND, stackPlace(first), StackHead.create({ run: "R", revision: 7n }));
+  clock.skip(2 * MINUTE);
+  expect(await fire()).toBe(0);
+  await put(STACK_HEAD_KIND, stackPlace(first), head);
+  expect(await fire()).toBe(1);
+  const again = (await record()).check;
+  await end(again, FOUND, 7n);
+  expect(await record()).toMatchObject({ changed: 1, deleted: 1, lastProblem: "", run: again });
+});
+
+it("what was found is cleared by an apply of the whole stack, and not by one of a part", async () => {
+  const { fire, record, runs, goToNext, end, first, enqueue, claim, parts, fence } = await start([
+    "one",
+  ]);
+  await fire();
+  await goToNext();
+  await fire();
+  const [check] = await runs();
+  await end(check?.id ?? "", FOUND);
+  for (const targets of [["lab_object.b"], []]) {
+    const user = await enqueue(first, "one", Run_Mode.MODE_APPLY, true);
+    await transact(parts, async (tx) => {
+      tx.update(await tx.get(RUN_KIND, memberPlace(first, user.run)), { targets });
+    });
+    await end(user.run, FOUND);
+    const claimed = await claim(user.run);
+    const held = await fence(first, user.run);
+    if (held === undefined) throw new Error("the stack is held");
+    await beginApply(parts, claimed, held.tenure.epoch);
+    await held.release();
+    await endApply(parts, claimed, { phase: "applied", revision: 1n });
+    expect((await record()).changed).toBe(targets.length);
+  }
+  expect(await record()).toMatchObject({ deleted: 0, objects: [], sinceMs: 0n });
+});
+
+it.each([
+  ["plan", DriftRule_Reaction.REACTION_PLAN, {}, { autoApply: false, savedPlan: true }],
+  ["repair", DriftRule_Reaction.REACTION_REPAIR, {}, { autoApply: true, savedPlan: false }],
+  [
+    "repair, where the project wants approvals",
+    DriftRule_Reaction.REACTION_REPAIR,
+    { autoApply: Project_AutoApply.AUTO_APPLY_NEVER },
+    { autoApply: false, savedPlan: true },
+  ],
+])("%s: a run is requested once for the same drift", async (_, reaction, project, expected) => {
+  const { fire, record, runs, goToNext, end, parts, first } = await start(
+    ["one"],
+    { reaction },
+    project,
+  );
+  await fire();
+  await goToNext();
+  await fire();
+  const [check] = await runs();
+  await end(check?.id ?? "", FOUND);
+  const remedy = (await runs()).find(({ id }) => id !== check?.id);
+  expect(remedy).toMatchObject({
+    ...expected,
+    mode: Run_Mode.MODE_APPLY,
+    cause: `drift:${check?.id}`,
+    automatic: true,
+  });
+  expect((await record()).remedy).toBe(remedy?.id);
+  await cancelRun(parts, { stack: first, run: remedy?.id ?? "" }, { actor: "ann" });
+  await goToNext();
+  await fire();
+  await end((await record()).check, FOUND);
+  expect(await runs()).toHaveLength(3);
+  expect((await record()).lastProblem).toBe("the run 2 was requested for it, and left it");
+  // Other drift is another matter, unless a run of the stack has not ended.
+  await goToNext();
+  await fire();
+  await end((await record()).check, { ...FOUND, changed: 0, objects: FOUND.objects.slice(1) });
+  expect(await runs()).toHaveLength(5);
+});
+
+it("a user's run keeps a remedy out", async () => {
+  const { fire, record, runs, goToNext, end, enqueue, first } = await start(["one"], {
+    reaction: DriftRule_Reaction.REACTION_REPAIR,
+  });
+  await fire();
+  await goToNext();
+  await fire();
+  await enqueue(first, "one", Run_Mode.MODE_APPLY);
+  await end((await record()).check, FOUND);
+  expect(await runs()).toHaveLength(2);
+  expect(await record()).toMatchObject({ changed: 1, remedy: "" });
+  expect((await record()).lastProblem).toMatch(/another run of the stack has not ended/);
+});
+
+it("damaged records, rules and settings concern no other stack", async () => {
+  const { fire, runs, goToNext, stacks, damage, put, storage, record } = await start([
+    "one",
+    "two",
+    "three",
+  ]);
+  await fire();
+  const [one, two, three] = stacks;
+  if (one === undefined || two === undefined || three === undefined) throw new Error("stacks");
+  await damage(SERVER_KINDS.drift, stackPlace(one));
+  const rule = DriftRule.create({ everyMinutes: 0 });
+  await put(SERVER_KINDS.drift, stackPlace(two), { ...(await record(two)), rule });
+  await damage(SERVER_KINDS.project, projectPlace({ account: "acme", project: "other" }));
+  await goToNext(three);
+  expect(await fire()).toBe(1);
+  expect((await runs()).map(({ stack }) => stack)).toEqual([three.stack]);
+  // A stack that is gone takes its record with it.
+  const gone = { ...one, stack: "G".repeat(26) };
+  await put(SERVER_KINDS.drift, stackPlace(gone), {
+    ...(await record(three)),
+    nextAtMs: 1n,
+    check: "",
+  });
+  expect(await fire()).toBe(0);
+  const left = await storage.list("strong", SERVER_KINDS.drift.type, stackPlace(gone).tenancy, "");
+  expect(left.map(({ id }) => id.name)).not.toContain(gone.stack);
+});
+
+it("a rule that became shorter counts at once, and a paused one checks nothing", async () => {
+  const { fire, record, first, put, clock } = await start(["one"], { everyMinutes: 60 * 24 * 30 });
+  await fire();
+  const place = projectPlace(first);
+  const shorter = DriftRule.create({ everyMinutes: 10 });
+  await put(SERVER_KINDS.project, place, Project.create({ name: "web", drift: shorter }));
+  await fire();
+  expect(Number((await record()).nextAtMs)).toBeLessThanOrEqual(clock.wallMs() + 10 * MINUTE);
+  const paused = DriftRule.create({ everyMinutes: 10, paused: true });
+  await put(SERVER_KINDS.project, place, Project.create({ name: "web", drift: paused }));
+  clock.skip(60 * MINUTE);
+  expect(await fire()).toBe(0);
+});
+
+it("a check on request takes the one that has not ended", async () => {
+  const { parts, first, runs, record, end } = await start(["one"]);
+  const asked = { stack: first, stackName: "one", actor: "ann" };
+  const made = await checkDrift(parts, asked);
+  expect(made.actor).toBe("ann");
+  expect((await checkDrift(parts, asked)).id).toBe(made.id);
+  await end(made.id, undefined);
+  expect(await record()).toMatchObject({ check: "", run: made.id, changed: 0, sinceMs: 0n });
+  expect(await runs()).toHaveLength(1);
+});

@@ -1,0 +1,182 @@
+import type { StackReference } from "@stackwright/core";
+import {
+  DriftRule_Reaction,
+  type Project,
+  type Run,
+  Run_Mode,
+  StackDrift,
+} from "@stackwright/proto/stackwright";
+import { derivedRunId } from "../domain/derived-run-id.ts";
+import { DRIFT_CHECK, DRIFT_REMEDY, driftRuleOf } from "../domain/drift-rule.ts";
+import { boundDrift, type FoundDrift } from "../domain/found-drift.ts";
+import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
+import {
+  memberPlace,
+  RUN_KIND,
+  type RunReference,
+  STACK_HEAD_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
+import { isServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { addRun } from "./enqueue.ts";
+import { readQueue } from "./stack-queue.ts";
+import type { Row, StoredRow, Transaction } from "./transaction.ts";
+
+// Invariants:
+// - What a check found is recorded in the step that ends its run, and only if the state is still the one that it compared: of what was applied
+//   meanwhile it knows nothing. So an apply and a check at the same time never leave drift that the apply has removed.
+// - A run that is to remove drift is requested where no other run has the stack, and once for the same drift.
+
+/** When a check is repeated whose state was replaced meanwhile. */
+const REPEAT_AFTER_MS = 60_000;
+
+/** The author of runs by the rule of a project. */
+export const DRIFT_ACTOR = "server";
+
+/** Whether a run looks for drift, and does nothing else. */
+export function isDriftCheck({ cause }: Pick<Run, "cause">): boolean {
+  return cause.startsWith(DRIFT_CHECK);
+}
+
+/** The record of the drift of a stack. */
+export async function readDrift(
+  tx: Transaction,
+  stack: StackReference,
+  stackName = "",
+): Promise<Row<StackDrift>> {
+  return tx.findOrNew(SERVER_KINDS.drift, stackPlace(stack), () =>
+    StackDrift.create({ stackName }),
+  );
+}
+
+/** Records what a check found, in the step that ends its run. */
+export async function recordDrift(
+  tx: Transaction,
+  { stack, run: id }: RunReference,
+  run: Run,
+  { found, revision }: { readonly found: FoundDrift | undefined; readonly revision: bigint },
+): Promise<void> {
+  const row = await tx.find(SERVER_KINDS.drift, stackPlace(stack));
+  // A newer check has taken its place, or the stack is not checked any more.
+  if (row === undefined || row.message.check !== id) return;
+  if (found === undefined) {
+    const lastProblem = "the worker is of an older release, which finds no drift";
+    tx.update(row, { check: "", lastProblem });
+    return;
+  }
+  if (!(await isStill(tx, stack, run, revision))) {
+    const nextAtMs = BigInt(tx.nowMs + REPEAT_AFTER_MS);
+    const lastProblem = "the stack was applied during the check; it is repeated";
+    tx.update(row, { check: "", lastProblem, nextAtMs });
+    return;
+  }
+  const { changed, deleted, objects } = boundDrift(found);
+  const isDrifted = changed + deleted > 0;
+  const { objects: former, sinceMs, remedy } = row.message;
+  const isSame = JSON.stringify(objects) === JSON.stringify(former);
+  tx.update(row, {
+    check: "",
+    lastProblem: "",
+    checkedAtMs: BigInt(tx.nowMs),
+    run: id,
+    changed,
+    deleted,
+    objects: objects.map((one) => ({ ...one, attributes: [...one.attributes] })),
+    sinceMs: !isDrifted ? 0n : sinceMs === 0n ? BigInt(tx.nowMs) : sinceMs,
+    remedy: isDrifted && isSame ? remedy : "",
+  });
+  if (isDrifted) await requestRemedy(tx, stack, row, run);
+}
+
+/** Keeps why a check found nothing out. */
+export async function recordFailedCheck(
+  tx: Transaction,
+  { stack, run }: RunReference,
+  reason: string,
+): Promise<void> {
+  const row = await tx.find(SERVER_KINDS.drift, stackPlace(stack));
+  if (row?.message.check !== run) return;
+  tx.update(row, { check: "", lastProblem: reason.slice(0, 1_024) });
+}
+
+/** Forgets the drift of a stack that was applied as a whole, after all of it was read. */
+export async function clearDrift(tx: Transaction, stack: StackReference, run: Run): Promise<void> {
+  if (run.targets.length > 0 || run.skipRefresh) return;
+  const row = await tx.find(SERVER_KINDS.drift, stackPlace(stack));
+  if (row === undefined || row.message.sinceMs === 0n) return;
+  tx.update(row, { changed: 0, deleted: 0, objects: [], sinceMs: 0n, remedy: "" });
+}
+
+/** Whether the state of a stack is the one that a check compared, and stays so until the batch is written. */
+async function isStill(
+  tx: Transaction,
+  stack: StackReference,
+  { tool }: Run,
+  revision: bigint,
+): Promise<boolean> {
+  const place = stackPlace(stack);
+  if (tool !== "") {
+    const kept = await tx.find(SERVER_KINDS.keptState, place);
+    if (kept === undefined) tx.guardAbsent(SERVER_KINDS.keptState, place);
+    else tx.guardRow(kept);
+    return (kept?.message.current ?? 0n) === revision;
+  }
+  const head = await tx.find(STACK_HEAD_KIND, place);
+  if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, place);
+  else tx.guardRow(head);
+  return (head?.message.revision ?? 0n) === revision && (head?.message.run ?? "") === "";
+}
+
+/** Requests the run that the rule of a stack asks for where drift was found; what keeps one from it stays with the record. */
+async function requestRemedy(
+  tx: Transaction,
+  stack: StackReference,
+  row: StoredRow<StackDrift>,
+  check: Run,
+): Promise<void> {
+  const { message: drift } = row;
+  const project = (await tx.find(SERVER_KINDS.project, projectPlace(stack)))?.message;
+  const rule = driftRuleOf(drift, project);
+  if (rule === undefined || rule.reaction === DriftRule_Reaction.REACTION_UNSPECIFIED) return;
+  if (drift.remedy !== "") {
+    const former = await tx.find(RUN_KIND, memberPlace(stack, drift.remedy));
+    const which = former === undefined ? drift.remedy : String(former.message.number);
+    tx.update(row, { lastProblem: `the run ${which} was requested for it, and left it` });
+    return;
+  }
+  const { current, pending, configuration } = (await readQueue(tx, stack)).message;
+  if (current !== "" || pending.length > 0) {
+    const lastProblem = "another run of the stack has not ended, so none was requested for it";
+    tx.update(row, { lastProblem });
+    return;
+  }
+  try {
+    const made = await addRun(tx, {
+      reference: { stack, run: derivedRunId(tx.nowMs, [DRIFT_REMEDY, stack.stack, check.id]) },
+      stackName: drift.stackName,
+      configuration,
+      mode: Run_Mode.MODE_APPLY,
+      actor: drift.actor || DRIFT_ACTOR,
+      automatic: true,
+      cause: `${DRIFT_REMEDY}${check.id}`,
+      message: `Removes the drift that run ${check.number} found`,
+      ...remedyRules(rule.reaction, project),
+    });
+    tx.update(row, { remedy: made.id });
+  } catch (error) {
+    // It refuses before it writes: what was found is recorded in any case.
+    if (!isServerError(error)) throw error;
+    tx.update(row, { lastProblem: error.message.slice(0, 1_024) });
+  }
+}
+
+/** A plan that waits for approval keeps no other run out; it is applied without one where both the rule and the project say so. */
+function remedyRules(
+  reaction: DriftRule_Reaction,
+  project: Project | undefined,
+): { readonly autoApply: boolean; readonly savedPlan: boolean } {
+  const repairs = reaction === DriftRule_Reaction.REACTION_REPAIR;
+  const autoApply = repairs && !(project !== undefined && requiresApproval(project));
+  return { autoApply, savedPlan: !autoApply };
+}
