@@ -28,6 +28,7 @@ export type {
   RunPhase,
   Schedule,
   Stack,
+  StackDrift,
   StateVersion,
   Team,
   Token,

@@ -2,6 +2,7 @@ import { sleep } from "@stackwright/base/clock";
 import { retryDelayMs } from "@stackwright/base/retry";
 import { ClientError } from "./errors.ts";
 import type { StreamEvent } from "./event-stream.ts";
+import type { DriftStatus } from "./gen/api.ts";
 import { openEventStream } from "./open-event-stream.ts";
 import type { ResolvedServerClientOptions } from "./options.ts";
 
@@ -27,6 +28,8 @@ export interface StackStatus {
   readonly newest?: StatusRun;
   readonly lock?: { readonly actor: string; readonly reason: string };
   /** PROJECT/NAME of the stacks whose outputs are others than those that the state was made with. */
+  /** What the last check for drift found; absent before the first one. */
+  readonly drift?: DriftStatus;
   readonly outdated: readonly string[];
   /** PROJECT/NAME of the stacks whose outputs the state was made with. */
   readonly reads: readonly string[];

@@ -7,6 +7,7 @@ import type {
 } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { driftText } from "../runs/drift-text.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { printable } from "../terminal/printable.ts";
 
@@ -128,12 +129,13 @@ const NOTHING: Readonly<Record<Topic, string>> = {
   registry: "The registry has no versions of private providers.",
 };
 
-function stackText({ current, waiting, newest, lock, outdated }: StackStatus): string {
+function stackText({ current, waiting, newest, lock, drift, outdated }: StackStatus): string {
   const last = newest === undefined ? "no runs" : `idle, last ${phaseText(newest)}`;
   return [
     current === undefined ? last : phaseText(current),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(lock === undefined ? [] : [`locked by ${lock.actor}: ${lock.reason}`]),
+    ...(drift === undefined || drift.changed + drift.deleted === 0 ? [] : [driftText(drift)]),
     ...(outdated.length > 0 ? [`outdated by ${outdated.join(", ")}`] : []),
   ].join(", ");
 }

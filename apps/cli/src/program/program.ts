@@ -11,6 +11,7 @@ import { defineAccessCommands } from "./access-commands.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
 import { defineCiCommands } from "./ci-commands.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
+import { defineDriftCommands } from "./drift-commands.ts";
 import { defineEditorCommands } from "./editor-commands.ts";
 import { defineFamiliarCommands } from "./familiar-commands.ts";
 import { defineKeyCommands } from "./key-commands.ts";
@@ -99,6 +100,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineServerCommands(define, run, process);
   defineLoginCommands(define, run);
   defineServerRunCommands(define, run);
+  defineDriftCommands(define, run);
   defineVariableCommands(define, run);
   definePolicyCommands(define, run);
   defineVcsCommands(define, run);

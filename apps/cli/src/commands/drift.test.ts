@@ -1,0 +1,62 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startServer } from "../testing/start-server.ts";
+import { tryCommand } from "../testing/try-command.ts";
+
+async function start() {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "drift-"));
+  onTestFinished(() => scratch.remove());
+  const cwd = scratch.path;
+  const { server, token } = await startServer("none");
+  const env = {
+    HOME: cwd,
+    STACKWRIGHT_SERVER: server.url,
+    STACKWRIGHT_TOKEN: token,
+    STACKWRIGHT_STACK: "web/one",
+  };
+  const drift = async (...words: readonly string[]) =>
+    tryCommand(["drift", ...words], { cwd, env });
+  const made = await fetch(new URL("/api/v1/projects/web/stacks", server.url), {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: '{"name": "one"}',
+  });
+  expect(made.status).toBe(201);
+  return { drift };
+}
+
+it("a rule is set, shown, paused and taken away", { timeout: 60_000 }, async () => {
+  const { drift } = await start();
+  const none = "Not checked yet.\nIt is not checked by itself; stackwright drift set says when.\n";
+  expect((await drift("show")).output).toBe(none);
+  const set = await drift("set", "--every", "6h", "--reaction", "plan");
+  expect(set.code, set.error).toBe(0);
+  expect(set.output).toMatch(
+    /^It is checked every 6h, by the rule of the stack, with the reaction plan; next at \S+Z\.\n$/,
+  );
+  const paused = await drift("set", "--paused");
+  expect(paused.output).toBe(
+    "Checks are paused (every 6h, by the rule of the stack, with the reaction plan).\n",
+  );
+  const { rule } = JSON.parse((await drift("show", "--json")).output) as { rule: object };
+  expect(rule).toMatchObject({ every_minutes: 360, reaction: "plan", paused: true });
+  expect((await drift("unset")).output).toContain("not checked by itself");
+  const again = await drift("unset");
+  expect([again.code, again.error]).toEqual([1, expect.stringContaining("no rule of its own")]);
+  const list = await drift("list", "--detailed-exitcode");
+  expect([list.code, list.output]).toEqual([0, "0 of 0 checked stacks have drift.\n"]);
+});
+
+it("says what is wrong", { timeout: 60_000 }, async () => {
+  const { drift } = await start();
+  for (const [words, message] of [
+    [["set", "--every", "soon"], '"soon" is not a valid time between two checks'],
+    [["set", "--every", "1m"], "every_minutes"],
+    [["check"], "Nothing was applied to the stack by this server yet"],
+  ] as const) {
+    const refused = await drift(...words);
+    expect([refused.code, refused.error]).toEqual([1, expect.stringContaining(message)]);
+  }
+});

@@ -1,0 +1,60 @@
+import { type Command, Option } from "commander";
+import type { DriftListOptions, DriftSetOptions, DriftShowOptions } from "../commands/drift.ts";
+import type { ServerStackOptions } from "../runs/run-place.ts";
+import type { CommandAction, Define } from "./program.ts";
+import { withServerOptions } from "./server-run-commands.ts";
+
+const CODE = "end with 2 where there is drift";
+const REACTIONS = ["report", "plan", "repair"] as const;
+
+/** Commands about the drift of the stacks of a server. */
+export function defineDriftCommands(define: Define, run: CommandAction): void {
+  const drift = define("drift", "find what was changed outside in the stacks of a server");
+
+  define("list", "list the stacks of a server that have drift", drift)
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--project <name>", "stacks of this project only")
+    .option("--limit <n>", "number of stacks", "100")
+    .option("--detailed-exitcode", CODE, false)
+    .option("--json", "write a JSON document", false)
+    .action(async (options: DriftListOptions, command: Command) => {
+      const { driftList } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftList(options, context));
+    });
+
+  withServerOptions(define("show", "show what the last check of a stack found", drift))
+    .option("--detailed-exitcode", CODE, false)
+    .action(async (options: DriftShowOptions, command: Command) => {
+      const { driftShow } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftShow(options, context));
+    });
+
+  withServerOptions(define("check", "check a stack for drift now", drift))
+    .option("--detailed-exitcode", CODE, false)
+    .option("--detach", "end once the check is requested", false)
+    .action(async (options: DriftShowOptions & { detach: boolean }, command: Command) => {
+      const { driftCheck } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftCheck(options, context));
+    });
+
+  withServerOptions(define("set", "say when a stack is checked, and what follows", drift))
+    .option("--every <time>", "time between two checks: 30m, 6h, 1d; as before, or 1d")
+    .addOption(
+      new Option(
+        "--reaction <name>",
+        "where drift is found: report it, request a plan that waits for approval, or one that is applied",
+      ).choices(REACTIONS),
+    )
+    .option("--paused", "check no more until it is set again", false)
+    .action(async (options: DriftSetOptions, command: Command) => {
+      const { driftSet } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftSet(options, context));
+    });
+
+  withServerOptions(
+    define("unset", "take the rule of a stack away: that of its project counts", drift),
+  ).action(async (options: ServerStackOptions, command: Command) => {
+    const { driftUnset } = await import("../commands/drift.ts");
+    await run(command, async (context) => driftUnset(options, context));
+  });
+}
