@@ -1,5 +1,5 @@
 /** An object that is other than recorded, without its values. */
-export interface FoundDriftedObject {
+interface FoundDriftedObject {
   readonly address: string;
   /** Key of a deposed object; empty for the current one. */
   readonly deposed: string;

@@ -5,7 +5,7 @@ import {
   type Project,
   type Run,
   Run_Mode,
-  StackDrift,
+  type StackDrift,
 } from "@stackwright/proto/stackwright";
 import {
   type CallOptions,

@@ -42,7 +42,7 @@ const StackRule = Type.Object(
   { title: "StackDriftRule" },
 );
 
-export const DriftedObjectView = Type.Object(
+const DriftedObjectView = Type.Object(
   {
     address: Type.String(),
     deposed: Type.Optional(Type.String()),
