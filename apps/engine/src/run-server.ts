@@ -23,6 +23,8 @@ import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
+import type { IdentityIssuer } from "./identity/identity-issuer.ts";
+import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
@@ -94,6 +96,8 @@ interface RunServerOptions {
   readonly origin: () => string;
   /** Where the storage service of the server is, once it listens; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
+  /** Vouches for runs. */
+  readonly identity: IdentityIssuer;
   /** Ends streams of events when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -124,6 +128,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const stacks = new StackDirectory({ storage });
   const claimed = {
     logger,
+    identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
     stackOf: async ({ account, project, stack: id }: StackReference) => {
       const all = await stacks.list({ account, project });
@@ -174,6 +179,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
             notifications,
             tools,
           }),
+      },
+      {
+        prefix: "",
+        plugin: async (fastify) => identityPlugin(fastify, { issuer: options.identity }),
       },
       {
         prefix: "",

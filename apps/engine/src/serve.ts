@@ -29,6 +29,8 @@ import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
+import { IdentityIssuer } from "./identity/identity-issuer.ts";
+import { IdentityKeys } from "./identity/identity-keys.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
@@ -195,8 +197,13 @@ export async function serve(
     sessions,
     origin,
   });
+  const identityKeys = new IdentityKeys({
+    clock,
+    secret: async (name, make) => registry.secrets.secret(name, make),
+  });
   const runs = stack.use(
     openRunServer({
+      identity: new IdentityIssuer({ keys: identityKeys, clock, origin }),
       store,
       address,
       keys: loaded,

@@ -147,6 +147,7 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
   FindOrphans: "worker",
   ShowClaim: "claim",
   StartClaim: "claim",
+  IssueRunIdentity: "claim",
   BeginPlanning: "claim",
   BeginApply: "claim",
   ReadOtherStack: "claim",

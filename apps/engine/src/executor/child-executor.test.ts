@@ -9,6 +9,7 @@ const HOST = {
   beginPlanning: async () => Promise.resolve(),
   beginApply: async () => Promise.resolve(),
   readOtherStack: async () => Promise.resolve(undefined),
+  identityTokens: async () => Promise.resolve([]),
   recordState: async () => Promise.resolve(),
 };
 

@@ -34,5 +34,6 @@ export type EventFrame =
   | { readonly type: "begin-planning"; readonly id: number }
   | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
   | { readonly type: "read-stack"; readonly id: number; readonly name: StackName }
+  | { readonly type: "identity"; readonly id: number }
   | { readonly type: "record-state"; readonly id: number; readonly content: StoredStateContent }
   | { readonly type: "result"; readonly result: ExecutionResult };

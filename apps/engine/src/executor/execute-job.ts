@@ -38,6 +38,7 @@ import {
   openJobEngine,
   openJobState,
 } from "./job-engine.ts";
+import { openJobIdentity } from "./job-identity.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherStacks } from "./other-stacks.ts";
 import { requireAdopted } from "./require-adopted.ts";
@@ -52,16 +53,26 @@ const STEP_EVENTS: Readonly<Partial<Record<RunEvent["type"], string>>> = {
 
 /** Executes one step of a run: over the store that it is given, and with nothing else of the server. */
 export async function executeJob(
-  job: ExecutionJob,
+  given: ExecutionJob,
   host: ExecutionHost,
   signals: ExecutionSignals,
   ground: JobGround,
 ): Promise<ExecutionResult> {
+  let identity: Awaited<ReturnType<typeof openJobIdentity>>;
+  try {
+    identity = await openJobIdentity(given, host);
+  } catch (error) {
+    return failure(error, given, signals);
+  }
+  await using _identity = identity;
+  const { job } = identity;
   const secrets = secretsOf(job);
+  identity.hideFrom(secrets);
   const quiet: ExecutionHost = {
     beginPlanning: async () => host.beginPlanning(),
     beginApply: async (epoch) => host.beginApply(epoch),
     readOtherStack: async (name) => host.readOtherStack(name),
+    identityTokens: async () => host.identityTokens(),
     recordState: async (content) => host.recordState(content),
     // A short secret may be part of a type, which is no text.
     onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),

@@ -73,6 +73,9 @@ export class ExecutionPipes {
         case "read-stack":
           void this.#answer(received.id, this.#host.readOtherStack(received.name));
           break;
+        case "identity":
+          void this.#answer(received.id, this.#host.identityTokens());
+          break;
         case "record-state":
           void this.#answer(received.id, this.#host.recordState(received.content));
           break;

@@ -1,3 +1,4 @@
+import type { IdentityToken } from "../domain/requested-identity.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 import type { ReadOtherStack } from "./other-stacks.ts";
@@ -15,6 +16,8 @@ export interface ExecutionHost {
   beginApply(epoch: bigint): Promise<void>;
   /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
   readonly readOtherStack: ReadOtherStack;
+  /** Other tokens of the run, for the audiences that the variables of its stack name. Rejects where the claim is lost. */
+  identityTokens(): Promise<readonly IdentityToken[]>;
   /** A tool that applies the run has written a state, which is stored, encrypted. Rejects where the claim is lost. */
   recordState(content: StoredStateContent): Promise<void>;
 }

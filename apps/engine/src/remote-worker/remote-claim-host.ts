@@ -68,6 +68,14 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
         throw new EngineError("ENGINE_INPUT_UNAVAILABLE", error.message, { cause: error });
       }
     },
+    identityTokens: async () => {
+      const { data } = await insist(async () => client.issueRunIdentity({ run }));
+      return data.tokens.map(({ tag, token, expires_at: expires }) => ({
+        tag,
+        token,
+        expiresAtMs: Date.parse(expires),
+      }));
+    },
     recordState: async (content) => {
       try {
         await insist(async () => client.recordState({ run, body: content }));

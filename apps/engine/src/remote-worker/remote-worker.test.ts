@@ -84,6 +84,18 @@ it("plans and applies over the server alone, and its events are those of the run
   await expect.poll(async () => readdir(join(directory, folder)), waiting).toEqual([]);
 });
 
+it("has identity tokens of its runs", { timeout: 60_000 }, async () => {
+  const { call, worker, request, reaches } = await start();
+  const name = `${S}/variables/env/STACKWRIGHT_IDENTITY_AUDIENCE`;
+  await call("PUT", name, { body: { value: "cloud" } });
+  await worker();
+  const run = await request({ auto_apply: true });
+  await reaches(run, "applied");
+  const { text } = await call("GET", `${run}/events`);
+  const subject = "account:default:project:web:stack:one:phase";
+  for (const phase of ["plan", "apply"]) expect(text).toContain(`"subject":"${subject}:${phase}"`);
+});
+
 it("applies without an approval what is requested so, in one go", async () => {
   const { worker, request, reaches } = await start();
   await worker();

@@ -1,3 +1,4 @@
+import type { IdentityToken } from "../domain/requested-identity.ts";
 import type { ExecutionJob, StoredStateContent } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
 import type { ReadOtherStack } from "../executor/other-stacks.ts";
@@ -18,6 +19,8 @@ export interface ClaimHost {
   beginApply(epoch: bigint): Promise<void>;
   /** What another stack publishes. `ENGINE_INPUT_UNAVAILABLE` where the run is not allowed to read it. */
   readonly readOtherStack: ReadOtherStack;
+  /** Tokens of the run, for the audiences that the variables of its stack name. */
+  identityTokens(): Promise<readonly IdentityToken[]>;
   /** A tool that applies the run has written a state. */
   recordState(content: StoredStateContent): Promise<void>;
   /** Appends events to the log of the run, once and in one step. */

@@ -36,6 +36,7 @@ if (typeof engine === "string") {
         beginPlanning: async () => new Promise<void>(() => undefined),
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
+        identityTokens: async () => Promise.resolve([]),
         recordState: async () => Promise.resolve(),
       };
       const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
@@ -53,6 +54,7 @@ if (typeof engine === "string") {
         beginPlanning: async () => Promise.resolve(),
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
+        identityTokens: async () => Promise.resolve([]),
         recordState: async () => Promise.resolve(),
       };
       const { ended } = executor.start(await testJob(), host);

@@ -61,6 +61,7 @@ export async function executeClaim(
       beginPlanning: async () => host.beginPlanning(),
       beginApply: async (epoch) => host.beginApply(epoch),
       readOtherStack: async (name) => host.readOtherStack(name),
+      identityTokens: async () => host.identityTokens(),
       recordState: async (content) => host.recordState(content),
     });
     onStart(execution);

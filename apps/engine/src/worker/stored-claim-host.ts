@@ -18,6 +18,7 @@ import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ExecutionJob, ExecutionResult, JobTool } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
+import type { IdentityIssuer } from "../identity/identity-issuer.ts";
 import { judgePlan } from "../policy/judge-plan.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
 import { blockOf, policyEvents } from "../policy/policy-verdict.ts";
@@ -40,6 +41,7 @@ import { findCurrentVersion, findStateVersion } from "../terraform-state/state-v
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
+import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
 import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
@@ -50,6 +52,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly logger: Logger;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
   readonly provisionerProjects?: ReadonlySet<string>;
+  /** Vouches for runs. @default runs get no tokens */
+  readonly identity?: IdentityIssuer | undefined;
   /** Evaluates the policies that judge plans. */
   readonly policies: PolicyRunner;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
@@ -71,6 +75,8 @@ export function storedClaimHost(parts: StoredClaimParts, claim: RunClaim): Claim
       await beginApply(parts, claim, epoch);
     },
     readOtherStack: async (name) => readOtherStack(parts, claim.reference.stack, name),
+    identityTokens: async () =>
+      parts.identity === undefined ? [] : issueRunIdentity(parts, claim, parts.identity),
     recordState: async ({ serial, bytes, serialOffset, ...content }) => {
       await recordRunState(parts, claim, {
         ...content,

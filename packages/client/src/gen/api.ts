@@ -216,6 +216,15 @@ export interface FreezeOverrideReason {
   readonly reason: string;
 }
 
+export interface IdentityTokens {
+  readonly tokens: readonly ({
+  /** what its variables are called by; empty without a tag */
+  readonly tag: string;
+  readonly token: string;
+  readonly expires_at: string;
+})[];
+}
+
 export interface LoginSession {
   readonly id: string;
   readonly user: string;
@@ -1711,6 +1720,13 @@ export interface Operations {
     };
     readonly output: Role;
   };
+  /** Get tokens of the run of a claim, for the audiences that the variables of its stack name: `POST /api/v1/worker/claims/{run}/identity`. */
+  readonly IssueRunIdentity: {
+    readonly input: {
+      readonly run: string;
+    };
+    readonly output: IdentityTokens;
+  };
   /** Link an identity to a user: who signs in with it is this user from then on: `POST /api/v1/users/{user}/identities`. */
   readonly LinkUserIdentity: {
     readonly input: {
@@ -1902,7 +1918,7 @@ export interface Operations {
   readonly triggers: readonly Trigger[];
 };
   };
-  /** List the identities by which a user is recognised at its sign-in: `GET /api/v1/users/{user}/identities`. */
+  /** List the identities with which a user signs in: `GET /api/v1/users/{user}/identities`. */
   readonly ListUserIdentities: {
     readonly input: {
       readonly user: string;
@@ -2609,6 +2625,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},

@@ -31,7 +31,7 @@ const IdentityParams = Type.Object({
 });
 const MAX_IDENTITIES = 20;
 
-/** `/users/{user}/identities`: what identity providers call a user, by which it is recognised when it signs in. */
+/** `/users/{user}/identities`: what identity providers call a user: who signs in with one is that user. */
 export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { access, sessions, principalOf } = parts;
   const KIND = SERVER_KINDS.userIdentity;
@@ -41,7 +41,7 @@ export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     "/users/:user/identities",
     {
       schema: routeSchema(
-        "List the identities by which a user is recognised at its sign-in",
+        "List the identities with which a user signs in",
         "ListUserIdentities",
         { 200: Type.Object({ identities: Type.Array(IdentityView) }) },
         { params: UserParams },

@@ -133,7 +133,21 @@ export const OWN_EVENTS: ReadonlySet<string> = new Set([
   "truncated",
   "approval",
   "cancel",
+  "identity",
 ]);
+
+export const IdentityTokens = Type.Object(
+  {
+    tokens: Type.Array(
+      Type.Object({
+        tag: Type.String({ description: "what its variables are called by; empty without a tag" }),
+        token: Type.String(),
+        expires_at: Type.String(),
+      }),
+    ),
+  },
+  { title: "IdentityTokens" },
+);
 
 export const EventBatch = Type.Object(
   {

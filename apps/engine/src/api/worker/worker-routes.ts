@@ -16,6 +16,7 @@ import { executionsOf } from "../../worker/orphan-sweep.ts";
 import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
 import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { timeOf } from "../runs/run-view.ts";
 import {
   Applying,
   Claim,
@@ -24,6 +25,7 @@ import {
   EventBatch,
   Executions,
   executionEndOf,
+  IdentityTokens,
   Job,
   NewClaim,
   Orphans,
@@ -254,6 +256,30 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         if (!isEngineError(error)) throw error;
         throw new ServerError("unprocessable", error.message, { cause: error });
       }
+    },
+  );
+
+  fastify.post<OfClaim>(
+    `${CLAIM}/identity`,
+    {
+      schema: routeSchema(
+        "Get tokens of the run of a claim, for the audiences that the variables of its stack name",
+        "IssueRunIdentity",
+        { 200: IdentityTokens },
+        { params: ClaimParams },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request) => {
+      const tokens = await storedClaimHost(parts, ofClaim(request)).identityTokens();
+      return {
+        tokens: tokens.map(({ tag, token, expiresAtMs }) => ({
+          tag,
+          token,
+          expires_at: timeOf(BigInt(expiresAtMs)),
+        })),
+      };
     },
   );
 
