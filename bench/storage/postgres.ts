@@ -47,7 +47,8 @@ export async function benchPostgres(effort: Effort, url: string): Promise<string
   }
 }
 
-async function bareOperation(bare: Sql, callers: number): Promise<Operation> {
+/** Writes one resource a call by the function of the engine, each caller on keys of its own. */
+export async function bareOperation(bare: Sql, callers: number): Promise<Operation> {
   const body = `{"\\\\x${Buffer.alloc(PAYLOAD_BYTES + 150).toString("hex")}"}`;
   const write = async (name: string, expected: string): Promise<string> => {
     const [row] = await bare`

@@ -4,6 +4,7 @@ import { printLatencies } from "./latency.ts";
 import type { Effort } from "./measure.ts";
 import { benchMemory } from "./memory.ts";
 import { benchPostgres } from "./postgres.ts";
+import { benchProcesses } from "./processes.ts";
 import { benchSqlite } from "./sqlite/run.ts";
 
 // node --expose-gc bench/storage/run.ts [section ...]; BENCH_ROUNDS and BENCH_ROUND_MS set the effort.
@@ -21,6 +22,12 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
     const { TEST_POSTGRES_URL: url } = process.env;
     if (url !== undefined) return [await benchPostgres(effort, url)];
     console.log("\npostgres: skipped, TEST_POSTGRES_URL names no server");
+    return [];
+  },
+  processes: async () => {
+    const { TEST_POSTGRES_URL: url } = process.env;
+    if (url !== undefined) await benchProcesses(effort, url);
+    else console.log("\nprocesses: skipped, TEST_POSTGRES_URL names no server");
     return [];
   },
   etcd: async () => {

@@ -5,6 +5,7 @@ import { StorageError } from "../../errors.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
 import { readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 
 /** Commits fetched at a time. */
 const PAGE = 500;
@@ -20,6 +21,7 @@ const NOTIFY_MS = 5;
 /** Feeds the watches of an instance from the history in the database, while there are watches. */
 export class ChangeFollower {
   readonly #connections: Connections;
+  readonly #reads: DurableReads;
   readonly #feed: EventFeed;
   readonly #pollMs: number;
   readonly #logger: Logger | undefined;
@@ -37,11 +39,13 @@ export class ChangeFollower {
 
   constructor(
     connections: Connections,
+    reads: DurableReads,
     feed: EventFeed,
     pollMs: number,
     logger: Logger | undefined,
   ) {
     this.#connections = connections;
+    this.#reads = reads;
     this.#feed = feed;
     this.#pollMs = pollMs;
     this.#logger = logger;
@@ -66,7 +70,7 @@ export class ChangeFollower {
 
   /** Ends all watches and continues from the end of the history, after the content was replaced. */
   async reset(reason: string): Promise<void> {
-    const head = await this.#connections.run("read", readHead);
+    const head = await this.#reads.run(readHead);
     if (this.#position !== undefined) this.#position = head;
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason));
   }
@@ -88,7 +92,7 @@ export class ChangeFollower {
 
   /** Publishes what is committed at this moment, and gives the position that was reached. */
   async catchUp(): Promise<number> {
-    const { revision } = await this.#connections.run("read", readHead);
+    const { revision } = await this.#reads.run(readHead);
     while (this.#position !== undefined && this.#position.revision < revision) {
       this.hint();
       await delay(1);
@@ -106,7 +110,7 @@ export class ChangeFollower {
 
   async #start(): Promise<void> {
     await this.#running;
-    this.#position = await this.#connections.run("read", readHead);
+    this.#position = await this.#reads.run(readHead);
     this.#running = this.#run();
   }
 
@@ -154,7 +158,7 @@ export class ChangeFollower {
   async #fetch(): Promise<boolean> {
     const from = this.#position;
     if (from === undefined) return false;
-    const { epoch, revision, commits } = await this.#connections.run("read", (sql) =>
+    const { epoch, revision, commits } = await this.#reads.run((sql) =>
       readChanges(sql, from.revision, PAGE),
     );
     if (this.#position !== from) return true;

@@ -2,21 +2,20 @@ import type { Sql } from "postgres";
 import { isStorageError } from "../../errors.ts";
 import type { Commit, DamagedCommit } from "../../feed/commit.ts";
 import { formatCursor } from "../../feed/cursor.ts";
+import type { DurabilityRow, SeenRevision } from "./durable-reads.ts";
 import { fromBodyRow } from "./rows.ts";
 
 /** Bytes of bodies fetched at a time, beside a first one of any size. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A stretch of the history. */
-interface Changes {
+interface Changes extends SeenRevision {
   readonly epoch: string;
-  /** The last commit of the store. */
-  readonly revision: number;
   /** The commits, or `undefined` when some of them are gone or were never there. */
   readonly commits: readonly (Commit | DamagedCommit)[] | undefined;
 }
 
-interface ChangeRow {
+interface ChangeRow extends DurabilityRow {
   readonly epoch: string;
   readonly head: string;
   readonly compacted: string;
@@ -27,10 +26,21 @@ interface ChangeRow {
 }
 
 /** Where the history ends. */
-export async function readHead(client: Sql): Promise<{ epoch: string; revision: number }> {
-  const [row] = await client<{ epoch: string; revision: string }[]>`
-    SELECT content_epoch() AS epoch, revision FROM store`;
-  return { epoch: row?.epoch ?? "", revision: Number(row?.revision) };
+interface Head extends SeenRevision {
+  readonly epoch: string;
+}
+
+/** Reads where the history ends. */
+export async function readHead(client: Sql): Promise<Head> {
+  const [row] = await client<(DurabilityRow & { epoch: string; revision: string })[]>`
+    SELECT content_epoch() AS epoch, s.revision,
+      (SELECT last_value FROM durable_revision) AS durable, (SELECT last_value FROM server_life) AS life
+    FROM store s`;
+  return { epoch: row?.epoch ?? "", ...seen(row, row?.revision) };
+}
+
+function seen(row: DurabilityRow | undefined, revision: string | undefined): SeenRevision {
+  return { revision: Number(revision), durable: Number(row?.durable), life: String(row?.life) };
 }
 
 /**
@@ -42,7 +52,8 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
   // ordered by its own column: an output column of the same name would be sorted as text.
   const rows = await client<ChangeRow[]>`
     SELECT content_epoch() AS epoch, s.revision AS head, s.compacted, c.revision, c.operation,
-      c.version, c.body
+      c.version, c.body,
+      (SELECT last_value FROM durable_revision) AS durable, (SELECT last_value FROM server_life) AS life
     FROM store s LEFT JOIN (
       SELECT e.revision, e.operation, e.version, e.body,
         e.written - min(e.written - octet_length(e.body)) OVER () - octet_length(e.body) AS before
@@ -50,9 +61,10 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
     ) c ON c.before < ${PAGE_BYTES} ORDER BY c.revision`;
   const [first] = rows;
   const epoch = first?.epoch ?? "";
-  const revision = Number(first?.head);
+  const head = seen(first, first?.head);
+  const { revision } = head;
   if (after > revision || after < Number(first?.compacted)) {
-    return { epoch, revision, commits: undefined };
+    return { epoch, ...head, commits: undefined };
   }
   const commits: (Commit | DamagedCommit)[] = [];
   for (const row of rows) {
@@ -60,7 +72,7 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
     if (row.revision === null || body === null || version === null) continue;
     const at = Number(row.revision);
     // Revisions are dense: a hole means that the history was tampered with.
-    if (at !== after + commits.length + 1) return { epoch, revision, commits: undefined };
+    if (at !== after + commits.length + 1) return { epoch, ...head, commits: undefined };
     const operation = row.operation === 2 ? "delete" : "upsert";
     try {
       const resource = fromBodyRow({ body, version });
@@ -71,5 +83,5 @@ export async function readChanges(client: Sql, after: number, limit: number): Pr
     }
   }
   const isGone = commits.length === 0 && after < revision;
-  return { epoch, revision, commits: isGone ? undefined : commits };
+  return { epoch, ...head, commits: isGone ? undefined : commits };
 }

@@ -142,6 +142,8 @@ export class Connections {
         application_name: "stackwright-storage",
         search_path: schema,
         statement_timeout: dedicated.patient === true ? 0 : Math.ceil(timeoutMs * 0.8),
+        // Earlier than a statement: what had no turn has not begun, so its outcome is known.
+        lock_timeout: dedicated.patient === true ? 0 : Math.ceil(timeoutMs * 0.7),
         idle_in_transaction_session_timeout: 120_000,
         default_transaction_isolation: "read committed" as const,
         client_min_messages: "warning",

@@ -6,7 +6,7 @@ import type { WatchPrologue } from "../../feed/watch-stream.ts";
 import { filterMatches, type ResourceFilter } from "../../key.ts";
 import type { WatchEvent, WatchOptions } from "../../types.ts";
 import { readChanges, readHead } from "./changes.ts";
-import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 import { fromRows, type KeyedRow } from "./rows.ts";
 import type { RowStreams } from "./streamed-rows.ts";
 
@@ -54,16 +54,16 @@ export async function openSnapshotWatch(
 
 /** The history of a resumed watch; `STORAGE_WATCH_CLOSED` when it is not retained. */
 export async function openResumed(
-  connections: Connections,
+  reads: DurableReads,
   filter: ResourceFilter,
   cursor: string,
 ): Promise<OpenedPrologue> {
-  const { epoch, revision } = await connections.run("read", readHead);
+  const { epoch, revision } = await reads.run(readHead);
   const after = parseCursor(cursor, epoch);
   if (after === undefined || after > revision) throw lostHistory();
   let position = after;
   const fetch = async (): Promise<readonly WatchEvent[]> => {
-    const changes = await connections.run("read", (sql) => readChanges(sql, position, PAGE));
+    const changes = await reads.run((sql) => readChanges(sql, position, PAGE));
     if (changes.epoch !== epoch || changes.commits === undefined) throw lostHistory();
     // Of what was committed since the watch was opened its buffer has the rest.
     const commits = changes.commits.filter((commit) => commit.revision <= revision);

@@ -15,6 +15,7 @@ import { type CutBody, cutBody, decodeHead } from "../../list/resource-head.ts";
 import type { ListPageOptions, ResourceHead } from "../../list/types.ts";
 import { readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 import { ReadTransaction } from "./read-transaction.ts";
 import { type RowPage, type RowPageBounds, type RowTarget, readPage } from "./reads.ts";
 import type { KeyedRow } from "./rows.ts";
@@ -50,12 +51,14 @@ interface ListedRows {
 /** The lists of an instance that are read in pages, each at the point in time of a transaction. */
 export class PagedLists {
   readonly #connections: Connections;
+  readonly #reads: DurableReads;
   readonly #lists: OpenLists<View>;
   /** Ends of transactions under way. */
   readonly #ending = new Set<Promise<void>>();
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, reads: DurableReads) {
     this.#connections = connections;
+    this.#reads = reads;
     this.#lists = new OpenLists({ ...OPEN_LIST_BOUNDS, most: MOST_LISTS }, ({ transaction }) =>
       this.#end(transaction),
     );
@@ -71,7 +74,7 @@ export class PagedLists {
     const query = queryDigest(content, filter);
     const target: RowTarget = { kind: "filter", filter };
     if (options.continueAfter === undefined) return this.#first(target, query, bounds);
-    const { epoch } = await this.#connections.run("read", readHead);
+    const { epoch } = await this.#reads.run(readHead);
     const last = parseContinuation(options.continueAfter, epoch, query);
     checkKey(last.after);
     return this.#next(target, last, bounds);
@@ -86,14 +89,16 @@ export class PagedLists {
   /** What fits into one page, as most does, needs no transaction. */
   async #first(target: RowTarget, query: string, bounds: RowPageBounds): Promise<ListedRows> {
     const only = await readWhole(bounds, (widened) =>
-      this.#connections.run("read", (sql) => readPage(sql, target, undefined, widened)),
+      this.#reads.run((sql) => readPage(sql, target, undefined, widened)),
     );
     if (only.next === undefined) return { rows: only.rows };
     const transaction = await ReadTransaction.open(this.#connections);
     let isHeld = false;
     try {
-      const { epoch, revision, rows, next } = await readWhole(bounds, (widened) =>
-        transaction.run((sql) => readPage(sql, target, undefined, widened)),
+      const { epoch, revision, rows, next } = await this.#reads.settle(
+        await readWhole(bounds, (widened) =>
+          transaction.run((sql) => readPage(sql, target, undefined, widened)),
+        ),
       );
       if (next === undefined) return { rows };
       const list = this.#lists.open(query, { transaction, revision });

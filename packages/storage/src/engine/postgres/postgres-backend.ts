@@ -33,6 +33,7 @@ import {
 import { abortable } from "../abortable.ts";
 import { ChangeFollower } from "./change-follower.ts";
 import type { Connections } from "./connections.ts";
+import { DurableReads } from "./durable-reads.ts";
 import { type HistoryBounds, HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { PagedLists, toListedHead } from "./paged-lists.ts";
@@ -71,6 +72,7 @@ interface PostgresBackendParts {
 export class PostgresBackend implements PostgresStorage {
   readonly capabilities: StorageCapabilities;
   readonly #connections: Connections;
+  readonly #reads: DurableReads;
   readonly #feed: EventFeed;
   readonly #follower: ChangeFollower;
   readonly #history: HistoryKeeper;
@@ -84,10 +86,11 @@ export class PostgresBackend implements PostgresStorage {
     const { connections, logger } = parts;
     this.capabilities = parts.capabilities;
     this.#connections = connections;
+    this.#reads = new DurableReads(connections);
     this.#feed = new EventFeed(parts.watchBuffer);
-    this.#follower = new ChangeFollower(connections, this.#feed, parts.pollMs, logger);
-    this.#lists = new PagedLists(connections);
-    this.#streams = new RowStreams(connections);
+    this.#follower = new ChangeFollower(connections, this.#reads, this.#feed, parts.pollMs, logger);
+    this.#lists = new PagedLists(connections, this.#reads);
+    this.#streams = new RowStreams(connections, this.#reads);
     this.#history = new HistoryKeeper(connections, parts.history, logger, () =>
       this.#follower.catchUp(),
     );
@@ -105,8 +108,8 @@ export class PostgresBackend implements PostgresStorage {
     this.#begin(options);
     checkConsistency(consistency);
     checkId(id, this.capabilities.limits);
-    const reading = this.#connections.run("read", (sql) => readRow(sql, id));
-    const row = await abortable(reading, options.signal);
+    const reading = this.#reads.run((sql) => readRow(sql, id));
+    const { row } = await abortable(reading, options.signal);
     return checkReadResult(row === undefined ? undefined : readResource(row, id), id);
   }
 
@@ -222,12 +225,12 @@ export class PostgresBackend implements PostgresStorage {
     const { resumeAfter } = options;
     return resumeAfter === undefined
       ? openSnapshotWatch(this.#streams, filter, options)
-      : openResumed(this.#connections, filter, resumeAfter);
+      : openResumed(this.#reads, filter, resumeAfter);
   }
 
   async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
     this.#begin(options);
-    const opening = openSnapshot(this.#connections, options, () =>
+    const opening = openSnapshot(this.#connections, this.#reads, options, () =>
       this.#snapshots.delete(snapshot),
     );
     const snapshot = await opening;
@@ -295,7 +298,7 @@ export class PostgresBackend implements PostgresStorage {
 
   async #collect(target: RowTarget, options: ReadManyOptions): Promise<readonly Resource[]> {
     const resources: Resource[] = [];
-    for await (const { rows } of rowPages(this.#connections, target, options.signal)) {
+    for await (const { rows } of rowPages(this.#connections, this.#reads, target, options.signal)) {
       for (const resource of fromRows(rows, options.onDamaged)) resources.push(resource);
     }
     return resources;

@@ -2,24 +2,46 @@ import { and, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { Sql } from "postgres";
 import { CHECKSUM_BYTES } from "../../checked-body.ts";
+import { StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
 import { type ResourceId, WILDCARD } from "../../resource.ts";
+import { DURABILITY, type DurabilityRow, type SeenRevision } from "./durable-reads.ts";
 import type { BodyRow, KeyedRow } from "./rows.ts";
 import { resource } from "./schema.ts";
 
 const dialect = new PgDialect();
 
+/** What is stored under a name, at one point in time. */
+interface FoundRow extends SeenRevision {
+  readonly row: (BodyRow & { readonly uid: string }) | undefined;
+}
+
+interface ReadRow extends DurabilityRow {
+  readonly revision: string;
+  readonly uid: string | null;
+  readonly version: string;
+  readonly body: Uint8Array;
+}
+
 /** The row of one resource. */
-export async function readRow(
-  client: Sql,
-  id: ResourceId,
-): Promise<(BodyRow & { readonly uid: string }) | undefined> {
+export async function readRow(client: Sql, id: ResourceId): Promise<FoundRow> {
   const { type, tenancy, name } = id;
-  const [row] = await client<(BodyRow & { readonly uid: string })[]>`
-    SELECT uid, version, body FROM resource
-    WHERE grp = ${type.group} AND kind = ${type.kind} AND partition = ${tenancy.partition}
-      AND peer_name = ${tenancy.peerName} AND namespace = ${tenancy.namespace} AND name = ${name}`;
-  return row;
+  const [found] = await runPrepared<ReadRow>(
+    client,
+    sql`
+      SELECT s.revision, ${DURABILITY}, r.uid, r.version, r.body
+      FROM store s LEFT JOIN resource r ON r.grp = ${type.group} AND r.kind = ${type.kind}
+        AND r.partition = ${tenancy.partition} AND r.peer_name = ${tenancy.peerName}
+        AND r.namespace = ${tenancy.namespace} AND r.name = ${name}`,
+  );
+  if (found === undefined) throw new StorageError("STORAGE_INCONSISTENT", "the store has no row");
+  const { revision, durable, life, uid, version, body } = found;
+  return {
+    revision: Number(revision),
+    durable: Number(durable),
+    life,
+    row: uid === null ? undefined : { uid, version, body },
+  };
 }
 
 /** Bounds of a page: rows, and bytes of bodies unless it is a single one. */
@@ -40,15 +62,14 @@ export type RowTarget =
   | { readonly kind: "all" };
 
 /** Rows in the order of their keys, together with the position of the store at the same point in time. */
-export interface RowPage {
+export interface RowPage extends SeenRevision {
   readonly epoch: string;
-  readonly revision: number;
   readonly rows: readonly KeyedRow[];
   /** What the next page comes after; absent when this is the last one. */
   readonly next?: string;
 }
 
-interface PositionedRow {
+interface PositionedRow extends DurabilityRow {
   readonly epoch: string;
   readonly revision: string;
   readonly more: boolean;
@@ -87,7 +108,7 @@ export async function readPage(
         SELECT * FROM page
         WHERE place <= ${limit}::int AND (place = 1 OR upto <= ${bytes}::int)
       )
-      SELECT content_epoch() AS epoch, s.revision,
+      SELECT content_epoch() AS epoch, s.revision, ${DURABILITY},
         (SELECT count(*) FROM found) > (SELECT count(*) FROM taken) AS more,
         json_build_array(${KEY_NAMES})::text AS key, t.uid, t.version,
         ${body} AS body, octet_length(t.body) AS size
@@ -103,6 +124,8 @@ export async function readPage(
   return {
     epoch: first?.epoch ?? "",
     revision: Number(first?.revision),
+    durable: Number(first?.durable),
+    life: String(first?.life),
     rows,
     ...(next === undefined ? {} : { next }),
   };

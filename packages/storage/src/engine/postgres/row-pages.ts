@@ -1,5 +1,6 @@
 import { StorageError } from "../../errors.ts";
 import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 import { ReadTransaction } from "./read-transaction.ts";
 import { type RowPage, type RowTarget, readPage } from "./reads.ts";
 
@@ -11,10 +12,11 @@ import { type RowPage, type RowTarget, readPage } from "./reads.ts";
 /** The rows of a target at one point in time, in pages; at least one. Leaving early is fine. */
 export async function* rowPages(
   connections: Connections,
+  reads: DurableReads,
   target: RowTarget,
   signal?: AbortSignal,
 ): AsyncGenerator<RowPage, undefined> {
-  const only = await connections.run("read", (sql) => readPage(sql, target, undefined));
+  const only = await reads.run((sql) => readPage(sql, target, undefined));
   if (only.next === undefined) {
     yield only;
     return;
@@ -25,7 +27,7 @@ export async function* rowPages(
   do {
     signal?.throwIfAborted();
     const after = next;
-    const page = await transaction.run((sql) => readPage(sql, target, after));
+    const page = await reads.settle(await transaction.run((sql) => readPage(sql, target, after)));
     first ??= page;
     if (page.revision !== first.revision || page.epoch !== first.epoch) {
       throw new StorageError("STORAGE_INCONSISTENT", "the connection of a list broke");

@@ -26,7 +26,19 @@ describe("toStorageError", () => {
     const error = toStorageError(found, "read");
     expect(error).toMatchObject({ code: "STORAGE_CORRUPT", retryable: false });
     expect(error.message).toContain("missing chunk number 0");
-    expect(toStorageError(found, "write").details).toEqual({ outcome: "not-applied" });
+    // It may be that of a sequence, which is read after the commit.
+    expect(toStorageError(found, "write").details).toEqual({ outcome: "unknown" });
+  });
+
+  it.each([
+    ["55P03", "not-applied"],
+    ["22021", "not-applied"],
+    ["57014", "unknown"],
+    ["53200", "unknown"],
+  ])("of the error %s of a statement the outcome of a write is %s", (code, outcome) => {
+    const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
+    const error = new Failure({ message: "it failed", code, severity: "ERROR" });
+    expect(toStorageError(error, "write").details).toEqual({ outcome });
   });
 
   it("hands on what is one already", () => {

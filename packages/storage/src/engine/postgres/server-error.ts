@@ -24,7 +24,8 @@ const DAMAGED = new Set(["XX001", "XX002"]);
  * The `STORAGE_INCONSISTENT` of a failed call, or `STORAGE_PERMISSION_DENIED`, `STORAGE_CORRUPT` where the server has found its
  * files damaged, and `STORAGE_INVALID_ARGUMENT` for a proxy that has no sessions. Of a write it says
  * whether anything can have happened: an error of the server ends the transaction, unless it takes
- * the session with it, which can hit between the commit and its acknowledgement.
+ * the session with it or is none of the statement itself (canceled, no memory): those can hit between the commit and its
+ * acknowledgement.
  */
 export function toStorageError(error: unknown, kind: CallKind): StorageError {
   if (error instanceof StorageError) return error;
@@ -36,7 +37,7 @@ export function toStorageError(error: unknown, kind: CallKind): StorageError {
     return noSessions(error);
   }
   const notSent = NOT_SENT.has(code);
-  const applied = error instanceof postgres.PostgresError ? endsSession(error) : !notSent;
+  const applied = error instanceof postgres.PostgresError ? mayHaveCommitted(error) : !notSent;
   const details: StorageErrorDetails =
     kind === "read" ? {} : { outcome: applied ? "unknown" : "not-applied" };
   if (error instanceof postgres.PostgresError && DAMAGED.has(code)) {
@@ -60,8 +61,10 @@ export function noSessions(cause?: unknown): StorageError {
   );
 }
 
-function endsSession(error: postgres.PostgresError): boolean {
-  return error.severity !== "ERROR" && !NOT_CONNECTED.has(error.code);
+/** Whether what failed may have been committed before: with the session, or between the commit and the sync of it. */
+function mayHaveCommitted(error: postgres.PostgresError): boolean {
+  if (error.severity === "ERROR") return /^(53|57|58|XX)/.test(error.code);
+  return !NOT_CONNECTED.has(error.code);
 }
 
 function errorCode(error: unknown): string {

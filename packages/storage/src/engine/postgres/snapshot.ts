@@ -1,16 +1,18 @@
 import { formatCursor } from "../../feed/cursor.ts";
 import type { ReadManyOptions, Snapshot } from "../../types.ts";
 import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 import { firstPage, rowPages } from "./row-pages.ts";
 import { fromRows } from "./rows.ts";
 
 /** Opens a view of everything stored. */
 export async function openSnapshot(
   connections: Connections,
+  reads: DurableReads,
   { onDamaged }: ReadManyOptions,
   onClose: () => void,
 ): Promise<Snapshot> {
-  const pages = rowPages(connections, { kind: "all" });
+  const pages = rowPages(connections, reads, { kind: "all" });
   // Fixes the point in time: fetched now, not at the first iteration.
   const first = await firstPage(pages);
   const close = async (): Promise<void> => {

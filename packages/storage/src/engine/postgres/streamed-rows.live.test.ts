@@ -8,6 +8,7 @@ import { A1, HOME, payload, sample } from "../../testing/samples.ts";
 import type { Watch } from "../../types.ts";
 import { createPostgresStorage, type PostgresStorage } from "../postgres.ts";
 import { Connections, resolveConnectionOptions } from "./connections.ts";
+import { DurableReads } from "./durable-reads.ts";
 import { RowStreams } from "./streamed-rows.ts";
 
 const server = postgresServers().at(-1);
@@ -109,7 +110,7 @@ describe.skipIf(server === undefined)("the snapshot of a watch in PostgreSQL", (
     const connections = new Connections(
       resolveConnectionOptions({ url, schema: schema.name, connections: 1 }),
     );
-    const streams = new RowStreams(connections, 100);
+    const streams = new RowStreams(connections, new DurableReads(connections), 100);
     const stream = await streams.open({ kind: "all" }, undefined);
     expect(await stream.next()).not.toHaveLength(0);
     await delay(300);

@@ -1,5 +1,6 @@
 import { StorageError } from "../../errors.ts";
 import type { Connections } from "./connections.ts";
+import type { DurableReads } from "./durable-reads.ts";
 import type { RowTarget } from "./reads.ts";
 import { firstPage, rowPages } from "./row-pages.ts";
 import type { KeyedRow } from "./rows.ts";
@@ -26,17 +27,19 @@ interface RowStream {
  */
 export class RowStreams {
   readonly #connections: Connections;
+  readonly #reads: DurableReads;
   readonly #open = new Set<RowStream>();
   readonly #idleMs: number;
 
-  constructor(connections: Connections, idleMs: number = IDLE_MS) {
+  constructor(connections: Connections, reads: DurableReads, idleMs: number = IDLE_MS) {
     this.#connections = connections;
+    this.#reads = reads;
     this.#idleMs = idleMs;
   }
 
   /** The signal ends the opening; what was opened ends by `close`. */
   async open(target: RowTarget, signal: AbortSignal | undefined): Promise<RowStream> {
-    const pages = rowPages(this.#connections, target);
+    const pages = rowPages(this.#connections, this.#reads, target);
     const first = await firstPage(pages);
     const { epoch, revision } = first;
     if (first.next === undefined || this.#open.size >= MOST_STREAMS) {

@@ -36,7 +36,13 @@ interface Queued {
 interface OutcomeRow {
   readonly step: number;
   readonly outcome: number;
-  readonly at_revision: string | null;
+  readonly at_revision: number | null;
+}
+
+/** What the functions give: an array for each step that has an outcome. */
+function toRows(json: string): readonly OutcomeRow[] {
+  const rows = JSON.parse(json) as readonly (readonly [number, number, number | null])[];
+  return rows.map(([step, outcome, at_revision]) => ({ step, outcome, at_revision }));
 }
 
 /**
@@ -115,34 +121,41 @@ export class WriteGroups {
     const requests = group.flatMap((queued, index) => queued.steps.map(() => index));
     const size = group.reduce((sum, queued) => sum + queued.bytes, 0);
     const timeoutMs = writeTimeMs(this.#connections.options.timeoutMs, size);
-    const write = (sql: ISql) => {
-      const texts = (value: (step: WriteStep) => string) => textArray(steps.map(value));
-      return sql<OutcomeRow[]>`
-        SELECT step, outcome, at_revision FROM apply_writes(
-          ${numberArray(requests)}::integer[],
-          ${numberArray(steps.map((step) => step.kind))}::smallint[],
-          ${texts((step) => step.id.type.group)}::text[],
-          ${texts((step) => step.id.type.kind)}::text[],
-          ${texts((step) => step.id.tenancy.partition)}::text[],
-          ${texts((step) => step.id.tenancy.peerName)}::text[],
-          ${texts((step) => step.id.tenancy.namespace)}::text[],
-          ${texts((step) => step.id.name)}::text[],
-          ${texts((step) => step.id.uid)}::text[],
-          ${texts((step) => step.expected)}::text[],
-          ${byteaArray(steps.map((step) => step.owner))}::bytea[],
-          ${byteaArray(steps.map((step) => step.body))}::bytea[])`;
-    };
-    // The statements of a connection have the time of a small write; a large one says so, in a transaction of its own.
+    const texts = (value: (step: WriteStep) => string) => textArray(steps.map(value));
+    const args = (sql: ISql) => sql`
+      ${numberArray(requests)}::integer[],
+      ${numberArray(steps.map((step) => step.kind))}::smallint[],
+      ${texts((step) => step.id.type.group)}::text[],
+      ${texts((step) => step.id.type.kind)}::text[],
+      ${texts((step) => step.id.tenancy.partition)}::text[],
+      ${texts((step) => step.id.tenancy.peerName)}::text[],
+      ${texts((step) => step.id.tenancy.namespace)}::text[],
+      ${texts((step) => step.id.name)}::text[],
+      ${texts((step) => step.id.uid)}::text[],
+      ${texts((step) => step.expected)}::text[],
+      ${byteaArray(steps.map((step) => step.owner))}::bytea[],
+      ${byteaArray(steps.map((step) => step.body))}::bytea[]`;
     const rows = await this.#connections.run(
       "write",
-      (sql) =>
-        size < LARGE_BYTES
-          ? write(sql)
-          : sql.begin(async (transaction) => {
-              const time = String(Math.ceil(timeoutMs * 0.8));
-              await transaction`SELECT set_config('statement_timeout', ${time}, true)`;
-              return write(transaction);
-            }),
+      async (sql): Promise<readonly OutcomeRow[]> => {
+        if (size < LARGE_BYTES) {
+          const [row] = await sql<{ p_outcome: string | null }[]>`
+            CALL write_group(${args(sql)}, NULL)`;
+          return toRows(row?.p_outcome ?? "[]");
+        }
+        // The statements of a connection have the time of a small write; a large one says so, in a transaction of its own,
+        // whose commit waits for the log with the lock held.
+        return sql.begin(async (transaction) => {
+          const time = String(Math.ceil(timeoutMs * 0.8));
+          await transaction`
+            SELECT set_config('statement_timeout', ${time}, true),
+              set_config('lock_timeout', ${time}, true)`;
+          const [row] = await transaction<{ outcome: string | null }[]>`
+            SELECT json_agg(json_build_array(step, outcome, at_revision))::text AS outcome
+            FROM apply_writes(${args(transaction)})`;
+          return toRows(row?.outcome ?? "[]");
+        });
+      },
       timeoutMs,
     );
     const events = rows.filter((row) => row.at_revision !== null).length;
@@ -168,7 +181,7 @@ function toOutcome(
     const step = row.step - first;
     if (row.outcome >= 2) return { kind: "refused", step, reason: row.outcome as 2 | 3 | 4 };
     answered += 1;
-    if (row.at_revision !== null) revisions.set(step, Number(row.at_revision));
+    if (row.at_revision !== null) revisions.set(step, row.at_revision);
   }
   const operations = steps.filter((step) => step.kind !== 0).length;
   if (answered === operations) return { kind: "applied", revisions };

@@ -1,0 +1,166 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkHistory } from "../../testing/history/check-history.ts";
+import type { Violation } from "../../testing/history/history.ts";
+import { runWorkload } from "../../testing/history/workload.ts";
+import { type OwnServers, startOwnServers } from "../../testing/live/own-servers.ts";
+import { A1, HOME, sample } from "../../testing/samples.ts";
+import { createPostgresStorage, type PostgresStorage } from "../postgres.ts";
+
+type Change = readonly [routine: string, from: RegExp, to: string];
+
+/** Makes the time long in which a commit is visible and not on disk. */
+const lateSync = (seconds: number): Change => [
+  "write_group",
+  /COMMIT;/,
+  `COMMIT; PERFORM pg_sleep(${seconds});`,
+];
+
+/** Mistakes that a release could make. */
+const NO_SYNC: Change = ["write_group", /PERFORM pg_logical_emit_message[^;]*;\s*COMMIT;/, ""];
+const READ_ANYTHING: Change = ["begin_life", /1 \+ \('x'.*::bigint/, "0"];
+
+const MOST_HISTORIES = 8;
+
+describe("commits of PostgreSQL that are visible before they are on disk", () => {
+  let server: OwnServers | undefined;
+
+  beforeAll(async () => {
+    const newest = process.env.TEST_POSTGRES_NEWEST_URL === undefined ? [] : ["--newest"];
+    server = await startOwnServers(["postgres", ...newest]);
+    if (server?.url === undefined) return;
+    // Nothing else writes the log: what no commit has waited for is lost when the processes are killed.
+    await ask(server.url, async (admin) => {
+      await admin.unsafe("ALTER SYSTEM SET wal_writer_delay = '10s'");
+      await admin.unsafe("ALTER SYSTEM SET wal_writer_flush_after = '1GB'");
+      await admin.unsafe("SELECT pg_reload_conf()");
+    });
+  });
+
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const hasServer = process.env.TEST_SERVERS_MAIN !== undefined;
+
+  test.skipIf(!hasServer)(
+    "are given to nobody before, whatever a crash takes back",
+    async () => {
+      expect(await violationsOf(server, 1, [lateSync(0.03)])).toEqual([]);
+    },
+    60_000,
+  );
+
+  test.skipIf(!hasServer)(
+    "would be found lost, were they acknowledged before",
+    async () => {
+      for (let seed = 1; seed <= MOST_HISTORIES; seed += 1) {
+        const found = await violationsOf(server, seed, [NO_SYNC]);
+        if (found.some(({ rule }) => rule === "linearizability")) return;
+      }
+      expect.fail(`${MOST_HISTORIES} histories have nothing against it`);
+    },
+    180_000,
+  );
+
+  test.skipIf(!hasServer).each([
+    ["stay when they were read, as the reader waits", [], true],
+    ["would be lost, were they read without that", [READ_ANYTHING], false],
+  ] as const)(
+    "%s",
+    async (_, changes, isKept) => {
+      expect(await isReadKept(server, [lateSync(30), ...changes])).toBe(isKept);
+    },
+    60_000,
+  );
+});
+
+/** Whether what was read beside its writer is there after a crash. */
+async function isReadKept(
+  server: OwnServers | undefined,
+  changes: readonly Change[],
+): Promise<boolean> {
+  const url = server?.url ?? "";
+  const schema = newSchema();
+  await using writer = await createPostgresStorage({ url, schema, timeoutMs: 3_000 });
+  await using reader = await createPostgresStorage({ url, schema, timeoutMs: 3_000 });
+  for (const change of changes) await ask(url, (admin) => changeRoutine(admin, schema, change));
+  const resource = sample(A1, HOME, "kept");
+  const written = writer.writeCAS(resource).catch(() => undefined);
+  const isThere = () =>
+    reader
+      .list("strong", resource.id.type, resource.id.tenancy, "")
+      .then(({ length }) => length > 0);
+  await expect.poll(isThere, { timeout: 10_000, interval: 5 }).toBe(true);
+  await server?.command("kill9 0");
+  await written;
+  await server?.command("restart 0");
+  // Until the instance has found the server again, reads fail.
+  await expect
+    .poll(
+      () =>
+        isThere().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true);
+  return await isThere();
+}
+
+/** What a history of four instances breaks, whose server is killed and started again in the middle. */
+async function violationsOf(
+  server: OwnServers | undefined,
+  seed: number,
+  changes: readonly Change[],
+): Promise<readonly Violation[]> {
+  const url = server?.url ?? "";
+  const schema = newSchema();
+  const instances: PostgresStorage[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    instances.push(await createPostgresStorage({ url, schema, timeoutMs: 3_000, pollMs: 20 }));
+  }
+  for (const change of changes) await ask(url, (admin) => changeRoutine(admin, schema, change));
+  let restarted: Promise<unknown> = Promise.resolve();
+  const history = await runWorkload({
+    instances,
+    seed,
+    operations: 240,
+    watches: 1,
+    disturb: (operations) => {
+      if (operations !== 160 || server === undefined) return;
+      restarted = server.command("kill9 0").then(() => server.command("restart 0"));
+    },
+    heal: async () => void (await restarted),
+  });
+  for (const instance of instances) await instance.close();
+  return checkHistory(history);
+}
+
+function newSchema(): string {
+  return `durability_${process.pid}_${Math.random().toString(36).slice(2)}`;
+}
+
+async function changeRoutine(
+  admin: postgres.Sql,
+  schema: string,
+  [routine, from, to]: Change,
+): Promise<void> {
+  const [row] = await admin<{ source: string }[]>`
+    SELECT pg_get_functiondef(p.oid) AS source FROM pg_proc p
+    WHERE p.proname = ${routine} AND p.pronamespace = ${schema}::regnamespace`;
+  const source = row?.source ?? "";
+  expect(source).toMatch(from);
+  await admin.unsafe(`SET search_path TO ${schema}`);
+  await admin.unsafe(source.replace(from, to));
+}
+
+async function ask(url: string, question: (admin: postgres.Sql) => Promise<void>): Promise<void> {
+  const admin = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    await question(admin);
+  } finally {
+    await admin.end({ timeout: 1 });
+  }
+}
