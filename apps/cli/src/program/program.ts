@@ -22,6 +22,7 @@ import { defineNotificationCommands } from "./notification-commands.ts";
 import { definePolicyCommands } from "./policy-commands.ts";
 import { defineProjectCommands } from "./project-commands.ts";
 import { defineProviderCommands } from "./provider-commands.ts";
+import { defineProviderKitCommands } from "./provider-kit-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
@@ -94,6 +95,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   defineStoreCommands(define, run);
   defineModuleCommands(define, run);
   defineProviderCommands(define, run);
+  defineProviderKitCommands(define, run);
   defineMuxCommands(define, run);
   defineFamiliarCommands(program, define, run);
   defineWorkspaceCommands(define, run);

@@ -9,11 +9,26 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { credentialsPath, readCredentials } from "./server-credentials.ts";
 
+/** A server with the token of the user for it. */
+export interface ServerAccess {
+  readonly server: string;
+  readonly token: string;
+}
+
 /** Opens the server that a command is about, with the token for it. */
 export async function openServer(
-  { env }: Pick<CommandContext, "env">,
+  context: Pick<CommandContext, "env">,
   named: string | undefined,
 ): Promise<ServerClient> {
+  const { server, token } = await serverAccess(context, named);
+  return clientOf(server, token);
+}
+
+/** The server that a command is about, and the token for it: as they are named, else those of the last login. */
+export async function serverAccess(
+  { env }: Pick<CommandContext, "env">,
+  named: string | undefined,
+): Promise<ServerAccess> {
   const stored = await readCredentials(credentialsPath(env));
   const text = named ?? (env["STACKWRIGHT_SERVER"] || undefined) ?? stored.current;
   if (text === undefined) {
@@ -28,7 +43,7 @@ export async function openServer(
       advice: `Log in with stackwright login --server ${server}, or set STACKWRIGHT_TOKEN.`,
     });
   }
-  return clientOf(server, token);
+  return { server, token };
 }
 
 /** The address of a server in its one form. `CommandError` for other texts. */

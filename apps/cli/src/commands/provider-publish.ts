@@ -1,0 +1,199 @@
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import {
+  isStrictVersion,
+  type PackEntry,
+  Platform,
+  packArchive,
+  parseFunctionUrn,
+} from "@stackwright/provider-source";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type ProviderProject, readProviderProject } from "../provider-kit/project-file.ts";
+import { callRegistry, registryError } from "../provider-kit/registry-calls.ts";
+import { type ServerAccess, serverAccess } from "../runs/open-server.ts";
+import { printable } from "../terminal/printable.ts";
+
+export interface ProviderPublishOptions {
+  readonly server?: string;
+  readonly version?: string;
+  /** URN of the function that the provider is, in place of a program. */
+  readonly function?: string;
+  readonly platform: readonly string[];
+  readonly protocols: string;
+}
+
+const MAX_BYTES = 512 * 1024 ** 2;
+/** A script runs on all of these; a binary on one. */
+const SCRIPT_PLATFORMS = ["darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64"];
+
+const NODE_SCRIPT = /^#![^\n]*\bnode\b/;
+/** Node takes the end of a name such as `terraform-provider-notes_v0.1.0` for an extension, and runs no such file. */
+const LAUNCHER = '#!/bin/sh\nexec node "$(dirname "$0")/provider.mjs" "$@"\n';
+
+/**
+ * Publishes the provider of the folder on a server: its program as archives of the registry, which the server signs, or the function that
+ * it is. A version that is there with other content is refused.
+ */
+export async function providerPublish(
+  options: ProviderPublishOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const project = await readProviderProject(context);
+  const version = versionOf(project, options.version);
+  const access = await serverAccess(context, options.server);
+  return options.function === undefined
+    ? publishProgram(project, version, options, access, context)
+    : publishFunction(project, version, options.function, access, context);
+}
+
+async function publishProgram(
+  project: ProviderProject,
+  version: string,
+  { platform, protocols }: ProviderPublishOptions,
+  access: ServerAccess,
+  { terminal, signal }: CommandContext,
+): Promise<ExitCode> {
+  const [, namespace = "", type = ""] = project.address.toString().split("/");
+  const program = await readProgram(project);
+  const isScript = program.subarray(0, 2).toString("latin1") === "#!";
+  const platforms = platformsOf(platform, isScript);
+  const archive = await pack(`terraform-provider-${type}_v${version}`, program);
+  const encoded = [namespace, type, version].map(encodeURIComponent);
+  const claim = await callRegistry(
+    access,
+    {
+      method: "PUT",
+      path: `/api/v1/registry/namespaces/${encoded[0]}`,
+      json: {},
+    },
+    signal,
+  );
+  // A publisher who is no admin may publish in a namespace that is claimed already.
+  if (claim.status !== 200 && claim.status !== 403) {
+    throw registryError(`The namespace "${namespace}" cannot be used`, claim, access);
+  }
+  let added = 0;
+  for (const target of platforms) {
+    const path = `/api/v1/registry/providers/${encoded.join("/")}/${target}?protocols=${encodeURIComponent(protocols)}`;
+    const answer = await callRegistry(access, { method: "PUT", path, archive }, signal);
+    if (answer.status !== 200 && answer.status !== 201) {
+      throw registryError(`${type} ${version} for ${target} was not published`, answer, access);
+    }
+    if (answer.status === 201) added += 1;
+    const said = answer.status === 201 ? "Published" : "Was published before:";
+    terminal.write(`${said} ${namespace}/${type} ${version} for ${target}\n`);
+  }
+  if (added > 0) {
+    const host = new URL(access.server).host;
+    terminal.write(
+      `\nIn the template:\n  source = "${host}/${namespace}/${type}", version = "${version}"\n`,
+    );
+  }
+  return EXIT.ok;
+}
+
+async function publishFunction(
+  { name }: ProviderProject,
+  version: string,
+  urn: string,
+  access: ServerAccess,
+  { terminal, signal }: CommandContext,
+): Promise<ExitCode> {
+  if (parseFunctionUrn(urn) === undefined) {
+    throw new CommandError(`"${printable(urn)}" is not the URN of a function.`, {
+      advice: "It has the form urn:fss:REGION:PROJECT:function:default:NAME:latest.",
+    });
+  }
+  const first = await callRegistry(
+    access,
+    {
+      method: "POST",
+      path: "/v1/private-providers",
+      json: { provider_name: name, provider_version: version, function_graph_urn: urn },
+    },
+    signal,
+  );
+  const answer =
+    first.status === 409
+      ? await callRegistry(
+          access,
+          {
+            method: "POST",
+            path: `/v1/private-providers/${encodeURIComponent(name)}/versions`,
+            json: { provider_version: version, function_graph_urn: urn },
+          },
+          signal,
+        )
+      : first;
+  if (answer.status !== 201)
+    throw registryError(`${name} ${version} was not published`, answer, access);
+  terminal.write(`Published huawei.com/private-provider/${name} ${version}\n`);
+  const path = `/api/v1/registry/private-providers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}/checks`;
+  const health = await callRegistry(access, { method: "POST", path }, signal);
+  if (health.body["healthy"] === false) {
+    const reason = health.body["reason"];
+    const why = typeof reason === "string" ? `: ${printable(reason)}` : "";
+    terminal.writeError(`Warning: the server cannot call the function${why}\n`);
+  }
+  return EXIT.ok;
+}
+
+function versionOf({ version: own }: ProviderProject, named: string | undefined): string {
+  const version = named ?? own;
+  if (version !== undefined && isStrictVersion(version)) return version;
+  throw new CommandError(
+    version === undefined
+      ? "The provider has no version."
+      : `"${printable(version)}" is not a version.`,
+    { advice: "Write one such as 1.2.0 into package.json, or name it with --version." },
+  );
+}
+
+async function readProgram({ directory, program }: ProviderProject): Promise<Buffer> {
+  if (program === undefined) {
+    throw new CommandError('The project names no "program" to publish.', {
+      advice: "Name the file in stackwright.provider.json, or publish a function with --function.",
+    });
+  }
+  const path = resolve(directory, program);
+  const stats = await stat(path).catch((cause: unknown) => {
+    throw new CommandError(`There is no program "${program}".`, {
+      cause,
+      advice: "Build it first: npm run build",
+    });
+  });
+  if (!stats.isFile()) throw new CommandError(`"${program}" is not a file.`);
+  if (stats.size > MAX_BYTES) {
+    throw new CommandError(`"${program}" has more than ${MAX_BYTES / 1024 ** 2} MiB.`);
+  }
+  return readFile(path);
+}
+
+function platformsOf(named: readonly string[], isScript: boolean): readonly string[] {
+  if (named.length === 0) return isScript ? SCRIPT_PLATFORMS : [Platform.ofNode().toString()];
+  return named.map((text) => {
+    try {
+      return Platform.parse(text).toString();
+    } catch (error) {
+      throw new CommandError(`"${printable(text)}" is not a platform.`, {
+        cause: error,
+        advice: "A platform is an operating system and an architecture, such as linux_amd64.",
+      });
+    }
+  });
+}
+
+/** Equal programs make equal archives, so that publishing the same again is no change. */
+async function pack(name: string, program: Buffer): Promise<Uint8Array<ArrayBuffer>> {
+  const entries: PackEntry[] = NODE_SCRIPT.test(program.subarray(0, 200).toString("latin1"))
+    ? [
+        { path: name, mode: 0o755, content: Buffer.from(LAUNCHER) },
+        { path: "provider.mjs", content: program },
+      ]
+    : [{ path: name, mode: 0o755, content: program }];
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of packArchive(entries)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import type { ProviderDevOptions } from "../commands/provider-dev.ts";
+import type { ProviderPublishOptions } from "../commands/provider-publish.ts";
+import type { ProviderTestOptions } from "../commands/provider-test.ts";
+import type { CommandAction, Define } from "./program.ts";
+import { collect } from "./run-commands.ts";
+
+/** Commands for those who write a provider. */
+export function defineProviderKitCommands(define: Define, run: CommandAction): void {
+  const provider = define(
+    "provider",
+    "write a provider: a new project, a trial, tests, publishing",
+  );
+
+  define(
+    "new <source> [folder]",
+    "make the project of a provider, by its name or its source HOST/NAMESPACE/NAME",
+    provider,
+  ).action(
+    async (source: string, folder: string | undefined, _options: unknown, command: Command) => {
+      const { providerNew } = await import("../commands/provider-new.ts");
+      await run(command, async (context) => providerNew({ source, folder }, context));
+    },
+  );
+
+  define("dev", "keep the provider of the folder running for templates, with reload", provider)
+    .option("--no-watch", "do not start it again when its code changes")
+    .option("--inspect [port]", "with the debugger of Node, at this port or a free one")
+    .action(async (options: ProviderDevOptions, command: Command) => {
+      const { providerDev } = await import("../commands/provider-dev.ts");
+      await run(command, async (context) => providerDev(options, context));
+    });
+
+  define(
+    "test [program...]",
+    "check what engines rely on: the provider of the folder, a program with its arguments, or the URL of a function",
+    provider,
+  )
+    .option("--samples <file>", "JSON with settings and configurations that may be created")
+    .option("--pulumi", "the program speaks Pulumi's protocol", false)
+    .option("--timeout <seconds>", "how long one call may take", "30")
+    .option("--json", "the report as JSON", false)
+    .action(async (program: string[], options: ProviderTestOptions, command: Command) => {
+      const { providerTest } = await import("../commands/provider-test.ts");
+      await run(command, async (context) => providerTest(program, options, context));
+    });
+
+  define(
+    "publish",
+    "publish the provider of the folder on a server: its program, or the function that it is",
+    provider,
+  )
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--version <version>", "another version than that of package.json")
+    .option("--function <urn>", "the function that the provider is, in place of a program")
+    .option(
+      "--platform <os_arch>",
+      "such as linux_amd64; may be given again (a script: linux and darwin; a binary: this machine's)",
+      collect,
+      [],
+    )
+    .option("--protocols <list>", "versions of the protocol", "5.0,6.0")
+    .action(async (options: ProviderPublishOptions, command: Command) => {
+      const { providerPublish } = await import("../commands/provider-publish.ts");
+      await run(command, async (context) => providerPublish(options, context));
+    });
+}
