@@ -119,6 +119,7 @@ export type { PluginServer } from "./providers/plugin-servers.ts";
 export { parsePluginServers } from "./providers/plugin-servers.ts";
 export type { PrivateOriginOptions, ResolvedPrivateVersion } from "./providers/private-origin.ts";
 export { privateOrigin, unavailablePrivateOrigin } from "./providers/private-origin.ts";
+export { programRequirements } from "./providers/program-requirements.ts";
 export { ProviderInstancePool } from "./providers/provider-instance-pool.ts";
 export type { ProviderLog } from "./providers/provider-log.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";

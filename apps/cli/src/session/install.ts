@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { programRequirements } from "@stackwright/core";
 import { resolveProviders } from "@stackwright/lang";
 import {
   LOCAL_HOST,
@@ -137,7 +138,7 @@ export async function findInstalled(
 export function requirementsOf(
   project: Pick<Project, "configuration" | "tests" | "joined">,
   recorded: Iterable<string> = [],
-): ProviderRequirement[] {
+): readonly ProviderRequirement[] {
   return allRequirementsOf(project, recorded).filter(
     ({ address }) => address.kind !== "builtin" && !NOT_INSTALLED.has(hostOf(address)),
   );
@@ -147,28 +148,16 @@ export function requirementsOf(
 export function allRequirementsOf(
   { configuration, tests, joined }: Pick<Project, "configuration" | "tests" | "joined">,
   recorded: Iterable<string> = [],
-): ProviderRequirement[] {
-  const found = new Map<string, ProviderRequirement>();
-  const add = ({ address, constraints }: ProviderRequirement): void => {
-    const source = address.toString();
-    const programs = joined.get(source)?.programs;
-    if (programs !== undefined) {
-      for (const program of programs) add(program);
-      return;
-    }
-    const known = found.get(source)?.constraints;
-    const all =
-      known === undefined ? constraints : VersionConstraints.intersection(known, constraints);
-    found.set(source, { address, constraints: all });
-  };
+): readonly ProviderRequirement[] {
   const resolutions = (tests?.modules ?? []).map(({ root }) => resolveProviders(root));
-  for (const { requirements } of [configuration.resolution, ...resolutions]) {
-    for (const requirement of requirements.values()) add(requirement);
-  }
-  for (const source of recorded) {
-    add({ address: ProviderAddress.parse(source), constraints: VersionConstraints.any });
-  }
-  return [...found.values()];
+  const required = [configuration.resolution, ...resolutions].flatMap(({ requirements }) => [
+    ...requirements.values(),
+  ]);
+  const kept = Array.from(recorded, (source) => ({
+    address: ProviderAddress.parse(source),
+    constraints: VersionConstraints.any,
+  }));
+  return programRequirements([...required, ...kept], joined);
 }
 
 /** Providers that other programs have started are not installed. */

@@ -9,7 +9,7 @@ import { secretsOf } from "./job-secrets.ts";
 export const INHERITED = /^(?:(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/;
 /** The same for those that name files or folders. */
 export const INHERITED_PATHS =
-  /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|TF_CLI_CONFIG_FILE|TF_PLUGIN_CACHE_DIR)$/;
+  /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|TF_CLI_CONFIG_FILE|TF_PLUGIN_CACHE_DIR|STACKWRIGHT_PULUMI_(?:PLUGINS|SERVER))$/;
 
 const MIB = 1024 * 1024;
 

@@ -13,7 +13,9 @@ import {
   delegatedKeys,
   type Engine,
   installedOrigin,
+  joinedOrigin,
   type Plan,
+  programRequirements,
   type Runs,
   type StackFinder,
   type StackState,
@@ -40,6 +42,7 @@ import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/built
 import { installProviders, loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { stackEnvironment } from "@stackwright/tfplugin/launch";
 import type { ExecutionJob } from "./execution-job.ts";
+import { jobPulumiOrigin, readJoinedPrograms } from "./joined-programs.ts";
 
 /** The store as an executor reaches it. */
 export interface JobGround {
@@ -105,6 +108,7 @@ export async function openJobEngine(
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
+  const { joined, plugins } = await readJoinedPrograms(directory);
   const constraints = new Map<string, VersionConstraints>();
   const { objects } = await state.read({ signal });
   for (const { provider } of objects.values())
@@ -116,12 +120,18 @@ export async function openJobEngine(
   for (const { source, version } of plan?.providers ?? []) {
     if (version !== "") constraints.set(source, VersionConstraints.parse(`= ${version}`));
   }
-  const requirements = [...constraints]
-    .map(([source, wanted]) => ({ address: ProviderAddress.parse(source), constraints: wanted }))
-    .filter(
-      ({ address }) =>
-        address.kind !== "builtin" && !NOT_INSTALLED.has(address.toString().split("/")[0] ?? ""),
-    );
+  const needed = programRequirements(
+    Array.from(constraints, ([source, wanted]) => ({
+      address: ProviderAddress.parse(source),
+      constraints: wanted,
+    })),
+    joined,
+  );
+  const requirements = needed.filter(
+    ({ address }) =>
+      address.kind !== "builtin" && !NOT_INSTALLED.has(address.toString().split("/")[0] ?? ""),
+  );
+  const lock = (await readLockFile(join(directory, LOCK_FILE_NAME)))?.locks ?? LockFile.empty;
   const own = { ...env, ...job.environment };
   const installed =
     requirements.length === 0
@@ -129,7 +139,7 @@ export async function openJobEngine(
       : (
           await installProviders({
             requirements,
-            lock: (await readLockFile(join(directory, LOCK_FILE_NAME)))?.locks ?? LockFile.empty,
+            lock,
             directory: job.providersFolder,
             configuration: await loadCliConfiguration({ env, cwd: directory }),
             cwd: directory,
@@ -138,22 +148,35 @@ export async function openJobEngine(
           })
         ).providers;
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
+  const programs = [
+    builtinOrigin({
+      backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+    }),
+    installedOrigin({
+      providers: installed,
+      launch: {
+        env: environment,
+        cwd: directory,
+      },
+    }),
+    await jobPulumiOrigin({
+      requirements: needed,
+      plugins,
+      lock,
+      folder: join(job.providersFolder, "plugins"),
+      env,
+      environment,
+      signal,
+    }),
+  ];
   return createEngine({
     runs: () => runs,
     stacks,
     // Commands get the variables of the stack, and none of the server. No agent of the server is asked for keys.
     ...(job.provisioners && { provisioners: createProvisionerRunner({ directory, environment }) }),
     origins: [
-      builtinOrigin({
-        backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
-      }),
-      installedOrigin({
-        providers: installed,
-        launch: {
-          env: environment,
-          cwd: directory,
-        },
-      }),
+      ...(joined.size === 0 ? [] : [joinedOrigin({ providers: joined, origins: programs })]),
+      ...programs,
     ],
   });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -15,11 +15,12 @@ import {
   type StackOrigin,
   storedRunPhase,
 } from "@stackwright/core";
+import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import { Run_Mode, Variable } from "@stackwright/proto/stackwright";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storeConfiguration } from "../configuration/store-configuration.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
@@ -94,13 +95,17 @@ async function start(makeExecutor: MakeExecutor) {
     }),
   );
   const { reference } = await stacks.ensure(project, "one");
-  const upload = async (text: string, stackName = "one"): Promise<string> => {
+  const upload = async (
+    text: string,
+    stackName = "one",
+    further: Readonly<Record<string, string>> = {},
+  ): Promise<string> => {
     const { version } = await storeConfiguration(parts, {
       stack: (await stacks.ensure(project, stackName)).reference,
       stackName,
       actor: "ann",
       content: (async function* () {
-        yield await Promise.resolve(gzipSync(tarOf({ "main.tf": text })));
+        yield await Promise.resolve(gzipSync(tarOf({ "main.tf": text, ...further })));
       })(),
       signal: AbortSignal.timeout(10_000),
     });
@@ -241,6 +246,56 @@ export function describeWorker(
         .join("\n");
       expect(text).toContain('"address":"terraform_data.b"');
       expect(text).not.toContain("canary-hello");
+    });
+
+    it("joins programs as the file beside the configuration says, those of Pulumi too", {
+      timeout: 120_000,
+    }, async () => {
+      const folder = await mkdtempDisposable(join(tmpdir(), "plugins-"));
+      onTestFinished(() => folder.remove());
+      const program = join(folder.path, "pulumi-resource-shelf");
+      const words = `"${process.execPath}" "${TEST_PROGRAMS.shelfProvider}"`;
+      // Nothing of the worker's environment reaches it.
+      const guard = '[ -z "$CANARY_OF_WORKER" ] || exit 9';
+      await writeFile(program, `#!/bin/sh\n${guard}\nexec ${words} "$@"\n`, { mode: 0o755 });
+      vi.stubEnv("STACKWRIGHT_PULUMI_PLUGINS", folder.path);
+      vi.stubEnv("CANARY_OF_WORKER", "yes");
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const { parts, upload, enqueue, reaches, state } = await start(makeExecutor);
+      const text = `
+        terraform {
+          required_providers {
+            platform = { source = "example.com/acme/platform" }
+          }
+        }
+        resource "terraform_data" "a" {
+          provider = platform
+          input    = "Dune"
+        }
+        resource "shelf_shelf_book" "b" {
+          provider = platform
+          title    = terraform_data.a.output
+          pages    = 600
+        }
+      `;
+      const programs = [
+        { source: "terraform.io/builtin/terraform" },
+        { source: "stackwright.local/pulumi/shelf" },
+      ];
+      const providers = { "example.com/acme/platform": { programs } };
+      const file = { "stackwright.providers.json": JSON.stringify({ providers }) };
+      const run = await enqueue(await upload(text, "one", file));
+      const { planDigest } = await reaches(run, "awaiting_approval");
+      await approveRun(parts, run, { actor: "bea", planDigest });
+      await reaches(run, "applied");
+      const { objects } = await state.read();
+      expect([...objects.values()].map(({ provider }) => provider.source)).toEqual([
+        "example.com/acme/platform",
+        "example.com/acme/platform",
+      ]);
+      const wrong = { "stackwright.providers.json": '{"providers": {"a": {}}}' };
+      const refused = await enqueue(await upload(text, "one", wrong));
+      expect((await reaches(refused, "failed")).reason).toContain("stackwright.providers.json");
     });
 
     it("shows and stores no sensitive variable", { timeout: 120_000 }, async () => {
