@@ -4,13 +4,13 @@ import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { collectBlobs } from "./blob-collection.ts";
+import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
 import { expireNotifications } from "./retention/expire-notifications.ts";
 import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
 import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
-import type { ServerMetrics } from "./server-metrics.ts";
 
 /** What the periodic tasks of a server need. */
 interface MaintenanceOptions {

@@ -27,10 +27,12 @@ import type { IdentityIssuer } from "./identity/identity-issuer.ts";
 import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
+import type { RunMetrics } from "./metrics/run-metrics.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
 import { NotificationWorker } from "./notify/notification-worker.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { PolicyRunner } from "./policy/policy-runner.ts";
+import { listAllTickets } from "./queue/sweep.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -64,6 +66,7 @@ interface RunServerOptions {
   readonly executor?: ApartKind | "in-process" | "none" | undefined;
   readonly container?: ContainerChoice | undefined;
   readonly capacity?: number | undefined;
+  readonly metrics?: RunMetrics | undefined;
   /** Bounds of each step. */
   readonly limits?: ServerOptions["runLimits"];
   /** Requests to the API per credential. @default 200 per second, 2,000 at once */
@@ -155,6 +158,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     hosts: new OutgoingHosts(options.notificationHosts, undefined, "--notification-host"),
     origin: options.origin,
   };
+  options.metrics?.readQueueBy(async (signal) => listAllTickets({ storage, logger }, { signal }));
   return {
     plugins: [
       {
@@ -267,6 +271,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         directory,
         renewer,
         limits: stepLimitsOf(options.limits),
+        observer: options.metrics,
         ...(executor === "none" ? { capacity: 0 } : capacity !== undefined && { capacity }),
       });
       const owned = stack.move();

@@ -34,6 +34,8 @@ import { IdentityKeys } from "./identity/identity-keys.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
+import { observeStore } from "./metrics/observe-store.ts";
+import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { MODULES_PREFIX } from "./module-api/module-plugin.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { publicOrigin } from "./public-origin.ts";
@@ -41,7 +43,6 @@ import { openRunServer, TFE_PREFIX } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
-import { ServerMetrics } from "./server-metrics.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 import { createSessionAuthenticator } from "./sign-in/session-authenticator.ts";
 import { readSignInFile } from "./sign-in/sign-in-file.ts";
@@ -131,17 +132,17 @@ export async function serve(
       : await readSignInFile(resolve(directory, resolved.signInFile), env);
 
   await using stack = new AsyncDisposableStack();
-  const store = stack.use(
-    await openStore(address, {
-      ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
-      ...(resolved.quotas?.blobBytes !== undefined && {
-        blobQuotaBytes: resolved.quotas.blobBytes,
-      }),
-      blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
-      logger,
-      ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
+  const metrics = stack.use(new ServerMetrics({ engine: address.kind, clock }));
+  const opened = await openStore(address, {
+    ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
+    ...(resolved.quotas?.blobBytes !== undefined && {
+      blobQuotaBytes: resolved.quotas.blobBytes,
     }),
-  );
+    blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
+    logger,
+    ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
+  });
+  const store = stack.use(observeStore(opened, metrics.store));
   const functions =
     resolved.functionsFile === undefined
       ? undefined
@@ -174,7 +175,6 @@ export async function serve(
     clock,
     rightsOf: async (token) => access.rightsOf(token),
   });
-  const metrics = stack.use(new ServerMetrics());
   if (resolved.bootstrapFile !== undefined && (await credentials.isEmpty())) {
     const first = await createFirstCredentials(credentials, "default");
     await writeCredentials(resolved.bootstrapFile, first);
@@ -222,6 +222,7 @@ export async function serve(
       limits: resolved.runLimits,
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
+      metrics: metrics.runs,
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),

@@ -20,8 +20,8 @@ import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify"
 import type { Logger } from "pino";
 import { limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
+import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { openapiPage } from "./openapi-page.ts";
-import type { ServerMetrics } from "./server-metrics.ts";
 
 /** A further face of the server: the engine's own API is one. */
 export interface ServerPlugin {

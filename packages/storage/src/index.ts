@@ -17,6 +17,12 @@ export type { WatchBufferOptions } from "./feed/watch-stream.ts";
 export { listBehind, listPages, listResourceHeads, listResources } from "./list/list-pages.ts";
 export type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";
 export { makeDirectory } from "./make-directory.ts";
+export { observeStorage } from "./observed/observe-storage.ts";
+export type {
+  ObservedCall,
+  ObservedOperation,
+  StorageObserver,
+} from "./observed/storage-observer.ts";
 export { readStored } from "./read-stored.ts";
 export type {
   ConditionState,

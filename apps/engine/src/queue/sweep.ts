@@ -28,8 +28,24 @@ export async function listTickets(
   { storage, logger }: Pick<SweepParts, "storage" | "logger">,
   options?: CallOptions,
 ): Promise<readonly ListedTicket[]> {
+  return ticketsOf({ storage, logger }, `${DEFAULT_POOL}.`, options);
+}
+
+/** The tickets of all pools. */
+export async function listAllTickets(
+  parts: Pick<SweepParts, "storage" | "logger">,
+  options?: CallOptions,
+): Promise<readonly ListedTicket[]> {
+  return ticketsOf(parts, "", options);
+}
+
+async function ticketsOf(
+  { storage, logger }: Pick<SweepParts, "storage" | "logger">,
+  prefix: string,
+  options: CallOptions | undefined,
+): Promise<readonly ListedTicket[]> {
   const { type } = SERVER_KINDS.ticket;
-  const found = await storage.list("strong", type, ANYWHERE, `${DEFAULT_POOL}.`, options);
+  const found = await storage.list("strong", type, ANYWHERE, prefix, options);
   return found.flatMap((resource) => {
     try {
       return [{ id: resource.id, ticket: decodeRecord(SERVER_KINDS.ticket, resource) }];

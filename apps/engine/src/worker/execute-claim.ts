@@ -33,13 +33,16 @@ interface ExecutedClaim {
   readonly store: ExecutionJob["store"];
 }
 
-/** Executes the step of a claim and writes how it ended: a result, or the ticket for the next worker. */
+/**
+ * Executes the step of a claim and writes how it ended: a result, or the ticket for the next worker. Resolves with whether there
+ * is a result.
+ */
 export async function executeClaim(
   parts: ExecuteClaimParts,
   claim: ExecutedClaim,
   host: ClaimHost,
   onStart: (execution: Execution) => void,
-): Promise<void> {
+): Promise<boolean> {
   const { executor, logger, clock, folder: root } = parts;
   const { run, step, lost, store } = claim;
   const keeping = { directory: join(root, ".."), logger };
@@ -81,9 +84,11 @@ export async function executeClaim(
     const end = kept === undefined ? ended : withReason(ended, keptText(kept));
     const { reason } = deadline;
     await insist(parts, claim, host, async () => host.end(end, reason));
+    return true;
   } catch (error) {
     logger.warn({ run, err: error }, "a step of a run could not be executed");
     await host.giveUp(error);
+    return false;
   } finally {
     if (folder !== undefined) await removeStepFolder(keeping, folder, run);
   }

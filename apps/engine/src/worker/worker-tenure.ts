@@ -6,6 +6,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { fireDriftChecks } from "../drift/fire-drift-checks.ts";
+import type { WorkerObserver } from "../metrics/run-metrics.ts";
 import {
   backgroundCapacity,
   type ListedTicket,
@@ -34,6 +35,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly socketPath: string | undefined;
   /** Steps that are executed at the same time; 0 relieves dead workers and repairs queues alone. @default the cores of the machine */
   readonly capacity?: number;
+  /** @default none */
+  readonly observer?: WorkerObserver | undefined;
   /** How often everything is looked through, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
 }
@@ -72,8 +75,13 @@ export class Tenure {
     });
   }
 
+  get #capacity(): number {
+    return this.#parts.capacity ?? availableParallelism();
+  }
+
   start(): void {
     const { signal } = this.#ending;
+    this.#parts.observer?.capacity(this.#capacity);
     const wake = (): void => this.wake();
     this.#loops = Promise.all([
       this.#loop(),
@@ -151,7 +159,8 @@ export class Tenure {
 
   async #turn(): Promise<void> {
     const { signal } = this.#ending;
-    const { clock, logger, capacity = availableParallelism() } = this.#parts;
+    const { clock, logger } = this.#parts;
+    const capacity = this.#capacity;
     const tickets = await listTickets(this.#parts, { signal });
     for (const one of tickets) {
       const { worker } = one.ticket.claim ?? {};
@@ -228,9 +237,12 @@ export class Tenure {
     };
     const host = storedClaimHost(this.#parts, claim);
     this.#running.add(ticket.run, { claim, stage }, async (onStart) => {
+      const over = this.#parts.observer?.begins(executed.step);
       try {
-        await executeClaim(this.#parts, executed, host, onStart);
+        const isEnded = await executeClaim(this.#parts, executed, host, onStart);
+        over?.(isEnded ? "ended" : lost.aborted ? "lost" : "failed");
       } catch (error) {
+        over?.(lost.aborted ? "lost" : "failed");
         logger.error({ run: ticket.run, err: error }, "the execution of a step failed");
       } finally {
         grants.revoke(token);

@@ -1,15 +1,24 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { StorageObserver } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { RunMetrics } from "./run-metrics.ts";
+import { createStoreMetrics } from "./store-metrics.ts";
 
 /** The numbers of one server, in a registry of their own. */
 export class ServerMetrics implements Disposable {
   readonly registry = new Registry();
+  readonly store: StorageObserver;
+  readonly runs: RunMetrics;
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
   readonly #maintained: Counter<"what">;
 
-  constructor() {
+  /** `engine` is the kind of the store. */
+  constructor({ engine, clock }: { readonly engine: string; readonly clock: Clock }) {
     const registers = [this.registry];
+    this.store = createStoreMetrics(this.registry, engine);
+    this.runs = new RunMetrics(this.registry, clock);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
     this.#durations = new Histogram({
       name: "stackwright_http_request_seconds",

@@ -1,0 +1,112 @@
+import type { Clock } from "@stackwright/base/clock";
+import { Gauge, Histogram, type Registry } from "prom-client";
+import type { ListedTicket } from "../queue/choose-ticket.ts";
+import type { RunClaim } from "../queue/claim.ts";
+
+/** How the step of a run ended at a worker: `lost` when another worker takes it. */
+type StepEnd = "ended" | "failed" | "lost";
+
+/** Is informed of what a worker does. */
+export interface WorkerObserver {
+  capacity(steps: number): void;
+  /** A step begins; the returned function is called once when it is over. */
+  begins(step: RunClaim["step"]): (end: StepEnd) => void;
+}
+
+/** Reads the tickets of all pools. */
+type ReadTickets = (signal: AbortSignal) => Promise<readonly ListedTicket[]>;
+
+/** The queue is read at most this often, however often metrics are. */
+const QUEUE_AGE_MS = 5_000;
+const QUEUE_TIMEOUT_MS = 2_000;
+
+/** The numbers of the worker of a server, and of the queue of its store. */
+export class RunMetrics implements WorkerObserver {
+  readonly #clock: Clock;
+  readonly #capacity: Gauge;
+  readonly #running: Gauge<"step">;
+  readonly #durations: Histogram<"step" | "end">;
+  readonly #queued: Gauge<"state">;
+  readonly #oldest: Gauge;
+  #tickets: ReadTickets | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(registry: Registry, clock: Clock) {
+    const registers = [registry];
+    this.#clock = clock;
+    this.#capacity = new Gauge({
+      name: "stackwright_worker_capacity",
+      help: "Steps of runs that the worker of this server executes at the same time.",
+      registers,
+    });
+    this.#running = new Gauge({
+      name: "stackwright_worker_steps_running",
+      help: "Steps of runs that the worker of this server executes.",
+      labelNames: ["step"],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: "stackwright_run_step_seconds",
+      help: "Time of the steps of runs at the worker of this server. The end `lost` is a claim that another worker takes.",
+      labelNames: ["step", "end"],
+      buckets: [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
+      registers,
+    });
+    const collect = async (): Promise<void> => this.#read();
+    this.#queued = new Gauge({
+      name: "stackwright_queue_tickets",
+      help: "Steps of runs in the queue of the store, in all pools.",
+      labelNames: ["state"],
+      registers,
+      collect,
+    });
+    this.#oldest = new Gauge({
+      name: "stackwright_queue_oldest_seconds",
+      help: "How long the oldest step waits that no worker has claimed; 0 when there is none.",
+      registers,
+      collect,
+    });
+  }
+
+  /** Begins to read the queue when metrics are. */
+  readQueueBy(tickets: ReadTickets): void {
+    this.#tickets = tickets;
+  }
+
+  capacity(steps: number): void {
+    this.#capacity.set(steps);
+  }
+
+  begins(step: RunClaim["step"]): (end: StepEnd) => void {
+    const startedMs = this.#clock.monotonicMs();
+    this.#running.inc({ step });
+    return (end) => {
+      this.#running.dec({ step });
+      this.#durations.observe({ step, end }, (this.#clock.monotonicMs() - startedMs) / 1000);
+    };
+  }
+
+  /** The values stay as they are while the store is away: the other metrics are needed then. */
+  async #read(): Promise<void> {
+    const tickets = this.#tickets;
+    if (tickets === undefined || this.#clock.monotonicMs() - this.#readAtMs < QUEUE_AGE_MS) return;
+    this.#reading ??= this.#readQueue(tickets)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#readAtMs = this.#clock.monotonicMs();
+        this.#reading = undefined;
+      });
+    await this.#reading;
+  }
+
+  async #readQueue(tickets: ReadTickets): Promise<void> {
+    const all = await tickets(AbortSignal.timeout(QUEUE_TIMEOUT_MS));
+    const waiting = all.filter(({ ticket }) => ticket.claim === undefined);
+    this.#queued.set({ state: "waiting" }, waiting.length);
+    this.#queued.set({ state: "claimed" }, all.length - waiting.length);
+    const nowMs = this.#clock.wallMs();
+    const ages = waiting.map(({ ticket }) => nowMs - Number(ticket.createdAtMs));
+    this.#oldest.set(Math.max(0, ...ages) / 1000);
+  }
+}
