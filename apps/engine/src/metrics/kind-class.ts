@@ -1,18 +1,14 @@
 import type { UnversionedType } from "@stackwright/storage";
 
 /** What a kind of the store is part of: few values, whatever clients store. */
-type KindClass =
-  | "runs"
-  | "states"
-  | "leases"
-  | "access"
-  | "repositories"
-  | "registry"
-  | "other";
+type KindClass = "runs" | "states" | "leases" | "access" | "repositories" | "registry" | "other";
 
 const CLASSES: readonly (readonly [KindClass, RegExp])[] = [
   ["leases", /^(Fence|Heartbeat)$/],
-  ["runs", /^(Run|Plan|StackPlan|StackQueue|Configuration|Schedule|TriggerGraph|Policy)/],
+  [
+    "runs",
+    /^(Run|Plan|StackPlan|StackQueue|Configuration|Schedule|Trigger|Policy|Drift|Notification)/,
+  ],
   ["states", /^(Stack|State|Kept|Freeze|Workspace|Variable|Project)/],
   ["access", /^(Access|Audit|Idempotency|Login|Role|Team|User$|UserIdentity)/],
   ["repositories", /^Vcs/],

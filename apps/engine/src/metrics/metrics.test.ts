@@ -1,5 +1,135 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createVirtualClock } from "@stackwright/base/clock";
+import { systemClock } from "@stackwright/base/clock";
+import { RunTicket } from "@stackwright/proto/stackwright";
+import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { kindClassOf } from "./kind-class.ts";
+import { observeStore } from "./observe-store.ts";
 import { ServerMetrics } from "./server-metrics.ts";
+
+const PAGE = join(import.meta.dirname, "../../docs/metrics.md");
+
+const createMetrics = () => new ServerMetrics({ engine: "memory", clock: systemClock });
+
+/** Such as `stackwright_store_watches`, of the first column of a table. */
+async function documentedNames(): Promise<readonly string[]> {
+  const page = await readFile(PAGE, "utf8");
+  return [...page.matchAll(/^\| `(stackwright_[a-z0-9_]+)`/gm)].map(([, name = ""]) => name);
+}
+
+it.runIf(process.platform === "linux")(
+  "each metric is documented, and each documented one exists",
+  async () => {
+    using metrics = createMetrics();
+    const names = metrics.registry.getMetricsAsArray().map(({ name }) => name);
+    expect((await documentedNames()).toSorted()).toEqual(names.toSorted());
+  },
+);
+
+it("the alerts of the page name metrics that exist", async () => {
+  using metrics = createMetrics();
+  const names = new Set(metrics.registry.getMetricsAsArray().map(({ name }) => name));
+  const [, rules = ""] = /```yaml\n(groups:[\s\S]*?)```/.exec(await readFile(PAGE, "utf8")) ?? [];
+  const used = [...rules.matchAll(/stackwright_[a-z0-9_]+/g)].map(([name]) => name);
+  expect(used.length).toBeGreaterThan(5);
+  for (const name of used) {
+    expect(names.has(name) || names.has(name.replace(/_(bucket|count|sum)$/, "")), name).toBe(true);
+  }
+});
+
+describe("the metrics of a store", () => {
+  it("have few series, whatever clients store", async () => {
+    using metrics = createMetrics();
+    await using storage = createMemoryStorage();
+    const store = observeStore(
+      {
+        storage,
+        blobs: undefined as never,
+        shared: false,
+        renewal: undefined,
+        [Symbol.asyncDispose]: async () => undefined,
+      },
+      metrics.store,
+    );
+    for (let count = 0; count < 50; count += 1) {
+      await store.storage.writeCAS({
+        id: {
+          uid: "u",
+          name: `name-${count}`,
+          type: { group: `group-${count}`, groupVersion: "v1", kind: `Kind${count}` },
+          tenancy: { partition: "a", peerName: "local", namespace: "b" },
+        },
+        version: "",
+        generation: "",
+        metadata: {},
+        status: {},
+      });
+    }
+    const text = await metrics.registry.metrics();
+    const counts = text.match(/^stackwright_store_call_seconds_count.*$/gm);
+    expect(counts).toEqual([
+      'stackwright_store_call_seconds_count{engine="memory",operation="write",kinds="other"} 50',
+    ]);
+  });
+
+  it("know what each kind of the server is part of", () => {
+    const { ticket, variable, user, vcsTask, upstreamProvider } = SERVER_KINDS;
+    const kinds = [ticket, variable, user, vcsTask, upstreamProvider].map(({ type }) => type);
+    expect(kinds.map(kindClassOf)).toEqual([
+      "runs",
+      "states",
+      "access",
+      "repositories",
+      "registry",
+    ]);
+    expect(kindClassOf({ group: "stackwright", kind: "Fence" })).toBe("leases");
+    expect(kindClassOf({ group: "foreign", kind: "Run" })).toBe("other");
+    expect(kindClassOf(undefined)).toBe("other");
+  });
+});
+
+describe("the metrics of runs", () => {
+  const ticket = (createdAtMs: number, isClaimed = false) => ({
+    id: undefined as never,
+    ticket: RunTicket.fromPartial({
+      createdAtMs: BigInt(createdAtMs),
+      ...(isClaimed && { claim: { worker: "w" } }),
+    }),
+  });
+
+  it("count what waits and how long the oldest does, and keep that while the store is away", async () => {
+    let nowMs = 100_000;
+    const clock = { ...systemClock, monotonicMs: () => nowMs, wallMs: () => nowMs };
+    using metrics = new ServerMetrics({ engine: "memory", clock });
+    let read = 0;
+    metrics.runs.readQueueBy(async () => {
+      read += 1;
+      if (read > 1) throw new Error("the store is away");
+      return [ticket(40_000), ticket(90_000), ticket(10_000, true)];
+    });
+    const expectValues = async () => {
+      const text = await metrics.registry.metrics();
+      expect(text).toContain('stackwright_queue_tickets{state="waiting"} 2');
+      expect(text).toContain('stackwright_queue_tickets{state="claimed"} 1');
+      expect(text).toContain("stackwright_queue_oldest_seconds 60");
+    };
+    await expectValues();
+    await expectValues();
+    expect(read).toBe(1);
+    nowMs += 60_000;
+    await expectValues();
+    expect(read).toBe(2);
+  });
+
+  it("measure the steps of a worker by how they end", async () => {
+    using metrics = createMetrics();
+    const over = metrics.runs.begins("apply");
+    expect(await metrics.registry.metrics()).toContain('steps_running{step="apply"} 1');
+    over("lost");
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('steps_running{step="apply"} 0');
+    expect(text).toContain('stackwright_run_step_seconds_count{step="apply",end="lost"} 1');
+  });
+});
