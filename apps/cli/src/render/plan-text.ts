@@ -75,8 +75,13 @@ export function* planParts(given: Plan, display: PlanDisplay): Generator<string,
       yield changeText(change, { style, secrets, verbose: whole(change) });
     yield summaryText(summarizePlan(plan), style);
   }
+  const { moves = [] } = plan;
+  if (moves.length > 0) {
+    const lines = moves.map(({ from, to }) => `  ${from} to ${to}`);
+    yield `Moved in the state, and otherwise left out of this plan:\n${lines.join("\n")}`;
+  }
   if (outputs.length > 0) yield `Changes to outputs:\n${outputs.join("\n")}`;
-  const closing = closingText(plan, changes.length > 0);
+  const closing = closingText(plan, changes.length + moves.length > 0);
   if (closing !== undefined) yield `${style.paint("strong", "Plan:")} ${closing}`;
   if (plan.inputs.length > 0) {
     yield `Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`;

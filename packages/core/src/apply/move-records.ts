@@ -8,7 +8,7 @@ import { isPlaceholder } from "../state/state-object.ts";
  * which their targets become free.
  */
 export async function applyMoveRecords(writer: StateWriter, plan: Plan): Promise<void> {
-  const moves = new Map<string, string>();
+  const moves = new Map((plan.moves ?? []).map(({ from, to }) => [from, to] as const));
   for (const { previousAddress, address } of plan.changes) {
     if (previousAddress !== undefined) moves.set(previousAddress, address);
   }

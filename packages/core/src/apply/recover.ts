@@ -108,9 +108,10 @@ async function settle(
     operation: operation.id,
     outcome,
   });
-  // The new object was not made: the one that made place for it is the current one again.
-  if (outcome.kind === "absent" && operation.deposed !== undefined) {
-    await writer.write({ kind: "restore", address, deposed: operation.deposed });
+  // The new object was not made: the one that made place for it is the current one again, where it is still there.
+  const former = outcome.kind === "absent" ? operation.deposed : undefined;
+  if (former !== undefined && writer.object(address, former) !== undefined) {
+    await writer.write({ kind: "restore", address, deposed: former });
   }
   return recoveredOf(object, operation, outcome);
 }

@@ -158,8 +158,10 @@ export async function removeFromState(run: ApplyRun, change: ResourceChange): Pr
   const object = writer.object(address, deposed);
   if (object === undefined) return "done";
   const key = { address, deposed };
-  if (change.action === "create" && !isPlaceholder(object)) {
-    // Deleted, and created again: dependents keep their place.
+  const isGone =
+    change.action === "create" || (change.action === "no-op" && object.mode === "managed");
+  if (isGone && !isPlaceholder(object)) {
+    // Gone, whether it is created again or not: what depends on it keeps its place.
     const id = ulid();
     await writer.write({ kind: "delete", key, operation: { id, replace: true } });
     await writer.write({ kind: "settle", key, operation: id, outcome: { kind: "absent" } });

@@ -68,6 +68,13 @@ export function planToJson(
           }),
         ),
       ),
+      ...(plan.moves !== undefined && {
+        moves: arrayNode(
+          plan.moves.map(({ from, to }) =>
+            objectNode({ from: stringNode(from), to: stringNode(to) }),
+          ),
+        ),
+      }),
       inputs: arrayNode(
         plan.inputs.map(({ stack, name, revision, outputs }) =>
           objectNode({

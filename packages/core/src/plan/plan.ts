@@ -72,6 +72,11 @@ export interface Plan {
   readonly emptyOutputs?: readonly string[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];
+  /**
+   * Records that get another address although the plan is not about their objects: of what is left out or unresolved. A
+   * move that waited could be blocked for ever by what the plan makes at its new address. Absent: none.
+   */
+  readonly moves?: readonly RecordMove[];
   /** Values of instances that a partial plan is not about, by address, for those that it is about. */
   readonly known: ReadonlyMap<string, Value>;
   readonly outputs: readonly OutputChange[];
@@ -79,6 +84,12 @@ export interface Plan {
   readonly checks: readonly CheckResult[];
   /** Outputs of other stacks that it was made with; applying checks that they are the same. */
   readonly inputs: readonly StackInput[];
+}
+
+/** A record that gets another address. */
+export interface RecordMove {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** How many of what. */
@@ -93,7 +104,10 @@ export interface PlanSummary {
   readonly forget: number;
 }
 
-export function summarizePlan({ changes }: Pick<Plan, "changes">): PlanSummary {
+export function summarizePlan({
+  changes,
+  moves = [],
+}: Pick<Plan, "changes" | "moves">): PlanSummary {
   const count = (test: (change: ResourceChange) => boolean) => changes.filter(test).length;
   const byAction = (action: ResourceChange["action"]) =>
     count((change) => change.action === action);
@@ -104,7 +118,7 @@ export function summarizePlan({ changes }: Pick<Plan, "changes">): PlanSummary {
     delete: byAction("delete"),
     read: byAction("read"),
     import: count(({ importing }) => importing !== undefined),
-    move: count(({ previousAddress }) => previousAddress !== undefined),
+    move: count(({ previousAddress }) => previousAddress !== undefined) + moves.length,
     forget: byAction("forget"),
   };
 }
@@ -118,7 +132,9 @@ export function hasChanges(plan: Plan): boolean {
     plan.changes.some(
       ({ action, previousAddress, importing }) =>
         action !== "no-op" || previousAddress !== undefined || importing !== undefined,
-    ) || plan.outputs.some(({ action }) => action !== "no-op")
+    ) ||
+    plan.outputs.some(({ action }) => action !== "no-op") ||
+    (plan.moves ?? []).length > 0
   );
 }
 

@@ -14,7 +14,7 @@ import { type Configuration, hasNoErrors } from "../configuration/configuration.
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "../events.ts";
 import type { Drift, ResourceChange } from "../plan/change.ts";
-import type { Plan, PlannedExpansion, PlanOptions, PlanResult } from "../plan/plan.ts";
+import type { Plan, PlannedExpansion, PlanOptions, PlanResult, RecordMove } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
@@ -91,7 +91,8 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   const { configuration, signal } = request;
   const diagnostics: Diagnostic[] = [...configuration.diagnostics];
   const options = resolveOptions(request.options);
-  const unresolved = unresolvedObjects(request.snapshot, diagnostics);
+  const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
+  const unresolved = unresolvedObjects(moves, diagnostics);
   const selection = selectPart(
     configuration.graph,
     { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
@@ -119,7 +120,6 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     catalog,
     diagnostics,
   );
-  const moves = resolveMoves(configuration, request.snapshot.objects, diagnostics);
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const createdAtMs = request.clock.wallMs();
   const workspace = request.workspace ?? "default";
@@ -203,6 +203,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
   const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
   const changes = inOrder(run, configuration);
+  const leftMoves = movesLeftOut(moves, changes);
   const identities = new Map(providers.identities);
   for (const version of reuse?.usedProviders ?? []) {
     const identity = last?.identities.get(version);
@@ -226,6 +227,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     expansions: expansionsInOrder(run, configuration),
     ...(emptyOutputs.length > 0 && { emptyOutputs }),
     changes,
+    ...(leftMoves.length > 0 && { moves: leftMoves }),
     known: run.known,
     outputs,
     drift: relevantDrift(driftInOrder(run.drift, changes), {
@@ -250,6 +252,15 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     );
   }
   return { plan, diagnostics };
+}
+
+/** Moves of records that no change of the plan is about. */
+function movesLeftOut(
+  { previous }: ReturnType<typeof resolveMoves>,
+  changes: readonly ResourceChange[],
+): readonly RecordMove[] {
+  const planned = new Set(changes.map(({ previousAddress }) => previousAddress));
+  return [...previous].flatMap(([to, from]) => (planned.has(from) ? [] : [{ from, to }]));
 }
 
 /**
@@ -420,13 +431,15 @@ async function walkConfiguration(
  * them: a second create could make a second object.
  */
 function unresolvedObjects(
-  { objects }: Pick<StackSnapshot, "objects">,
+  { objects, previous }: ReturnType<typeof resolveMoves>,
   diagnostics: Diagnostic[],
 ): readonly string[] {
   const addresses: string[] = [];
-  for (const { address, phase, operation } of objects.values()) {
+  for (const { address: planned, phase, operation } of objects.values()) {
     if (phase !== "unresolved") continue;
-    addresses.push(address);
+    addresses.push(planned);
+    // It stays under the address that is recorded, and is resolved under that one.
+    const address = previous.get(planned) ?? planned;
     diagnostics.push({
       severity: "warning",
       code: "ENGINE_UNRESOLVED",

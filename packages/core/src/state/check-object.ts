@@ -17,9 +17,11 @@ import type { StateObject } from "./state-object.ts";
 export function checkEdits(edits: readonly Edit[], index: ObjectIndex): string[] {
   // The two keys of a depose or restore change together, so neither of them is a removal.
   const removal = edits.length === 1;
+  // An object that changes its key takes along what it depends on, in whatever phase that is.
+  const moved = edits.find(({ after }) => after === undefined)?.before;
   return edits.flatMap(({ before, after }) => [
     ...(after === undefined ? [] : checkShape(after)),
-    ...(after === undefined ? [] : checkNewDependencies(before, after, index)),
+    ...(after === undefined ? [] : checkNewDependencies(moved ?? before, after, index)),
     ...(removal && before !== undefined ? checkRemoval(before, after, index) : []),
   ]);
 }

@@ -164,4 +164,23 @@ output "o" { value = [for key, one in module.m : one.result] }
       outputs: { o: '"found q"' },
     },
   ]);
+
+  const needed = thing("a") + thing("b", "value = mock_thing.a.name");
+  scenario("takes over that something is gone which others depend on", [
+    { config: needed },
+    {
+      ...LOOK,
+      config: needed,
+      before: (cloud) => cloud.drift("a", undefined),
+      calls: [],
+      // Its place stays in the order of the objects until it is made again.
+      state: ["mock_thing.a (creating)", "mock_thing.b"],
+    },
+    {
+      config: needed,
+      plan: ["create mock_thing.a"],
+      calls: ["create a"],
+      state: ["mock_thing.a", "mock_thing.b"],
+    },
+  ]);
 });

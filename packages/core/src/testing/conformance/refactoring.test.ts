@@ -1,5 +1,5 @@
 import { Value } from "@stackwright/cty";
-import { describe } from "vitest";
+import { describe, expect } from "vitest";
 import { scenario } from "./scenario.ts";
 
 const thing = (name: string, body = ""): string =>
@@ -16,6 +16,37 @@ describe("moved", () => {
       plan: ["no-op mock_thing.b was mock_thing.a"],
       calls: [],
       state: ["mock_thing.b"],
+    },
+  ]);
+  const instances = (name: string): string =>
+    `resource "mock_thing" "${name}" {\n  for_each = toset(["x", "y"])\n  name = each.key\n}\n`;
+  const renamed = instances("b") + moved("mock_thing.a", "mock_thing.b");
+  scenario("is recorded by a partial plan for what it leaves out, which the next plan finds", [
+    { config: instances("a") },
+    {
+      config: renamed,
+      options: { targets: ['mock_thing.b["x"]'] },
+      check: ({ moves }) =>
+        expect(moves).toEqual([{ from: 'mock_thing.a["y"]', to: 'mock_thing.b["y"]' }]),
+      calls: [],
+      state: ['mock_thing.b["x"]', 'mock_thing.b["y"]'],
+    },
+    { config: renamed, plan: [], calls: [] },
+  ]);
+  scenario("takes along an object whose dependency was deleted and not made again", [
+    { config: thing("v", 'zone = "1"') + thing("a", "value = mock_thing.v.id") },
+    {
+      config: thing("v", 'zone = "2"\nfail = "create"') + thing("a", "value = mock_thing.v.id"),
+      status: "partially_applied",
+      state: ["mock_thing.a", "mock_thing.v (creating)"],
+    },
+    {
+      config:
+        thing("v", 'zone = "2"') +
+        named("b", "a", "value = mock_thing.v.id") +
+        moved("mock_thing.a", "mock_thing.b"),
+      calls: ["create v", "update a"],
+      state: ["mock_thing.b", "mock_thing.v"],
     },
   ]);
   scenario("follows a chain", [

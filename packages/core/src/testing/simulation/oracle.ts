@@ -4,6 +4,7 @@ import {
 } from "@stackwright/proto/stackwright";
 import { resourceOf } from "../../state/check-state.ts";
 import type { StackSnapshot } from "../../state/stack-state.ts";
+import type { ObjectKey } from "../../state/state-object.ts";
 import type { CloudCall, ModelCloud } from "../model/model-cloud.ts";
 import { type ModelLeases, TOKEN_CANARY } from "../model/model-leases.ts";
 import { CANARY } from "./sim-config.ts";
@@ -40,6 +41,8 @@ export class Oracle {
   readonly violations: string[] = [];
   /** Every write and every start and end of a call, in order. */
   readonly trace: string[] = [];
+  /** What operations were announced for, by their ids. */
+  readonly intents = new Map<string, ObjectKey>();
   readonly #store: SimStore;
   readonly #cloud: ModelCloud;
   readonly #limits: SimLimits;
@@ -89,6 +92,7 @@ export class Oracle {
       this.#violate(7, `${call.method} of ${call.type} begins without an intent in the store`);
       return;
     }
+    this.intents.set(call.operationId, { address: object.address, deposed: object.deposed });
     this.#checkOrder(call, object, process);
   }
 

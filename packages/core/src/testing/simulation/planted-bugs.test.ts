@@ -1,16 +1,18 @@
 import { getAttribute, Value } from "@stackwright/cty";
 import type { ApplyResourceRequest, LifecycleProvider } from "@stackwright/mux/router";
 import { describe, expect, it } from "vitest";
-import type { StateChange } from "../../state/state-change.ts";
+import type { OperationResult, StateChange } from "../../state/state-change.ts";
 import type { Sabotage } from "./sabotage.ts";
 import { randomCase } from "./sim-case.ts";
 import { withLeases } from "./sim-leases.ts";
+import { withWays } from "./sim-ways.ts";
 import { type SimResult, simulate } from "./simulate.ts";
 
 type Create = Extract<StateChange, { kind: "create" }>;
+type Exists = Extract<OperationResult, { kind: "exists" }>;
 
 /** Tried when the seed that is known to find a bug does not do so any more. */
-const SEEDS = Array.from({ length: 150 }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: 300 }, (_, index) => index + 1);
 
 /**
  * Bugs as an engine could have them, each with the rule of the oracle that has to notice, and a seed that shows it.
@@ -195,7 +197,179 @@ const LEASE_BUGS: typeof BUGS = [
   ],
 ];
 
+/** The same for partial, kept and repeated plans, drift, moves, and what the second opinion knows, in cases that have these. */
+const WAY_BUGS: typeof BUGS = [
+  [
+    "taint that is forgotten",
+    11,
+    11,
+    () => ({
+      write: async (change, next) =>
+        next(withOutcome(change, (outcome) => ({ ...outcome, tainted: false }))),
+    }),
+  ],
+  [
+    "an object that is tainted without a reason",
+    11,
+    1,
+    () => ({
+      write: async (change, next) =>
+        next(withOutcome(change, (outcome) => ({ ...outcome, tainted: true }))),
+    }),
+  ],
+  [
+    "what a provider answers is recorded as it was planned",
+    12,
+    1,
+    () => ({ write: async (change, next) => next(withValue(change, { serial: 0 })) }),
+  ],
+  ["a stale plan that is applied", 13, 117, () => ({ ignoresRevision: true })],
+  [
+    "targets that are ignored",
+    15,
+    2,
+    () => ({ options: ({ targets: _targets, ...options }) => options }),
+  ],
+  [
+    "excludes that are ignored",
+    15,
+    8,
+    () => ({ options: ({ excludes: _excludes, ...options }) => options }),
+  ],
+  [
+    "a refresh-only plan that changes objects",
+    15,
+    4,
+    () => ({ options: (options) => ({ ...options, mode: "normal" }) }),
+  ],
+  [
+    "a request to replace that is ignored",
+    18,
+    156,
+    () => ({ options: ({ replace: _replace, ...options }) => options }),
+  ],
+  [
+    "drift that is not read",
+    12,
+    3,
+    () => ({ options: (options) => ({ ...options, read: { kind: "never" } }) }),
+  ],
+  [
+    "a deposed object that does not come back when its replacement was refused",
+    16,
+    130,
+    () => ({ write: async (change, next) => (change.kind === "restore" ? [] : next(change)) }),
+  ],
+  [
+    "outputs that are not published",
+    19,
+    1,
+    () => ({ finish: (result) => ({ ...result, outputs: new Map() }) }),
+  ],
+  ["limits that are ignored", 8, 2, () => ({ parallelism: 50 })],
+  [
+    "a create that is delivered twice",
+    2,
+    1,
+    () => ({
+      provider: (provider) =>
+        replacing(provider, {
+          apply: async (request, context) => {
+            if (request.prior.isNull) await provider.apply(request, context);
+            return provider.apply(request, context);
+          },
+        }),
+    }),
+  ],
+  [
+    "a delete that is recorded and not called",
+    2,
+    3,
+    () => ({
+      provider: (provider) =>
+        replacing(provider, {
+          apply: async (request, context) =>
+            request.planned.isNull
+              ? {
+                  state: request.planned,
+                  privateBytes: new Uint8Array(),
+                  legacyTypeSystem: false,
+                  diagnostics: [],
+                }
+              : provider.apply(request, context),
+        }),
+    }),
+  ],
+  [
+    "a call under the epoch of an earlier lock",
+    9,
+    2,
+    () => ({
+      provider: (provider) =>
+        replacing(provider, {
+          apply: async ({ operation, ...request }, context) =>
+            provider.apply(
+              {
+                ...request,
+                ...(operation && { operation: { ...operation, epoch: operation.epoch - 1n } }),
+              },
+              context,
+            ),
+        }),
+    }),
+  ],
+  [
+    "an update that replaces",
+    17,
+    3,
+    () => ({
+      plan: (plan) => ({
+        ...plan,
+        changes: plan.changes.map((change) =>
+          change.action === "update"
+            ? { ...change, action: "replace", order: "delete-first" }
+            : change,
+        ),
+      }),
+    }),
+  ],
+  [
+    "a plan that loses a delete",
+    12,
+    3,
+    () => ({
+      plan: (plan) => ({
+        ...plan,
+        changes: plan.changes.filter(({ action }) => action !== "delete"),
+      }),
+    }),
+  ],
+  [
+    "a plan that loses an update",
+    12,
+    3,
+    () => ({
+      plan: (plan) => ({
+        ...plan,
+        changes: plan.changes.map((change) =>
+          change.action === "update" ? { ...change, action: "no-op", record: false } : change,
+        ),
+      }),
+    }),
+  ],
+  [
+    "moves that are not recorded",
+    17,
+    84,
+    () => ({ write: async (change, next) => (change.kind === "move" ? [] : next(change)) }),
+  ],
+];
+
 describe("a planted bug is found", () => {
+  it.each(WAY_BUGS)("%s", { timeout: 120_000 }, async (_title, rule, hint, sabotage) => {
+    await find(rule, hint, async (seed) => simulate(withWays(randomCase(seed)), sabotage()));
+  });
+
   it.each(LEASE_BUGS)("%s", { timeout: 120_000 }, async (_title, rule, hint, sabotage) => {
     await find(rule, hint, async (seed) => simulate(withLeases(randomCase(seed)), sabotage()));
   });
@@ -205,8 +379,9 @@ describe("a planted bug is found", () => {
   });
 
   it("and is not there without it", async () => {
-    const { violations } = await simulate(randomCase(1));
-    expect(violations).toEqual([]);
+    for (const given of [randomCase(1), withWays(randomCase(1))]) {
+      expect((await simulate(given)).violations).toEqual([]);
+    }
   });
 });
 
@@ -221,7 +396,9 @@ async function find(
     found.push(...violations);
     if (violations.some((text) => text.startsWith(`(${rule})`))) return;
   }
-  expect.fail(`rule ${rule} noticed nothing in 150 cases; others: ${found.slice(0, 3).join("; ")}`);
+  expect.fail(
+    `rule ${rule} noticed nothing in ${SEEDS.length} cases; others: ${found.slice(0, 3).join("; ")}`,
+  );
 }
 
 /** The same provider with some methods replaced. */
@@ -250,6 +427,24 @@ function listening(provider: LifecycleProvider, tell: (token: string) => void): 
 
 function hasToken(config: Value): boolean {
   return !config.isNull && !getAttribute(config, "token_wo").isNull;
+}
+
+/** A change with another outcome, where an object exists after it. */
+function withOutcome(change: StateChange, edit: (outcome: Exists) => Exists): StateChange {
+  if (change.kind !== "settle" || change.outcome.kind !== "exists") return change;
+  return { ...change, outcome: edit(change.outcome) };
+}
+
+/** A change that records other attributes than the provider answered. */
+function withValue(
+  change: StateChange,
+  attributes: Readonly<Record<string, unknown>>,
+): StateChange {
+  return withOutcome(change, (outcome) => {
+    const { content } = outcome;
+    const json = JSON.stringify({ ...(JSON.parse(content.value.json) as object), ...attributes });
+    return { ...outcome, content: { ...content, value: { ...content.value, json } } };
+  });
 }
 
 function withoutDependencies(change: StateChange): StateChange {

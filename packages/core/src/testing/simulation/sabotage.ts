@@ -1,6 +1,6 @@
 import type { LifecycleProvider } from "@stackwright/mux/router";
-import type { Plan } from "../../plan/plan.ts";
-import type { StackLock, StackState, StateWriter } from "../../state/stack-state.ts";
+import type { Plan, PlanOptions } from "../../plan/plan.ts";
+import type { FinishRun, StackLock, StackState, StateWriter } from "../../state/stack-state.ts";
 import type { StateChange } from "../../state/state-change.ts";
 import type { StateObject } from "../../state/state-object.ts";
 
@@ -13,6 +13,14 @@ export interface Sabotage {
     writer: StateWriter,
   ) => Promise<readonly StateObject[]>;
   readonly plan?: (plan: Plan) => Plan;
+  /** Changes what a plan is requested for. */
+  readonly options?: (options: PlanOptions) => PlanOptions;
+  /** Changes what a run publishes at its end. */
+  readonly finish?: (result: FinishRun | undefined) => FinishRun | undefined;
+  /** Plans are applied at whatever revision the stack is. */
+  readonly ignoresRevision?: boolean;
+  /** Calls at the same time, whatever the limits say. */
+  readonly parallelism?: number;
   /** What the engine has in place of a provider. */
   readonly provider?: (provider: LifecycleProvider) => LifecycleProvider;
   /** Writes without their guards. */
@@ -22,14 +30,17 @@ export interface Sabotage {
 }
 
 /** A state whose writes go through a sabotage. */
-export function sabotaged(state: StackState, { write }: Sabotage): StackState {
-  if (write === undefined) return state;
+export function sabotaged(state: StackState, { write, finish }: Sabotage): StackState {
+  if (write === undefined && finish === undefined) return state;
   const wrapHold = (hold: StackLock): StackLock =>
     overriding(hold, {
       begin: async (...given: Parameters<StackLock["begin"]>) => {
         const writer = await hold.begin(...given);
         return overriding(writer, {
-          write: (change: StateChange) => write(change, (other) => writer.write(other), writer),
+          ...(write && {
+            write: (change: StateChange) => write(change, (other) => writer.write(other), writer),
+          }),
+          ...(finish && { finish: (result?: FinishRun) => writer.finish(finish(result)) }),
         });
       },
     });

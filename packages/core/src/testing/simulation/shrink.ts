@@ -58,6 +58,12 @@ function* smallerCases(given: SimCase): Generator<SimCase> {
 }
 
 function* smallerSteps(step: SimStep): Generator<SimStep> {
+  for (const name of Object.keys(step.ways ?? {})) {
+    const ways = Object.fromEntries(
+      Object.entries(step.ways ?? {}).filter(([one]) => one !== name),
+    );
+    yield { ...step, ways };
+  }
   const { cancelMs, store, ...rest } = step;
   if (step.leases !== undefined) {
     const { leases: _leases, ...plain } = step;

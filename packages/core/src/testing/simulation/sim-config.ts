@@ -7,6 +7,8 @@ export const CANARY = "canary-5f0e9c41";
 /** A resource of a generated configuration. */
 export interface SimResource {
   readonly name: string;
+  /** What its objects are called, where the resource was called otherwise before. @default its name */
+  readonly label?: string;
   readonly type: "model_thing" | "model_named";
   readonly size: number;
   /** Another number needs another object. */
@@ -30,10 +32,16 @@ export interface SimLease {
 }
 
 /** How a resource uses one that is written before it. */
-interface SimNeed {
+export interface SimNeed {
   readonly name: string;
   /** The id of one instance, those of all, or only the order. */
   readonly how: "first" | "all" | "explicit";
+}
+
+/** A resource that got another name: where its objects were, and where they are now. */
+export interface SimMove {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** Resources, each of which depends on earlier ones only. */
@@ -119,7 +127,11 @@ function mutateResource(chance: Chance, resource: SimResource, before: SimConfig
 }
 
 /** The configuration as text. */
-export function configText(config: SimConfig, leases: readonly SimLease[] = []): string {
+export function configText(
+  config: SimConfig,
+  leases: readonly SimLease[] = [],
+  moves: readonly SimMove[] = [],
+): string {
   const head = `terraform {
   required_providers {
     model = { source = "${MODEL_SOURCE}" }
@@ -142,7 +154,8 @@ variable "canary" {
     head +
     leases.map((lease) => leaseText(lease, config)).join("") +
     config.map((resource) => resourceText(resource, config)).join("") +
-    outputs.join("")
+    outputs.join("") +
+    moves.map(({ from, to }) => `moved {\n  from = ${from}\n  to   = ${to}\n}\n`).join("")
   );
 }
 
@@ -160,7 +173,7 @@ function leaseText({ name, renews, of, from }: SimLease, config: SimConfig): str
 const tokenOf = (lease: string): string => `ephemeral.model_lease.${lease}.token`;
 
 function resourceText(resource: SimResource, config: SimConfig): string {
-  const { name, type, repeat } = resource;
+  const { name, label = name, type, repeat } = resource;
   const lines: string[] = [];
   let suffix = "";
   if (typeof repeat === "number") {
@@ -171,7 +184,7 @@ function resourceText(resource: SimResource, config: SimConfig): string {
     suffix = "-${each.key}";
   }
   // A name cannot be taken twice, so what replaces an object has another one.
-  lines.push(`name = "${name}-k${resource.kind}${suffix}"`);
+  lines.push(`name = "${label}-k${resource.kind}${suffix}"`);
   lines.push(`kind = "k${resource.kind}"`, `size = ${resource.size}`);
   if (resource.secret) lines.push("secret = var.canary");
   if (resource.token !== undefined) {

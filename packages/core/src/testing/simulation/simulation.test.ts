@@ -4,6 +4,7 @@ import { randomCase } from "./sim-case.ts";
 import { configText, type SimConfig } from "./sim-config.ts";
 import { withLeases } from "./sim-leases.ts";
 import { NO_STORE_FAULTS } from "./sim-store.ts";
+import { withWays } from "./sim-ways.ts";
 import { type SimCase, simulate } from "./simulate.ts";
 
 const CASES = Math.max(1, Math.round(60 * Number(process.env.STACKWRIGHT_RUNS ?? 1)));
@@ -45,9 +46,25 @@ describe("simulated runs", () => {
     60_000 * Math.max(1, CASES / 60),
   );
 
+  it(
+    "keep every promise with partial, kept and rival plans, drift and moves",
+    async ({ annotate }: TestContext) => {
+      let stale = 0;
+      for (let seed = FIRST; seed < FIRST + CASES; seed += 1) {
+        const given = withWays(randomCase(seed));
+        const result = await simulate(given);
+        stale += result.outcomes.filter((outcome) => outcome === "ENGINE_PLAN_STALE").length;
+        if (result.violations.length > 0) await explain(given, result.violations);
+      }
+      expect(stale).toBeGreaterThan(0);
+      await annotate(`${CASES} cases by other ways, ${stale} stale plans`, "count");
+    },
+    60_000 * Math.max(1, CASES / 60),
+  );
+
   it("are equal for equal seeds", async () => {
     for (const seed of [3, 14, 29, 36]) {
-      const given = seed % 2 === 0 ? withLeases(randomCase(seed)) : randomCase(seed);
+      const given = seed % 2 === 0 ? withLeases(randomCase(seed)) : withWays(randomCase(seed));
       const [one, other] = [await simulate(given), await simulate(given)];
       expect(one.trace.length).toBeGreaterThan(0);
       expect(other.trace).toEqual(one.trace);
@@ -70,6 +87,15 @@ describe("simulated runs", () => {
     ],
   ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(randomCase(seed))).violations).toEqual([]);
+  });
+
+  it.each([
+    ["a stack was stuck where an object moved whose dependency was being replaced", 841],
+    ["what an unresolved object is to replace was deleted when its resource moved", 669],
+    ["a refresh did not end where something was gone that others depend on", 78],
+    ["a move was blocked by what a partial plan had made at its destination", 15],
+  ])("keep what was mended by other ways: %s (seed %i)", async (_title, seed) => {
+    expect((await simulate(withWays(randomCase(seed)))).violations).toEqual([]);
   });
 
   it("delete early what waits for a replacement, while others still depend on it by record", async () => {
@@ -114,8 +140,8 @@ async function explain(given: SimCase, violations: readonly string[]): Promise<n
     return found.length > 0;
   });
   const { violations: left } = await simulate(small);
-  const texts = small.steps.map(({ config, leases }) =>
-    configText(config, leases).split("\n").slice(9).join("\n"),
+  const texts = small.steps.map(({ config, leases, moves }) =>
+    configText(config, leases, moves).split("\n").slice(9).join("\n"),
   );
   throw new Error(
     [
