@@ -1,7 +1,7 @@
 import type { SimConfig, SimNeed, SimResource } from "./sim-config.ts";
 
 /** An object as a configuration wants it, worked out from the generated resources and not from their text. */
-export interface ExpectedObject {
+interface ExpectedObject {
   readonly address: string;
   readonly resource: string;
   readonly type: SimResource["type"];

@@ -27,7 +27,7 @@ import { ProcessStorage, type SimStore } from "./sim-store.ts";
 import type { SimCase, SimStep } from "./simulate.ts";
 
 /** What the processes of a simulation share. */
-export interface ProcessParts {
+interface ProcessParts {
   readonly given: SimCase;
   readonly chance: Chance;
   readonly scheduler: VirtualScheduler;
