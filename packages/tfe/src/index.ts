@@ -3,7 +3,12 @@ export { TFE_ERRORS, TfeError } from "./errors.ts";
 export { loginPlugin } from "./login/login-plugin.ts";
 export { LOGIN_CLIENT, LOGIN_PORTS } from "./login/login-request.ts";
 export type { TfeCaller } from "./port/caller.ts";
-export type { LoginPort, TfeSignedIn } from "./port/login-port.ts";
+export type {
+  LoginPort,
+  TfeBrowserSession,
+  TfeSignedIn,
+  TfeSignInLink,
+} from "./port/login-port.ts";
 export type {
   NewTfeRun,
   RunPort,

@@ -5,8 +5,10 @@ import { PassThrough } from "node:stream";
 import { loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CommandContext, createContext } from "../command-context.ts";
+import { startServer } from "../testing/start-server.ts";
 import { tryCommand } from "../testing/try-command.ts";
 import { login, logout } from "./login.ts";
+import { serverLogin } from "./server-login.ts";
 
 const HOST = "registry.example.com";
 
@@ -109,4 +111,33 @@ describe("login", () => {
     expect(code).toBe(1);
     expect(error).toContain("not valid JSON");
   });
+});
+
+it("obtains a token of a server by its page, and stores it for the server", {
+  timeout: 60_000,
+}, async () => {
+  const env = await home();
+  const { server, token } = await startServer("none");
+  const agreed = Promise.withResolvers<number>();
+  const agree = async (page: URL): Promise<number> => {
+    const body = new URLSearchParams([...page.searchParams, ["token", token]]);
+    const answer = await fetch(new URL(page.pathname, page), {
+      method: "POST",
+      body,
+      redirect: "manual",
+    });
+    return (await fetch(answer.headers.get("location") ?? "")).status;
+  };
+  const browse = (text: string): void => {
+    const found = /http:\/\/\S+\/oauth\/authorize\S+/.exec(text)?.[0];
+    if (found !== undefined) agree(new URL(found)).then(agreed.resolve, agreed.reject);
+  };
+  const given = { server: server.url, browser: true };
+  expect(await serverLogin(given, contextWith(env, browse))).toBe(0);
+  expect(await agreed.promise).toBe(200);
+  const shown = await tryCommand(["tokens", "list"], { env });
+  expect(shown).toMatchObject({ code: 0, error: "" });
+  expect(shown.output).toContain("terraform login of token-");
+  const stored = await readFile(join(env.HOME, ".config/stackwright/credentials.json"), "utf8");
+  expect(stored).not.toContain(token);
 });

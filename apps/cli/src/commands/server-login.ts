@@ -4,10 +4,14 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { checkedAddress, clientOf, withServerErrors } from "../runs/open-server.ts";
 import { credentialsPath, readCredentials, writeCredentials } from "../runs/server-credentials.ts";
+import { loginByBrowser } from "../session/browser-login.ts";
 
-/** Checks a token with its server and stores it for the user. It is read from a prompt, or from standard input. */
+/**
+ * Checks a token with its server and stores it for the user. It is read from a prompt, or from standard input, or is one that the server
+ * gives once the user has agreed in a browser.
+ */
 export async function serverLogin(
-  { server: text }: { readonly server: string },
+  { server: text, browser = false }: { readonly server: string; readonly browser?: boolean },
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, env, signal } = context;
@@ -19,10 +23,9 @@ export async function serverLogin(
       "Warning: the connection is not encrypted; the token can be read on the network.\n",
     );
   }
-  const typed = terminal.interactive
-    ? await terminal.ask(`Token for ${server}: `, { signal, hidden: true })
-    : await terminal.readAll();
-  const token = typed?.trim() ?? "";
+  const token = browser
+    ? await loginByBrowser({ address: server, name: server }, context, globalThis.fetch)
+    : await givenToken(server, context);
   if (token === "") {
     throw new CommandError("No token was given.", {
       advice: "Type it at the prompt, or pass it on standard input: stackwright login < FILE",
@@ -44,6 +47,13 @@ export async function serverLogin(
   await writeCredentials(path, { current: server, servers: { ...servers, [server]: { token } } });
   terminal.write(`Logged in to ${server}. The token is stored in ${path}.\n`);
   return EXIT.ok;
+}
+
+async function givenToken(server: string, { terminal, signal }: CommandContext): Promise<string> {
+  const typed = terminal.interactive
+    ? await terminal.ask(`Token for ${server}: `, { signal, hidden: true })
+    : await terminal.readAll();
+  return typed?.trim() ?? "";
 }
 
 /** Removes the token of a server from the credentials of the user. The server still accepts it. */

@@ -4,13 +4,16 @@ import type { CommandAction, Define } from "./program.ts";
 
 interface LoginOptions {
   readonly server?: string;
+  readonly browser?: boolean;
 }
 
 /** Commands about the credentials of the user. */
 export function defineLoginCommands(define: Define, run: CommandAction): void {
   define("login [host]", "store a token of a registry host, or of a server")
     .option("--server <url>", "address of the server, such as https://HOST")
-    .action(async (host: string | undefined, { server }: LoginOptions, command: Command) => {
+    .option("--browser", "agree in a browser that is signed in, in place of typing a token", false)
+    .action(async (host: string | undefined, options: LoginOptions, command: Command) => {
+      const { server, browser = false } = options;
       if (host !== undefined && server === undefined) {
         const { login } = await import("../commands/login.ts");
         await run(command, async (context) => login(host, context));
@@ -23,7 +26,7 @@ export function defineLoginCommands(define: Define, run: CommandAction): void {
         });
       }
       const { serverLogin } = await import("../commands/server-login.ts");
-      await run(command, async (context) => serverLogin({ server }, context));
+      await run(command, async (context) => serverLogin({ server, browser }, context));
     });
   define("logout [host]", "remove the stored token of a host, or of a server")
     .option("--server <url>", "address of the server; without it that of the last login")

@@ -38,11 +38,10 @@ export async function userAwaiting(
   const wanted = email.toLowerCase();
   const found = stored
     .map((one): User => decodeRecord(kind, one))
-    .filter((one) => !one.service && one.email.toLowerCase() === wanted);
+    // Those who sign in already keep none of them from it, whatever address they have.
+    .filter((one) => !one.service && one.issuer === "" && one.email.toLowerCase() === wanted);
   const [user, ...others] = found;
-  if (wanted === "" || user === undefined || others.length > 0 || user.issuer !== "") {
-    return undefined;
-  }
+  if (wanted === "" || user === undefined || others.length > 0) return undefined;
   const identities = await listIdentities(parts, account, user.name);
   return identities.length === 0 ? user.name : undefined;
 }

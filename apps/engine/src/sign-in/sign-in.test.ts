@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -117,11 +118,6 @@ it("a user that an admin made is linked by the admin, or by an address that a tr
     });
     expect(name).not.toBe("ben");
   }
-  await admin("PATCH", "/users/x", { email: "" });
-  for (const { name } of ((await admin("GET", "/users")).json as { users: { name: string }[] })
-    .users) {
-    if (name.startsWith("x-")) await admin("PATCH", `/users/${name}`, { email: "" });
-  }
   const verified = { email: "Ben@Example.com", email_verified: true };
   expect((await signedIn("s-ben", verified)).name).toBe("ben");
   expect((await signedIn("s-ben", { email: "moved@example.com" })).name).toBe("ben");
@@ -140,6 +136,58 @@ it("a user that an admin made is linked by the admin, or by an address that a tr
   expect((await admin("DELETE", `/users/ann/identities/${found?.id}`)).status).toBe(204);
   expect(await caller(first.browser)).toBeUndefined();
   expect((await signedIn("s-ann", {})).name).not.toBe("ann");
+});
+
+it("a user signs a command in with the browser, and the token is that of the user", async () => {
+  const { url, admin } = await startWithPeer();
+  const verifier = "v".repeat(50);
+  const asked = new URLSearchParams({
+    client_id: "terraform-cli",
+    response_type: "code",
+    code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+    code_challenge_method: "S256",
+    redirect_uri: "http://localhost:10001/login",
+    state: "some-state",
+  }).toString();
+  const browser = new Browser();
+  const page = `${url}/oauth/authorize?${asked}`;
+  const first = await (await browser.request(page)).text();
+  const [, path = ""] = /<a href="([^"]+)">Sign in with peer/.exec(first) ?? [];
+  const back = await browser.follow(url + path.replaceAll("&#38;", "&"), (at) => at === page);
+  expect(back.status).toBe(302);
+  const shown = await (await browser.request(page)).text();
+  expect(shown).toContain("Continue as alice");
+  const [, proof = ""] = /name="page_token" value="([^"]+)"/.exec(shown) ?? [];
+  const agree = async (from: Browser, token: string) =>
+    from.request(`${url}/oauth/authorize`, {
+      method: "POST",
+      body: `${asked}&page_token=${token}`,
+    });
+  expect((await agree(new Browser(), proof)).status).toBe(401);
+  const agreed = await agree(browser, proof);
+  const location = new URL(agreed.headers.get("location") ?? "");
+  const form = {
+    client_id: "terraform-cli",
+    grant_type: "authorization_code",
+    code: location.searchParams.get("code") ?? "",
+    code_verifier: verifier,
+    redirect_uri: "http://localhost:10001/login",
+  };
+  const answer = await fetch(`${url}/oauth/token`, {
+    method: "POST",
+    body: new URLSearchParams(form),
+  });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const caller = async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    const found = await fetch(`${url}/api/v1/caller`, { headers });
+    return { status: found.status, json: (await found.json()) as object };
+  };
+  expect(await caller()).toMatchObject({ status: 200, json: { user: "alice", roles: [] } });
+  await admin("PUT", "/roles/user/alice", { role: "viewer" });
+  expect(await caller()).toMatchObject({ json: { roles: ["registry:reader"] } });
+  await admin("PATCH", "/users/alice", { disabled: true });
+  expect((await caller()).status).toBe(401);
 });
 
 it("a group of one identity provider is not that of another one", async () => {

@@ -4,6 +4,8 @@ import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import { type CredentialStore, isRole, RegistryError } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
+import type { LoginSessions } from "../access/login-sessions.ts";
+import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
 
 /** How long the token of a command is valid. */
 const TOKEN_MS = 90 * 24 * 3_600_000;
@@ -15,10 +17,19 @@ interface LoginPortParts {
   readonly credentials: CredentialStore;
   readonly clock: Clock;
   readonly codeKey: () => Promise<Uint8Array>;
+  readonly sessions: LoginSessions;
+  /** Names of the identity providers of the sign-in. */
+  readonly providers: readonly string[];
+  /** The address of the server as browsers see it. */
+  readonly origin: () => string;
 }
 
-/** Sign-in by a token of this server: the command gets one of its own, which is valid as long as that one, with its roles and projects. */
-export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts): LoginPort {
+/**
+ * Sign-in by a token of this server: the command gets one of its own, which is valid as long as that one, with its roles and projects. Or
+ * by the login session of a browser: the command gets a token of the user.
+ */
+export function createLoginPort(parts: LoginPortParts): LoginPort {
+  const { credentials, clock, codeKey, sessions } = parts;
   const limiter = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
   return {
     admit: (address) => limiter.take(address),
@@ -37,17 +48,31 @@ export function createLoginPort({ credentials, clock, codeKey }: LoginPortParts)
         untilMs: expireTimeMs ?? null,
       };
     },
-    issue: async ({ account, actor, roles, projects, untilMs }, secret) => {
+    session: async (cookies) => {
+      const secret = cookieOf(cookies, cookieNames(parts.origin()).session);
+      const principal = secret === undefined ? undefined : await sessions.principalOf(secret);
+      if (secret === undefined || principal?.user === undefined) return undefined;
+      const { account, actor, user } = principal;
+      // All that the user may, at the time of each request.
+      const owner = { account, actor, user, roles: ["admin"], projects: [], untilMs: null };
+      return { owner, name: user, pageToken: await sessions.pageToken(secret) };
+    },
+    signInLinks: (to) =>
+      parts.providers.map((name) => ({
+        name,
+        path: `/auth/login/${name}?to=${encodeURIComponent(to)}`,
+      })),
+    issue: async ({ account, actor, roles, projects, untilMs, user }, secret) => {
       const ends = Math.floor(clock.wallMs()) + TOKEN_MS;
       try {
         const { token } = await credentials.createToken({
           account,
           roles: roles.filter(isRole),
           projects,
-          description: `terraform login of ${actor}`,
+          description: user === undefined ? `terraform login of ${actor}` : "login in a browser",
           expireTimeMs: Math.min(ends, untilMs ?? ends),
           token: `sw_${Buffer.from(secret).toString("base64url")}`,
-          parent: actor,
+          ...(user === undefined ? { parent: actor } : { user }),
         });
         return token;
       } catch (error) {

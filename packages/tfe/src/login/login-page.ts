@@ -1,8 +1,20 @@
+import type { TfeBrowserSession, TfeSignInLink } from "../port/login-port.ts";
 import type { LoginRequest } from "./login-request.ts";
 import { LOGIN_CLIENT } from "./login-request.ts";
 
-/** The page that asks for a token. It runs no script, and can be shown in no other page. */
-export function loginPage({ redirectUri, state, challenge }: LoginRequest, problem = ""): string {
+/** What a login page offers beside a token. */
+interface LoginChoices {
+  /** The user who is signed in in the browser. */
+  readonly session?: Pick<TfeBrowserSession, "name" | "pageToken"> | undefined;
+  readonly links?: readonly TfeSignInLink[] | undefined;
+  readonly problem?: string;
+}
+
+/** The page that asks for a token, or for the consent of who is signed in. It runs no script, and can be shown in no other page. */
+export function loginPage(
+  { redirectUri, state, challenge }: LoginRequest,
+  { session, links = [], problem = "" }: LoginChoices = {},
+): string {
   const hidden = {
     client_id: LOGIN_CLIENT,
     response_type: "code",
@@ -14,13 +26,31 @@ export function loginPage({ redirectUri, state, challenge }: LoginRequest, probl
   const inputs = Object.entries(hidden).map(
     ([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`,
   );
-  return page(`<h1>Sign in for terraform</h1>
-<p>A command on this machine asks for a token with your roles, for 90 days. Continue only if you started <code>terraform login</code> or
-<code>tofu login</code> yourself; else close this page.</p>
+  return page(`<h1>Sign in for a command</h1>
+<p>A command on this machine asks for a token with your roles, for 90 days. Continue only if you started <code>stackwright login</code>,
+<code>terraform login</code> or <code>tofu login</code> yourself; else close this page.</p>
 ${problem === "" ? "" : `<p class="problem">${escaped(problem)}</p>`}
+${session === undefined ? linksOf(links) : consentOf(session, inputs.join(""))}
 <form method="post">${inputs.join("")}
 <label>Token of this server <input type="password" name="token" autocomplete="off" autofocus required></label>
 <button>Sign in</button></form>`);
+}
+
+/** The form of a user who is signed in: its token of the page proves that the form is this one. */
+function consentOf(
+  { name, pageToken }: Pick<TfeBrowserSession, "name" | "pageToken">,
+  inputs: string,
+) {
+  return `<form method="post">${inputs}<input type="hidden" name="page_token" value="${escaped(pageToken)}">
+<button>Continue as ${escaped(name)}</button></form><p>Or with a token:</p>`;
+}
+
+function linksOf(links: readonly TfeSignInLink[]): string {
+  if (links.length === 0) return "";
+  const items = links.map(
+    ({ name, path }) => `<p><a href="${escaped(path)}">Sign in with ${escaped(name)}</a></p>`,
+  );
+  return `${items.join("")}<p>Or with a token:</p>`;
 }
 
 /** The page for a request that no command makes. */

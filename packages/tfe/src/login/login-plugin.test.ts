@@ -25,6 +25,11 @@ async function start() {
   const port = {
     admit: (address: string) => (address === "192.0.2.1" ? 1_500 : 0),
     owner: async (token: string) => (token === "right" ? owner : undefined),
+    session: async (cookies: string | undefined) =>
+      cookies === "s=1" ? { owner, name: "ann <a@b>", pageToken: "p".repeat(43) } : undefined,
+    signInLinks: (to: string) => [
+      { name: "corp", path: `/auth/login/corp?to=${encodeURIComponent(to)}` },
+    ],
     issue: async (_owner: object, secret: Uint8Array) => {
       const token = Buffer.from(secret).toString("hex");
       if (made.has(token)) return undefined;
@@ -136,4 +141,38 @@ it("asks again where the token is not valid, and shows nothing of the request as
   expect(shown.statusCode).toBe(200);
   expect(shown.body).not.toContain("<b>");
   expect(shown.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+});
+
+it("asks who is signed in for consent, and takes it from the page alone", async () => {
+  const { app, redeem } = await start();
+  const url = `/oauth/authorize?${new URLSearchParams(ASKED).toString()}`;
+  const headers = { cookie: "s=1" };
+  const shown = await app.inject({ url, headers });
+  expect(shown.body).toContain("Continue as ann &#60;a@b&#62;");
+  const send = async (form: Record<string, string>, given: object) =>
+    app.inject({
+      method: "POST",
+      url: "/oauth/authorize",
+      headers: { ...given },
+      payload: new URLSearchParams({ ...ASKED, ...form }).toString(),
+    });
+  const right = { page_token: "p".repeat(43) };
+  // The cookie alone, which a browser may send by itself, is no consent; nor is the page of another browser.
+  expect((await send({}, headers)).statusCode).toBe(401);
+  expect((await send({ page_token: "q".repeat(43) }, headers)).statusCode).toBe(401);
+  expect((await send({ page_token: "" }, headers)).statusCode).toBe(401);
+  expect((await send(right, {})).statusCode).toBe(401);
+  const back = await send(right, headers);
+  expect(back.statusCode).toBe(303);
+  const code = new URL(String(back.headers.location)).searchParams.get("code") ?? "";
+  expect((await redeem({ code })).statusCode).toBe(200);
+});
+
+it("leads who is not signed in to the sign-in, and back", async () => {
+  const { app } = await start();
+  const url = `/oauth/authorize?${new URLSearchParams(ASKED).toString()}`;
+  const { body } = await app.inject(url);
+  const [, path = ""] = /<a href="([^"]+)">Sign in with corp/.exec(body) ?? [];
+  const link = new URL(path.replaceAll("&#38;", "&"), "http://localhost");
+  expect(link.searchParams.get("to")).toBe(url);
 });

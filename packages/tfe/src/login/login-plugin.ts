@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { TfeError } from "../errors.ts";
 import type { LoginPort, TfeSignedIn } from "../port/login-port.ts";
 import { readBody } from "../routes/route-context.ts";
@@ -66,16 +66,35 @@ export async function loginPlugin(
     const { searchParams } = new URL(request.url, "http://localhost");
     const asked = readLoginRequest(searchParams);
     if (asked === undefined) return show(reply, 400, refusedPage());
-    return show(reply, 200, loginPage(asked), asked);
+    return show(reply, 200, loginPage(asked, await choices(request)), asked);
   });
+
+  /** What the page offers in the browser of a request. */
+  const choices = async (request: FastifyRequest) => ({
+    session: await port.session?.(request.headers.cookie),
+    links: port.signInLinks?.(request.url) ?? [],
+  });
+
+  /** Who sends a form: the user of the browser, who saw the page, or who has the token in it. */
+  const ownerOf = async (
+    request: FastifyRequest,
+    form: URLSearchParams,
+  ): Promise<TfeSignedIn | undefined> => {
+    const proof = form.get("page_token");
+    if (proof === null) return port.owner((form.get("token") ?? "").trim());
+    const session = await port.session?.(request.headers.cookie);
+    return session !== undefined && isSame(session.pageToken, proof) ? session.owner : undefined;
+  };
 
   fastify.post("/authorize", async (request, reply) => {
     const form = formOf(await readBody(request, BODY_BYTES));
     const asked = readLoginRequest(form);
     if (asked === undefined) return show(reply, 400, refusedPage());
-    const owner = await port.owner((form.get("token") ?? "").trim());
+    const owner = await ownerOf(request, form);
     if (owner === undefined) {
-      return show(reply, 401, loginPage(asked, "The token is not valid."), asked);
+      const isToken = !form.has("page_token");
+      const problem = isToken ? "The token is not valid." : "The sign-in is over. Begin again.";
+      return show(reply, 401, loginPage(asked, { problem }), asked);
     }
     const { redirectUri, challenge, state } = asked;
     const nonce = Buffer.from(port.nonce()).toString("base64url");
@@ -121,6 +140,11 @@ function readCode(form: URLSearchParams, key: Uint8Array, nowMs: number): Code |
     form.get("redirect_uri") === code.redirectUri &&
     timingSafeEqual(Buffer.from(challenge), Buffer.from(code.challenge));
   return isOf ? code : undefined;
+}
+
+function isSame(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b);
 }
 
 function formOf(body: Uint8Array): URLSearchParams {

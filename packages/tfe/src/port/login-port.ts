@@ -6,6 +6,23 @@ export interface TfeSignedIn {
   readonly projects: readonly string[];
   /** When the token of the sign-in ends, in milliseconds since 1970; null for never. */
   readonly untilMs: number | null;
+  /** The user, where it signed in without a token. */
+  readonly user?: string;
+}
+
+/** A user who is signed in in a browser already. */
+export interface TfeBrowserSession {
+  readonly owner: TfeSignedIn;
+  /** What the page shows. */
+  readonly name: string;
+  /** What a page of the server sends with its form, and a page of another site cannot know. */
+  readonly pageToken: string;
+}
+
+/** A way to sign in in the browser. */
+export interface TfeSignInLink {
+  readonly name: string;
+  readonly path: string;
 }
 
 /** Sign-in of commands by a browser. */
@@ -14,6 +31,10 @@ export interface LoginPort {
   admit(address: string): number;
   /** Who has a token; undefined where it is not valid. */
   owner(token: string): Promise<TfeSignedIn | undefined>;
+  /** Who is signed in in the browser with these cookies. @default none is */
+  session?(cookies: string | undefined): Promise<TfeBrowserSession | undefined>;
+  /** Where a browser signs in and comes back to a page of the server. @default nowhere: the page asks for a token */
+  signInLinks?(to: string): readonly TfeSignInLink[];
   /** Makes the token with these 32 bytes for a command; undefined where it was made before. It ends no later than that of the sign-in. */
   issue(owner: TfeSignedIn, secret: Uint8Array): Promise<string | undefined>;
   /** Authenticates codes: 32 bytes, the same in all servers of a store. */
