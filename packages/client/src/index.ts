@@ -24,6 +24,7 @@ export type {
   PublishedModuleVersion,
   Role,
   Run,
+  RunHooks,
   RunMode,
   RunPhase,
   Schedule,

@@ -14,6 +14,7 @@ import { completionScript, type Shell } from "./completion-script.ts";
 import { defineDriftCommands } from "./drift-commands.ts";
 import { defineEditorCommands } from "./editor-commands.ts";
 import { defineFamiliarCommands } from "./familiar-commands.ts";
+import { defineHookCommands } from "./hook-commands.ts";
 import { defineKeyCommands } from "./key-commands.ts";
 import { defineLoginCommands } from "./login-commands.ts";
 import { defineModuleCommands } from "./module-commands.ts";
@@ -107,6 +108,7 @@ export function createProgram(process: CommandProcess, report: Report): Command 
   definePolicyCommands(define, run);
   defineVcsCommands(define, run);
   defineNotificationCommands(define, run);
+  defineHookCommands(define, run);
   defineAccessCommands(define, run);
   defineStateVersionCommands(define, run);
   defineEditorCommands(define, run, process);

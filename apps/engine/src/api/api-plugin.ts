@@ -18,6 +18,7 @@ import { CallerLimiter } from "./caller-limiter.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
 import { driftRoutes } from "./drift/drift-routes.ts";
 import { EventStreams } from "./event-streams.ts";
+import { hookRoutes } from "./hooks/hook-routes.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
 import { policySetRoutes } from "./policy-sets/policy-set-routes.ts";
@@ -145,6 +146,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   lockRoutes(fastify, parts);
   toolRoutes(fastify, parts);
   freezeRoutes(fastify, parts);
+  hookRoutes(fastify, parts);
   stateRoutes(fastify, parts);
   stateVersionRoutes(fastify, parts);
   scheduleRoutes(fastify, parts);

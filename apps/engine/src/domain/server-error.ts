@@ -29,6 +29,7 @@ export const SERVER_ERRORS = Object.freeze({
   too_large: kind(413, "the request body is too large"),
   unsupported_media_type: kind(415, "the content type is not supported"),
   bundle_invalid: kind(422, "the archive of the configuration is not valid"),
+  hook_failed: kind(422, "a hook of the run failed"),
   state_invalid: kind(422, "the state is not valid"),
   unprocessable: kind(422, "the request cannot be processed"),
   idempotency_mismatch: kind(422, "the idempotency key was used for another request"),

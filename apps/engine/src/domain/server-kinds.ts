@@ -15,6 +15,7 @@ import {
   PolicySet,
   Project,
   RoleBinding,
+  RunHooks,
   RunLog,
   RunLogSegment,
   RunTicket,
@@ -251,6 +252,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["project or stack"],
     maxBytes: 4 * KIB,
     retention: "while needed",
+  }),
+  hooks: kindOf("RunHooks", RunHooks, {
+    scope: "project",
+    nameParts: ["project or stack"],
+    maxBytes: 768 * KIB,
+    retention: "until deleted",
   }),
   vcsConnection: kindOf("VcsConnection", VcsConnection, {
     scope: "project",

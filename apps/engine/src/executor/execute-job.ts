@@ -11,6 +11,7 @@ import {
   ModuleInstaller,
   type Plan,
   planToJson,
+  planToTerraformJson,
   planVariables,
   type RunEvent,
   readModuleLock,
@@ -42,6 +43,7 @@ import { openJobIdentity } from "./job-identity.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherStacks } from "./other-stacks.ts";
 import { requireAdopted } from "./require-adopted.ts";
+import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
 /** Events of one step by their names in a log, in which `end` is the end of the run. */
@@ -101,6 +103,8 @@ async function execute(
   const bundle = await unpackBundle(job, ground.blobs, signal);
   const { root = "" } = job.configuration;
   const directory = join(bundle, root);
+  const hooks = { job, host, signals, ground, directory };
+  if (step !== "recover") await runHooks(hooks, step === "plan" ? "before_plan" : "before_apply");
   const files = filesFrom(createDirectoryFiles(bundle), root);
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
@@ -144,7 +148,11 @@ async function execute(
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
     const engine = await openJobEngine(job, ground, opened);
-    return makePlan(job, ground, engine, { ...given, report });
+    const afterPlan = async (plan: Plan): Promise<void> => {
+      const planJson = planToTerraformJson(concealPlan(plan, secretTextsOf(job)));
+      await runHooks(hooks, "after_plan", { planJson });
+    };
+    return makePlan(job, ground, engine, { ...given, report, afterPlan });
   }
   if (step === "recover") {
     const engine = await openJobEngine(job, ground, opened);
@@ -160,7 +168,8 @@ async function execute(
     };
   }
   const engine = await openJobEngine(job, ground, { ...opened, plan });
-  return apply(job, engine, runs, { ...given, plan, report, signals });
+  const end = await apply(job, engine, runs, { ...given, plan, report, signals });
+  return runLastHooks(hooks, end);
 }
 
 interface Given {
@@ -176,7 +185,7 @@ async function makePlan(
   job: ExecutionJob,
   { blobs }: JobGround,
   engine: Engine,
-  { report, ...given }: Given,
+  { report, afterPlan, ...given }: Given & { readonly afterPlan: (plan: Plan) => Promise<void> },
 ): Promise<ExecutionResult> {
   const { stack, mode, targets, replace, workspace } = job;
   const { plan, diagnostics } = await engine.plan({
@@ -193,6 +202,7 @@ async function makePlan(
   if (plan === undefined) {
     return { phase: "failed", reason: firstError(diagnostics), reasonCode: "plan" };
   }
+  await afterPlan(plan);
   if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
   const { digest } = await engine.savePlan(given.state, plan);
   const writing = { signal: given.signal, owner: stack.account };

@@ -12,6 +12,7 @@ import { type JobGround, jobKeys, openJobState } from "./job-engine.ts";
 import { secretsOf } from "./job-secrets.ts";
 import { planByTool } from "./plan-by-tool.ts";
 import { requireAdopted } from "./require-adopted.ts";
+import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { prepareToolFolder, requireOwnBackend } from "./tool-folder.ts";
 import {
   callTool,
@@ -39,7 +40,11 @@ export async function executeToolJob(
   try {
     if (step === "plan") await host.beginPlanning();
     const prepared = await prepare(job, host, signals, ground);
-    return await (step === "plan" ? planByTool(prepared) : applyByTool(prepared));
+    if (step === "plan") return await planByTool(prepared);
+    return await runLastHooks(
+      { ...prepared, directory: prepared.folder.directory },
+      await applyByTool(prepared),
+    );
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     if (signals.stop.aborted) return { phase: "canceled", reason: "canceled" };
@@ -92,6 +97,7 @@ async function prepare(
       `The variables ${folder.dropped.join(", ")} are set by the server, not by the stack.`,
     );
   }
+  await runHooks({ ...step, directory }, job.step === "plan" ? "before_plan" : "before_apply");
   if (tool.state !== undefined) {
     const { contentSha256 } = tool.state;
     const content = readStateContent({ blobs: ground.blobs, keys: jobKeys(job) }, job.stack, {

@@ -49,6 +49,8 @@ export interface ExecutionJob {
     readonly variables: readonly string[];
     readonly environment: readonly string[];
   };
+  /** Commands that are executed before and after what the step does. @default none */
+  readonly hooks?: readonly JobHook[];
   /** A folder of its own, with mode 0700. */
   readonly folder: string;
   /** Where providers are installed for all runs of this machine. */
@@ -57,6 +59,19 @@ export interface ExecutionJob {
   readonly keys: readonly { readonly number: number; readonly bytes: string }[];
   /** Where the store is, for an executor in another process. */
   readonly store?: JobStore;
+}
+
+export type HookStage = "before_plan" | "after_plan" | "before_apply" | "after_apply";
+
+/** A command of the project or the stack: `command`, or `script`, which is empty otherwise. */
+export interface JobHook {
+  readonly name: string;
+  readonly stage: HookStage;
+  readonly command: readonly string[];
+  readonly script: string;
+  readonly timeoutSeconds: number;
+  readonly onFailure: "fail" | "warn";
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A tool and the state that it gets. */

@@ -1,6 +1,12 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { concealPlan, hasChanges, planToJson, summarizePlan } from "@stackwright/core";
+import {
+  concealPlan,
+  hasChanges,
+  planToJson,
+  planToTerraformJson,
+  summarizePlan,
+} from "@stackwright/core";
 import { encodeJson, unmarkDeep } from "@stackwright/cty";
 import { planView } from "@stackwright/plan-view";
 import { driftOf } from "./drift-of.ts";
@@ -13,6 +19,7 @@ import {
   readPlanJson,
   secretTextsOfJson,
 } from "./plan-of-json.ts";
+import { runHooks } from "./run-hooks.ts";
 import { encodeToolPlan } from "./tool-plan.ts";
 import { callTool, requireSuccess, rootModule, StepFailure, type ToolStep } from "./tool-step.ts";
 
@@ -51,6 +58,9 @@ export async function planByTool(step: ToolStep): Promise<ExecutionResult> {
     );
   }
   for (const text of secretTextsOfJson(json)) secrets.add(text);
+  await runHooks({ ...step, directory: step.folder.directory }, "after_plan", {
+    planJson: planToTerraformJson(concealPlan(plan.plan, secretTextsOf(job))),
+  });
   const { applyable } = json as { readonly applyable?: unknown };
   const isEmpty =
     end.code === 0 && applyable !== true ? true : applyable === false && !hasChanges(plan.plan);

@@ -105,7 +105,7 @@ export async function runTool(call: ToolCall): Promise<ToolEnd> {
 }
 
 /** The lines of a stream, without secrets, also where one is split over lines. */
-async function passLines(
+export async function passLines(
   stream: Readable,
   secrets: Redactor,
   pass: (text: string) => Promise<void>,

@@ -57,6 +57,30 @@ it("plans and applies with a tool, hides what is secret, and compares", async ()
   expect(versions.text).toContain('"serial":"1"');
 });
 
+it("executes the hooks of the stack around a plan and an apply by a tool", async () => {
+  const tool = await playedTool({ plan: "test -f made.tf && echo made; exit 2" });
+  const { request, rests, approve, log, call } = await start(tool);
+  const hooks = [
+    { name: "make", stage: "before_plan", script: "echo '# made' > made.tf" },
+    {
+      name: "scan",
+      stage: "after_plan",
+      script: 'grep -o terraform_data.a "$STACKWRIGHT_PLAN_JSON"; echo "word $WORD"',
+    },
+    { name: "gate", stage: "before_apply", command: ["echo", "opened"] },
+    { name: "end", stage: "after_apply", script: 'echo "it was $STACKWRIGHT_APPLY_RESULT"' },
+  ];
+  expect((await call("PUT", `${S}/hooks`, { body: { hooks } })).status).toBe(200);
+  const id = await request();
+  expect(await rests(id)).toMatchObject({ phase: "awaiting_approval" });
+  expect(await approve(id)).toMatchObject({ phase: "applied" });
+  const text = await log(id);
+  for (const line of ["made", "terraform_data.a", "opened", "it was applied"]) {
+    expect(text).toContain(`"text":"${line}"`);
+  }
+  expect(text).not.toContain(CANARY);
+});
+
 it("lists what the engine plans differently, without secrets, and counts from the beginning", async () => {
   const [change] = PLAYED_PLAN.resource_changes;
   const other = {

@@ -41,6 +41,7 @@ import { findCurrentVersion, findStateVersion } from "../terraform-state/state-v
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
+import { readRunHooks } from "./run-hooks.ts";
 import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
 import { openRunValues } from "./run-values.ts";
@@ -152,6 +153,7 @@ async function jobOf(
     }),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(isDriftCheck(run) && { findsDrift: true }),
+    ...(run.shadowOf === "" && { hooks: await readRunHooks(parts, stack) }),
     keys: delegated.map(({ number, bytes }) => ({
       number,
       bytes: Buffer.from(bytes).toString("base64"),

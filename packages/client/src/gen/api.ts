@@ -216,6 +216,8 @@ export interface FreezeOverrideReason {
   readonly reason: string;
 }
 
+export type HookStage = "before_plan" | "after_plan" | "before_apply" | "after_apply";
+
 export interface IdentityTokens {
   readonly tokens: readonly ({
   /** what its variables are called by; empty without a tag */
@@ -698,7 +700,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -908,6 +910,32 @@ export interface Run {
     readonly reason: string;
     readonly at: string;
   } | undefined;
+}
+
+export interface RunHook {
+  readonly name: string;
+  readonly stage: HookStage;
+  /** the program and its arguments, without a shell */
+  readonly command?: readonly string[] | undefined;
+  /** executed by the shell with -e, or by what its first line names */
+  readonly script?: string | undefined;
+  /** 300 by default */
+  readonly timeout_seconds?: number | undefined;
+  /** what a failure does to the run; fail by default */
+  readonly on_failure?: "fail" | "warn" | undefined;
+  /** no secrets: those are sensitive variables of the stack */
+  readonly environment?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface RunHookList {
+  /** in the order of their execution */
+  readonly hooks: readonly RunHook[];
+}
+
+export interface RunHooks {
+  readonly hooks: readonly RunHook[];
+  readonly actor?: string | undefined;
+  readonly updated_at?: string | undefined;
 }
 
 export type RunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
@@ -2151,6 +2179,15 @@ export interface Operations {
     };
     readonly output: StackDrift;
   };
+  /** Set the commands that runs of a project execute before and after a plan and an apply: `PUT /api/v1/projects/{project}/hooks`. */
+  readonly SetProjectHooks: {
+    readonly input: {
+      readonly project: string;
+      readonly ifMatch?: string | undefined;
+      readonly body: RunHookList;
+    };
+    readonly output: RunHooks;
+  };
   /** Set a variable of a set; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
   readonly SetSetVariable: {
     readonly input: {
@@ -2162,6 +2199,16 @@ export interface Operations {
       readonly body: NewVariable;
     };
     readonly output: Variable;
+  };
+  /** Set the commands that runs of a stack execute before and after a plan and an apply: `PUT /api/v1/projects/{project}/stacks/{stack}/hooks`. */
+  readonly SetStackHooks: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly ifMatch?: string | undefined;
+      readonly body: RunHookList;
+    };
+    readonly output: RunHooks;
   };
   /** Set which tool plans and applies a stack; its state is handed over: `PATCH /api/v1/projects/{project}/stacks/{stack}/tool`. */
   readonly SetStackTool: {
@@ -2316,6 +2363,13 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Show the hooks of a project; their entity tag is what If-Match takes: `GET /api/v1/projects/{project}/hooks`. */
+  readonly ShowProjectHooks: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: RunHooks;
+  };
   /** Show a pull request by its number, or by its branch where it has none: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}`. */
   readonly ShowPullRequest: {
     readonly input: {
@@ -2369,6 +2423,14 @@ export interface Operations {
       readonly stack: string;
     };
     readonly output: Stack;
+  };
+  /** Show the hooks of a stack; their entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/hooks`. */
+  readonly ShowStackHooks: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: RunHooks;
   };
   /** Show which tool plans and applies a stack: `GET /api/v1/projects/{project}/stacks/{stack}/tool`. */
   readonly ShowStackTool: {
@@ -2671,7 +2733,9 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetDriftRule: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
+  SetProjectHooks: {"method":"PUT","path":"/api/v1/projects/{project}/hooks","query":[],"headers":["if-match"]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  SetStackHooks: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
@@ -2690,12 +2754,14 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowPolicySet: {"method":"GET","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":[]},
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
+  ShowProjectHooks: {"method":"GET","path":"/api/v1/projects/{project}/hooks","query":[],"headers":[]},
   ShowPullRequest: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}","query":[],"headers":[]},
   ShowPullRequestComment: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}/comment","query":[],"headers":[],"text":true},
   ShowResource: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state/resource","query":["address","deposed"],"headers":[]},
   ShowRun: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}","query":[],"headers":[]},
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
+  ShowStackHooks: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":[]},
   ShowStackTool: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   ShowState: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state","query":[],"headers":[]},
   ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},

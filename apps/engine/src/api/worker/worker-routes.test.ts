@@ -159,7 +159,7 @@ describe("the token of a claim", () => {
       storage.read("strong", idOf(STACK_HEAD_KIND, stackPlace(own.stack))),
     ).rejects.toMatchObject({ code: "STORAGE_NOT_FOUND" });
     for (const place of [
-      { tenancy, name: own.stack.stack.replace(/.$/, "0") },
+      { tenancy, name: own.stack.stack.replace(/.$/, (last) => (last === "0" ? "1" : "0")) },
       { tenancy: { ...tenancy, namespace: "other" }, name: own.stack.stack },
     ]) {
       await expect(storage.read("strong", idOf(STACK_HEAD_KIND, place))).rejects.toMatchObject(

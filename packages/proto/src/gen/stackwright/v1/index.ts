@@ -68,6 +68,11 @@ export {
   Run_Phase,
 } from "./run.ts";
 export {
+  RunHook,
+  RunHook_Stage,
+  RunHooks,
+} from "./run_hook.ts";
+export {
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,
