@@ -14,6 +14,7 @@ import { createRouter, joinLifecycleProviders } from "@stackwright/mux/router";
 import { openChannel } from "@stackwright/proto/grpc";
 import { CheckRequest } from "@stackwright/proto/pulumirpc";
 import { latencies, printLatencies } from "./measure.ts";
+import { servedCommand } from "./served-command.ts";
 import { echoProvider, lifecycleProvider, PROPERTIES, REQUEST } from "./subjects.ts";
 
 /*
@@ -24,7 +25,15 @@ import { echoProvider, lifecycleProvider, PROPERTIES, REQUEST } from "./subjects
 const CALLS = Number(process.argv[2] ?? 20_000);
 console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`);
 
-const PARTS = { inProcess, router, grpcOneProcess, grpcProcesses, broadcasts, merging };
+const PARTS = {
+  inProcess,
+  router,
+  grpcOneProcess,
+  grpcProcesses,
+  command: async () => servedCommand(Math.ceil(CALLS / 20)),
+  broadcasts,
+  merging,
+};
 const only = process.argv[3];
 for (const [name, part] of Object.entries(PARTS)) {
   if (only === undefined || name === only) await part();
