@@ -221,7 +221,8 @@ describe("plug-ins of a server", { timeout: 120_000 }, () => {
   });
 
   it.each([
-    ["github://api.github.com/acme/chatty", "https://github.com/OWNER/REPOSITORY/releases"],
+    ["github://acme/chatty", "one of GitHub is github://api.github.com/OWNER/REPOSITORY"],
+    ["ftp://plugins.example.com", "servers have an https: URL or are a folder"],
     ["http://plugins.example.com", "its server must have an https: URL"],
   ])("are refused from %s", async (server, why) => {
     await using tried = await setUp({});

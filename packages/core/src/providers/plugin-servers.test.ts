@@ -22,3 +22,25 @@ it.each(["linux_amd64", "linux-x64", "macos-arm64", "amd64"])(
     await expect(read(platform, HEX)).rejects.toThrow(`has "${platform}": platforms are OS-ARCH`);
   },
 );
+
+it.each([
+  ["github://api.github.com/acme/plugins", "https://github.com/acme/plugins"],
+  ["github://api.github.com/acme", "https://github.com/acme/pulumi-shelf"],
+  ["github://api.git.example.com/acme/a.b", "https://git.example.com/acme/a.b"],
+])("takes %s for the releases of %s", async (server, releases) => {
+  const file = Buffer.from(JSON.stringify({ plugins: { [SOURCE]: { server } } }));
+  const servers = await parsePluginServers(file);
+  expect(servers.get(SOURCE)?.server).toBe(`${releases}/releases/download/v\${VERSION}`);
+});
+
+it.each([
+  "github://acme/plugins",
+  "github://api.github.com/",
+  "github://api.github.com/acme/..",
+  "github://api.github.com/acme/../../other",
+  "github://me:secret@api.github.com/acme",
+  "github:acme/plugins",
+])("refuses %s", async (server) => {
+  const file = Buffer.from(JSON.stringify({ plugins: { [SOURCE]: { server } } }));
+  await expect(parsePluginServers(file)).rejects.toThrow("github://api.github.com/OWNER");
+});

@@ -48,11 +48,31 @@ export async function parsePluginServers(
           `"checksums" of ${source} has "${platform}": platforms are OS-ARCH with the names of Go, such as linux-amd64`,
         );
       });
-      found.set(address.toString(), { address, name, server, checksums: new Map(hashes) });
+      const place = server.startsWith("github:") ? releasesOf(server, name) : server;
+      if (place === undefined) {
+        throw invalid(
+          `${source} has the server ${server}: one of GitHub is github://api.github.com/OWNER/REPOSITORY`,
+        );
+      }
+      found.set(address.toString(), { address, name, server: place, checksums: new Map(hashes) });
     } catch (error) {
       if (error instanceof EngineError) throw error;
       throw invalid(error instanceof Error ? error.message : String(error), error);
     }
   }
   return found;
+}
+
+/**
+ * The releases that an address such as `github://api.github.com/OWNER/REPOSITORY` stands for; undefined for other forms. Without a
+ * repository it is `pulumi-<name>`, as in schemas of Pulumi packages.
+ */
+function releasesOf(server: string, name: string): string | undefined {
+  const found = /^github:\/\/api\.([a-z0-9.-]+)\/([A-Za-z0-9-]+)(?:\/([A-Za-z0-9._-]+))?\/?$/.exec(
+    server,
+  );
+  if (found === null) return undefined;
+  const [, host = "", owner = "", repository = `pulumi-${name}`] = found;
+  if (repository === "." || repository === "..") return undefined;
+  return `https://${host}/${owner}/${repository}/releases/download/v\${VERSION}`;
 }

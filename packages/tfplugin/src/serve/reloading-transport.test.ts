@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TfpluginError } from "../errors.ts";
 import type { PluginTransport } from "../transport/plugin-transport.ts";
 import { openReloadingTransport } from "./reloading-transport.ts";
 
@@ -68,6 +69,22 @@ describe("a reloading transport", () => {
     expect(await text(transport.unary("GetProviderSchema", NOTHING, {}))).toBe("1");
     expect(await transport.reload()).toBe(true);
     expect(await text(transport.unary("GetProviderSchema", NOTHING, {}))).toBe("3");
+  });
+
+  it("starts again for the call after the one in which the process died", async () => {
+    let started = 0;
+    await using transport = await openReloadingTransport({
+      start: async () => {
+        started += 1;
+        const sound = numbered(started, []);
+        if (started > 1) return Promise.resolve(sound);
+        const dies = async () =>
+          Promise.reject(new TfpluginError("TFPLUGIN_PROCESS_CRASHED", "it died"));
+        return Promise.resolve({ ...sound, unary: dies });
+      },
+    });
+    await expect(transport.unary("ReadResource", NOTHING, {})).rejects.toThrow("it died");
+    expect(await text(transport.unary("GetProviderSchema", NOTHING, {}))).toBe("2");
   });
 
   it("starts again after a client asked it to stop, and refuses calls after its end", async () => {

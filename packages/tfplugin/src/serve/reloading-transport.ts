@@ -12,7 +12,7 @@ export interface ReloadingTransportOptions {
 /** A provider that can be started again under calls. */
 export interface ReloadingTransport extends PluginTransport {
   /**
-   * Starts the provider again. New calls wait for it; calls under way end with the process that they began with. Where it does not
+   * Starts the provider again; the next call does so by itself where the provider is gone or was asked to stop. New calls wait for it; calls under way end with the process that they began with. Where it does not
    * start, the one from before is kept and false is returned.
    */
   reload(): Promise<boolean>;
@@ -35,14 +35,21 @@ export async function openReloadingTransport(
   return new Reloading(await options.start(), options);
 }
 
+/** Errors of a process that is there no longer. */
+const GONE = [
+  "TFPLUGIN_PROCESS_ENDED",
+  "TFPLUGIN_PROCESS_CRASHED",
+  "TFPLUGIN_CONNECTION_LOST",
+] as const;
+
 class Reloading implements ReloadingTransport {
   readonly protocol: 5 | 6;
   readonly #options: ReloadingTransportOptions;
   readonly #methods: PluginMethods;
   #running: Running;
   #configuration: Uint8Array | undefined;
-  /** A provider that was asked to stop may refuse everything from then on. */
-  #isStopped = false;
+  /** A provider that was asked to stop may refuse everything from then on, and one that is gone answers nothing. */
+  #isSpent = false;
   #isClosed = false;
   #reloading: Promise<boolean> | undefined;
   readonly #ending = new Set<Promise<void>>();
@@ -56,9 +63,9 @@ class Reloading implements ReloadingTransport {
 
   async unary(method: string, request: Uint8Array, call: TransportCall): Promise<Uint8Array> {
     if (this.#isClosed) throw closed();
-    if (method === this.#methods.stop.name) this.#isStopped = true;
-    else if (this.#isStopped) {
-      this.#isStopped = false;
+    if (method === this.#methods.stop.name) this.#isSpent = true;
+    else if (this.#isSpent) {
+      this.#isSpent = false;
       await this.reload();
     }
     await this.#reloading;
@@ -68,6 +75,11 @@ class Reloading implements ReloadingTransport {
       const reply = await running.transport.unary(method, request, call);
       if (method === this.#methods.configure.name) this.#configuration = request;
       return reply;
+    } catch (error) {
+      if (GONE.some((code) => TfpluginError.is(error, code)) && running === this.#running) {
+        this.#isSpent = true;
+      }
+      throw error;
     } finally {
       running.calls -= 1;
       this.#endWhenIdle(running);
