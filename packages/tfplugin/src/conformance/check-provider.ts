@@ -83,7 +83,7 @@ class ProviderCheck {
         }
         return this.#collector.report;
       }
-      if (Object.keys(settings).length > 0) await this.#checkLaterSettings(await opened());
+      if (Object.keys(settings).length > 0) await this.#checkLaterSettings(declared);
       for (const [type, sample] of Object.entries(resources)) {
         const current = await this.#reopened(`resource ${type}`, opened);
         if (current === undefined) continue;
@@ -136,12 +136,14 @@ class ProviderCheck {
     return declared;
   }
 
-  async #checkLaterSettings(driver: ProviderDriver): Promise<void> {
+  async #checkLaterSettings({ schema }: SchemaReply): Promise<void> {
     const { settings = {} } = this.#samples;
     await this.#check("provider", "accepts settings that are not known yet", async () => {
-      const { provider: block } = driver.declared.schema;
+      const { provider: block } = schema;
       const config = configObject(block, laterConfig(block, settings), RESOLVE_LATER);
-      const reply = await driver.provider.validateProvider({ config }, {});
+      // Engines ask for this before they configure a process, and some providers keep what they were asked about.
+      await using provider = await this.#open();
+      const reply = await provider.validateProvider({ config }, {});
       if (hasProviderErrors(reply.diagnostics)) {
         throw new ProviderRefusal("validateProvider", reply.diagnostics);
       }
@@ -171,7 +173,7 @@ class ProviderCheck {
         } catch (error) {
           if (!(error instanceof ProviderRefusal)) throw error;
           // It may need one of several optional arguments, which a schema cannot say.
-          findings.warn(`${describeFailure(error)}; give it a sample`);
+          findings.warn(`give it a sample, as ${describeFailure(error)}`);
         }
         reportViolations(driver.violations.slice(before), "the plan", findings);
       });
