@@ -20,6 +20,7 @@ import {
 import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addRun } from "./enqueue.ts";
+import { noteEvent } from "./note-event.ts";
 import { readQueue } from "./stack-queue.ts";
 import type { Row, StoredRow, Transaction } from "./transaction.ts";
 
@@ -86,6 +87,10 @@ export async function recordDrift(
     sinceMs: !isDrifted ? 0n : sinceMs === 0n ? BigInt(tx.nowMs) : sinceMs,
     remedy: isDrifted && isSame ? remedy : "",
   });
+  if (isDrifted && !isSame) {
+    const drifted = changed + deleted;
+    await noteEvent(tx, { event: "drift.found", stack, run: id, runNumber: run.number, drifted });
+  }
   if (isDrifted) await requestRemedy(tx, stack, row, run);
 }
 
