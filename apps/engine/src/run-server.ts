@@ -11,6 +11,7 @@ import {
 } from "@stackwright/core";
 import { AddressGuard } from "@stackwright/fg-bridge";
 import type { Authenticator, CredentialStore } from "@stackwright/registry";
+import { rfsStacksPlugin } from "@stackwright/rfs-stacks";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { tfePlugin } from "@stackwright/tfe";
@@ -34,6 +35,7 @@ import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { PolicyRunner } from "./policy/policy-runner.ts";
 import { listAllTickets } from "./queue/sweep.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
+import { createRfsPort } from "./rfs-api/rfs-port.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
@@ -81,6 +83,8 @@ interface RunServerOptions {
   readonly moduleAddressKey: () => Promise<Uint8Array>;
   /** The same for those of packages of upstream providers. */
   readonly upstreamAddressKey: () => Promise<Uint8Array>;
+  /** The same for those of templates, and for the markers of their lists. */
+  readonly rfsAddressKey: () => Promise<Uint8Array>;
   /** The upstream registries that are mirrored, as `HOST` or `HOST=URL`. @default none */
   readonly upstreamHosts?: readonly string[] | undefined;
   /** Private networks in which they may be, in CIDR form. @default none */
@@ -145,11 +149,12 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const stateUploads = new UploadPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [], tools = [] } = options;
   const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
+  const fetch = guardedFetch(guard);
   const upstream = new UpstreamMirror({
     ...parts,
     logger,
     hosts: upstreamHostsOf(options.upstreamHosts ?? []),
-    http: new InstallHttpClient({ fetch: guardedFetch(guard) }),
+    http: new InstallHttpClient({ fetch }),
     stopping,
   });
   const hosts = new OutgoingHosts(options.vcsHosts);
@@ -208,6 +213,20 @@ export function openRunServer(options: RunServerOptions): RunServer {
             clock,
             rateLimit,
             addressKey: options.upstreamAddressKey,
+          }),
+      },
+      {
+        prefix: "/v1",
+        plugin: async (fastify) =>
+          rfsStacksPlugin(fastify, {
+            port: createRfsPort({
+              ...parts,
+              authenticator,
+              logger,
+              fetch,
+              rateLimit,
+              addressKey: options.rfsAddressKey,
+            }),
           }),
       },
       { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },

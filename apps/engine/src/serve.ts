@@ -226,6 +226,7 @@ export async function serve(
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
+      rfsAddressKey: async () => registry.secrets.key("rfs-address"),
       upstreamHosts: resolved.upstreamHosts,
       upstreamNetworks: resolved.upstreamNetworks,
       opaCommand: resolved.opaCommand,

@@ -22,6 +22,7 @@ export { DEFAULT_ARCHIVE_LIMITS } from "./archive/limits.ts";
 export { listPackEntries, writeArchive } from "./archive/pack-directory.ts";
 export type { TarballEntry } from "./archive/pack-tarball.ts";
 export { packTarball } from "./archive/pack-tarball.ts";
+export { readArchive } from "./archive/read-archive.ts";
 export type { TarballOptions, TarballSummary } from "./archive/tarball.ts";
 export { readTarball } from "./archive/tarball.ts";
 export type { UnpackOptions, UnpackSummary } from "./archive/unpack.ts";

@@ -23,6 +23,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "fg-bridge": ["proto", "cty", "mux", "tfplugin", "provider-source", "request-signing", "base"],
   tfstate: ["cty", "base"],
   tfe: ["tfstate", "base"],
+  "rfs-stacks": ["lang", "cty", "provider-source", "request-signing", "base"],
   "plan-view": ["cty"],
   "lang-server": ["lang", "cty", "provider-source", "base"],
   core: [

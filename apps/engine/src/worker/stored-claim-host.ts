@@ -46,6 +46,7 @@ import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
 import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
+import { deployedValues } from "../rfs-api/deployed-values.ts";
 
 export interface StoredClaimParts extends TransactionParts {
   readonly keys: StoredKeys;
@@ -148,9 +149,10 @@ async function jobOf(
     replace: run.replace,
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...(await readRunVariables(parts, stack, named?.name)),
-    ...(run.variables.byteLength > 0 && {
-      runVariables: await openRunValues(keys, reference, run),
-    }),
+    runVariables:
+      run.variables.byteLength > 0
+        ? await openRunValues(keys, reference, run)
+        : await deployedValues(parts, stack),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(isDriftCheck(run) && { findsDrift: true }),
     ...(run.shadowOf === "" && { hooks: await readRunHooks(parts, stack) }),

@@ -59,6 +59,12 @@ export {
   VersionTombstone,
 } from "./registry.ts";
 export {
+  RfsExecutionPlan,
+  RfsStack,
+  RfsTemplate,
+  RfsTemplateVersion,
+} from "./rfs_stack.ts";
+export {
   Run,
   RunApproval,
   RunCancel,

@@ -1,0 +1,72 @@
+import type { NamedStack } from "@stackwright/core";
+import { Workspace } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import {
+  memberPlace,
+  projectTenancy,
+  RUN_KIND,
+  runPlace,
+  stackPlace,
+} from "../domain/run-places.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { phaseOf } from "../queue/run-row.ts";
+import { idOf, transact } from "../queue/transaction.ts";
+import { removeWorkspace } from "../tfe-api/remove-workspace.ts";
+import { WorkspaceDirectory } from "../tfe-api/workspace-directory.ts";
+import { variablePrefix } from "../worker/run-variables.ts";
+import type { RfsParts } from "./rfs-parts.ts";
+
+/** Records that one step removes. */
+const STEP = 20;
+
+/** Whether the run that destroys the objects of a stack which is to be removed has done so. */
+export async function isDeletionDone(
+  { storage }: RfsParts,
+  { reference: stack }: NamedStack,
+  deletionRun: string,
+): Promise<boolean> {
+  if (deletionRun === "") return false;
+  const id = idOf(RUN_KIND, runPlace({ stack, run: deletionRun }));
+  const found = await readStored(storage, "strong", id);
+  if (found === undefined) return false;
+  const phase = phaseOf(decodeRecord(RUN_KIND, found));
+  return phase === "applied" || phase === "no_changes";
+}
+
+/** Removes a stack without objects, and what is kept with it. `conflict` where it has some, or a run. */
+export async function removeRfsStack(parts: RfsParts, stack: NamedStack): Promise<void> {
+  const { account, stack: id, project } = stack.reference;
+  const known = await new WorkspaceDirectory(parts).get(account, id);
+  const record =
+    known?.record ?? Workspace.fromPartial({ name: stack.name, project, stackName: stack.name });
+  await removeWorkspace(parts, { stack, record }, { force: false });
+  await removeMembers(parts, stack);
+}
+
+/** Nothing more is added to a stack whose name is gone. */
+async function removeMembers(parts: RfsParts, { reference }: NamedStack): Promise<void> {
+  const { tenancy, name: prefix } = memberPlace(reference, "");
+  const { rfsStack, rfsPlan, variable } = SERVER_KINDS;
+  const lists = await Promise.all([
+    parts.storage.list("strong", rfsPlan.type, tenancy, prefix),
+    parts.storage.list(
+      "strong",
+      variable.type,
+      projectTenancy(reference),
+      variablePrefix(reference),
+    ),
+    parts.storage.list("strong", rfsStack.type, tenancy, stackPlace(reference).name),
+  ]);
+  const kinds = [rfsPlan, variable, rfsStack];
+  const all = lists.flatMap((found, at) => found.map(({ id }) => ({ id, kind: kinds[at] })));
+  for (let at = 0; at < all.length; at += STEP) {
+    await transact(parts, async (tx) => {
+      for (const { id, kind } of all.slice(at, at + STEP)) {
+        if (kind === undefined) continue;
+        const row = await tx.find<unknown>(kind as never, { tenancy, name: id.name });
+        if (row !== undefined) tx.remove(row);
+      }
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
+import { type Authenticator, type Principal, principalIn } from "@stackwright/registry";
+import {
+  type ContentTarget,
+  type RfsCaller,
+  RfsStacksError,
+  type RfsStacksPort,
+} from "@stackwright/rfs-stacks";
+import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
+import type { Fetch } from "@stackwright/tfplugin/install";
+import { requireApiRole } from "../api/api-roles.ts";
+import { seesProject, seesStack } from "../api/authorize.ts";
+import { serverErrorOf } from "../api/problem.ts";
+import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
+import type { RfsParts } from "./rfs-parts.ts";
+import { rfsPlans } from "./rfs-plans.ts";
+import { rfsStacks } from "./rfs-stacks.ts";
+import { rfsTemplates } from "./rfs-templates.ts";
+
+interface RfsPortParts extends RfsParts {
+  readonly authenticator: Authenticator;
+  readonly addressKey: () => Promise<Uint8Array>;
+  /** Reaches the networks that the operator allows, and no others. */
+  readonly fetch: Fetch;
+  /** Requests per credential. @default 200 per second, 2,000 at once */
+  readonly rateLimit?: RateLimit | undefined;
+}
+
+const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
+/** How long the read of an address may take. */
+const READ_MS = 20_000;
+
+/** This server for the RFS API: a project of the service is a project of the account that the credential belongs to. */
+export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
+  const { clock, authenticator, addressKey } = parts;
+  const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
+  return {
+    authenticate: async (request) => callerOf(await authenticator.authenticate(request)),
+    admit: ({ account, actor }) => {
+      const retryAfterMs = limiter.take(`${account}\0${actor}`);
+      if (retryAfterMs === 0) return;
+      throw new ServerError("rate_limited", "the credential makes too many requests", {
+        retryAfterMs,
+      });
+    },
+    failureOf: (error) => {
+      const { code, message, retryAfterMs } = serverErrorOf(error);
+      const { httpStatus: status = 500 } = SERVER_ERRORS[code];
+      return { status, detail: message, ...(status === 429 && { retryAfterMs }) };
+    },
+    read: async (address, maxBytes, signal) => readBounded(parts.fetch, address, maxBytes, signal),
+    signContent: async (target, lifeMs) =>
+      signAddress(await addressKey(), target, clock.wallMs() + lifeMs),
+    readContentAddress: async (signed) => {
+      try {
+        return readAddress(await addressKey(), signed, clock.wallMs()) as ContentTarget;
+      } catch (error) {
+        if (error instanceof TfeError) return undefined;
+        throw error;
+      }
+    },
+    markerKey: addressKey,
+    stacks: rfsStacks(parts),
+    plans: rfsPlans(parts),
+    templates: rfsTemplates(parts),
+  };
+}
+
+/** The content of an address that a request names. What went wrong is said without the answer, which may be of a server that the caller does not see. */
+async function readBounded(
+  fetch: Fetch,
+  address: URL,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const where = `${address.origin}${address.pathname}`;
+  const until = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    const answer = await fetch(address, { signal: until });
+    if (answer.status !== 200) {
+      await answer.body?.cancel();
+      throw new RfsStacksError("RFS_ADDRESS_REFUSED", `${where} answered ${answer.status}`);
+    }
+    for await (const chunk of answer.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) {
+        throw new RfsStacksError("RFS_ADDRESS_REFUSED", `${where} has more than ${maxBytes} bytes`);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof RfsStacksError) throw error;
+    throw new RfsStacksError(
+      "RFS_ADDRESS_REFUSED",
+      `${where} cannot be read: it has to be reachable with TLS, and outside of private networks unless the operator allows them`,
+      { cause: error },
+    );
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The caller of a request, with the roles that it has in the project that the request names. */
+function callerOf(principal: Principal): RfsCaller {
+  const { account, actor } = principal;
+  return {
+    account,
+    actor,
+    require: (project, access, stack) => {
+      const there = principalIn(principal, project);
+      if (there === undefined || !seesProject(there, project)) {
+        throw new ServerError("forbidden", `${actor} has no role in the project "${project}"`);
+      }
+      requireApiRole(there, access);
+      const { stacks = [] } = there;
+      if (stack === undefined) {
+        if (stacks.length === 0 || access === "viewer") return;
+        throw new ServerError(
+          "forbidden",
+          `${actor} is limited to the stacks ${stacks.join(", ")}`,
+        );
+      }
+      if (seesStack(there, project, stack)) return;
+      throw new ServerError("not_found", `there is no stack "${stack.slice(0, 64)}"`);
+    },
+    sees: (project, stack) => seesStack(principal, project, stack),
+  };
+}

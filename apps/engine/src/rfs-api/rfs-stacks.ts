@@ -1,0 +1,283 @@
+import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
+import {
+  Project_AutoApply,
+  type RfsStack as StoredRfsStack,
+  type Run,
+  Run_Mode,
+} from "@stackwright/proto/stackwright";
+import type { RfsCaller, RfsStack, StackPort } from "@stackwright/rfs-stacks";
+import { readStored } from "@stackwright/storage";
+import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
+import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { addRun } from "../queue/enqueue.ts";
+import { phaseOf } from "../queue/run-row.ts";
+import { idOf, type Transaction, transact } from "../queue/transaction.ts";
+import { serveState } from "../terraform-state/served-state.ts";
+import { readRfsStack, sealDeployedValues } from "./deployed-values.ts";
+import { isDeletionDone, removeRfsStack } from "./remove-rfs-stack.ts";
+import { rfsEvents } from "./rfs-events.ts";
+import type { RfsParts } from "./rfs-parts.ts";
+import { rfsOutputs, rfsResources } from "./rfs-resources.ts";
+import { deploymentsOf, deploymentView, isIdle, isOfConfiguration } from "./rfs-runs.ts";
+import { templateFileOf } from "./stack-template.ts";
+import { storeTemplate } from "./store-template.ts";
+
+/** Deployments whose events a list has. */
+const LISTED_DEPLOYMENTS = 20;
+const FINISHED: ReadonlySet<string> = new Set([
+  "applied",
+  "no_changes",
+  "partially_applied",
+  "failed",
+  "canceled",
+]);
+
+/** The stacks of this server for the RFS API: its projects are those of stacks, its runs are deployments. */
+export function rfsStacks(parts: RfsParts): StackPort {
+  const { storage } = parts;
+  const directory = new StackDirectory({ storage });
+
+  const named = async (
+    account: string,
+    { project, name, id }: Pick<RfsStack, "project" | "name" | "id">,
+  ): Promise<NamedStack> => {
+    const found = await directory.find({ account, project }, name);
+    if (found?.reference.stack !== id) throw new ServerError("not_found", "the stack was deleted");
+    return found;
+  };
+  /** Removes a stack whose objects are destroyed by now; a server that stopped meanwhile left it. */
+  const finishDeletion = async (stack: NamedStack): Promise<void> => {
+    try {
+      await removeRfsStack(parts, stack);
+    } catch (error) {
+      parts.logger.warn({ err: error, stack: stack.name }, "a deleted stack could not be removed");
+      throw error;
+    }
+  };
+  const find = async (
+    account: string,
+    project: string,
+    name: string,
+  ): Promise<RfsStack | undefined> => {
+    const stack = await directory.find({ account, project }, name);
+    if (stack === undefined) return undefined;
+    const record = await readRfsStack(parts, stack.reference);
+    if (await isDeletionDone(parts, stack, record.deletionRun)) {
+      await finishDeletion(stack);
+      return undefined;
+    }
+    const [newest] = await deploymentsOf(storage, stack.reference);
+    return {
+      id: stack.reference.stack,
+      name,
+      project,
+      description: record.description === "" ? stack.description : record.description,
+      deletionProtection: record.deletionProtection,
+      createdAtMs: stack.createdAtMs,
+      updatedAtMs: Number(record.updatedAtMs),
+      deployment: newest && deploymentView(newest, record.deletionRun),
+    };
+  };
+
+  return {
+    find: async ({ account }, project, name) => find(account, project, name),
+    list: async ({ account }, project) => {
+      const all = await directory.list({ account, project });
+      return all
+        .toSorted((a, b) => b.createdAtMs - a.createdAtMs)
+        .map(({ name, reference }) => ({ name, id: reference.stack }));
+    },
+    create: async (caller, project, { name, description, deletionProtection }) => {
+      const { account } = caller;
+      if ((await find(account, project, name)) !== undefined) return undefined;
+      const stack = await directory.ensure({ account, project }, name);
+      const isMade = await transact(parts, async (tx) => {
+        const place = stackPlace(stack.reference);
+        // Another request was faster.
+        if ((await tx.find(SERVER_KINDS.rfsStack, place)) !== undefined) return false;
+        const updatedAtMs = BigInt(tx.nowMs);
+        const given = { description, deletionProtection, updatedAtMs };
+        tx.create(SERVER_KINDS.rfsStack, place, { ...NOTHING, ...given });
+        return true;
+      });
+      return isMade ? find(account, project, name) : undefined;
+    },
+    change: async ({ account }, stack, { description, deletionProtection }) => {
+      const { reference } = await named(account, stack);
+      await changeRecord(parts, reference, {
+        ...(description !== undefined && { description }),
+        ...(deletionProtection !== undefined && { deletionProtection }),
+      });
+    },
+    deploy: async (caller, stack, configuration, signal) => {
+      const { account, actor } = caller;
+      const found = await named(account, stack);
+      const digest = await storeTemplate(parts, found, configuration, { actor, signal });
+      await recordFreshStart(directory, parts, found, caller);
+      const run = parts.token();
+      const { reference } = found;
+      const values = await sealDeployedValues(parts, reference, run, configuration.variables);
+      return transact(parts, async (tx) => {
+        if (!(await isIdle(tx, reference))) return undefined;
+        await updateRecord(tx, reference, { ...values, deletionRun: "" });
+        await addRun(tx, {
+          reference: { stack: reference, run },
+          stackName: found.name,
+          configuration: digest,
+          mode: Run_Mode.MODE_APPLY,
+          actor,
+          message: "deployed by the RFS API",
+          ...(await autoApplyOf(tx, reference)),
+        });
+        return run;
+      });
+    },
+    deployAgain: async ({ account, actor }, stack) => {
+      const found = await named(account, stack);
+      const { reference } = found;
+      const last = await lastConfiguration(parts, reference);
+      if (last === undefined) throw new ServerError("conflict", "the stack has no deployment");
+      const run = parts.token();
+      return transact(parts, async (tx) => {
+        if (!(await isIdle(tx, reference))) return undefined;
+        await addRun(tx, {
+          reference: { stack: reference, run },
+          stackName: found.name,
+          configuration: last.configuration,
+          mode: Run_Mode.MODE_APPLY,
+          actor,
+          message: "continued by the RFS API",
+          retryOf: last.id,
+          ...(await autoApplyOf(tx, reference)),
+        });
+        return run;
+      });
+    },
+    remove: async ({ account, actor }, stack) => {
+      const found = await named(account, stack);
+      const { reference } = found;
+      const last = await lastConfiguration(parts, reference);
+      if (last === undefined || !(await hasObjects(parts, found))) {
+        await removeRfsStack(parts, found);
+        return true;
+      }
+      const run = parts.token();
+      return transact(parts, async (tx) => {
+        if (!(await isIdle(tx, reference))) return false;
+        const record = await updateRecord(tx, reference, { deletionRun: run });
+        // It was set since the request was checked.
+        if (record.deletionProtection) {
+          throw new ServerError("forbidden", "the stack is protected from deletion");
+        }
+        await addRun(tx, {
+          reference: { stack: reference, run },
+          stackName: found.name,
+          configuration: last.configuration,
+          mode: Run_Mode.MODE_DESTROY,
+          actor,
+          message: "deleted by the RFS API",
+          ...(await autoApplyOf(tx, reference)),
+        });
+        return true;
+      });
+    },
+    events: async ({ account }, stack, deployment) => {
+      const { reference } = await named(account, stack);
+      const runs = (await deploymentsOf(storage, reference)).map(({ id }) => id);
+      if (deployment === undefined) {
+        return rfsEvents(storage, reference, runs.slice(0, LISTED_DEPLOYMENTS));
+      }
+      return runs.includes(deployment) ? rfsEvents(storage, reference, [deployment]) : undefined;
+    },
+    outputs: async ({ account }, stack) => rfsOutputs(parts, await named(account, stack)),
+    resources: async ({ account }, stack) => rfsResources(parts, await named(account, stack)),
+    templateOf: async ({ account }, stack) => {
+      const { reference } = await named(account, stack);
+      const runs = await deploymentsOf(storage, reference);
+      return runs.find((run) => isOfConfiguration(run) && FINISHED.has(phaseOf(run)))?.id;
+    },
+    templateFile: async ({ account, project, stack, deployment }) => {
+      const reference = { account, project, stack };
+      const run = (await deploymentsOf(storage, reference)).find(({ id }) => id === deployment);
+      return run && templateFileOf(parts, reference, run.configuration);
+    },
+  };
+}
+
+const NOTHING: StoredRfsStack = {
+  description: "",
+  deletionProtection: false,
+  updatedAtMs: 0n,
+  variables: new Uint8Array(),
+  variablesRun: "",
+  deletionRun: "",
+};
+
+type RecordChange = Partial<StoredRfsStack>;
+
+async function changeRecord(
+  parts: RfsParts,
+  stack: StackReference,
+  change: RecordChange,
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    await updateRecord(tx, stack, change);
+  });
+}
+
+/** Changes what is kept of a stack, in a step with other things. Returns what there is then. */
+export async function updateRecord(tx: Transaction, stack: StackReference, change: RecordChange) {
+  const place = stackPlace(stack);
+  const row = await tx.findOrNew(SERVER_KINDS.rfsStack, place, () => ({ ...NOTHING }));
+  tx.update(row, { ...change, updatedAtMs: BigInt(tx.nowMs) });
+  return row.message;
+}
+
+/** A deployment is applied without a question, where the project allows that; elsewhere it waits for its approvals. */
+export async function autoApplyOf(
+  tx: Transaction,
+  stack: StackReference,
+): Promise<{ readonly autoApply?: true }> {
+  const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
+  const rules = project?.message ?? defaultProject(stack.project);
+  const isAllowed =
+    rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS || !requiresApproval(rules);
+  return isAllowed ? { autoApply: true } : {};
+}
+
+/** The last run that deployed, or was to deploy, a configuration. */
+async function lastConfiguration(
+  { storage }: RfsParts,
+  stack: StackReference,
+): Promise<Run | undefined> {
+  return (await deploymentsOf(storage, stack)).find(isOfConfiguration);
+}
+
+/** The template that a stack was made with is no state elsewhere. */
+export async function recordFreshStart(
+  directory: StackDirectory,
+  { clock }: Pick<RfsParts, "clock">,
+  { reference, name, adoption }: NamedStack,
+  { actor }: RfsCaller,
+): Promise<void> {
+  if (adoption !== undefined) return;
+  await directory.recordOrigin(reference, name, {
+    kind: "fresh",
+    timeMs: clock.wallMs(),
+    actor,
+    evidence: ["a deployment was requested by the RFS API"],
+    forced: false,
+  });
+}
+
+/** Whether anything of a stack is recorded that a removal would lose. */
+async function hasObjects(parts: RfsParts, stack: NamedStack): Promise<boolean> {
+  const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
+  if ((await readStored(parts.storage, "strong", id)) === undefined) {
+    return (await serveState(parts, stack)) !== undefined;
+  }
+  const resources = await rfsResources(parts, stack);
+  return resources.length > 0;
+}

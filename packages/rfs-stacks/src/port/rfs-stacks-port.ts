@@ -1,0 +1,61 @@
+import type { SignableRequest } from "@stackwright/request-signing";
+import type { PlanPort } from "./plan-port.ts";
+import type { StackPort } from "./stack-port.ts";
+import type { TemplatePort } from "./template-port.ts";
+
+/** What a caller may do in a project, lowest first: read, request plans, deploy, make and delete stacks. */
+export type RfsAccess = "viewer" | "planner" | "operator" | "admin";
+
+/** Who makes a request. */
+export interface RfsCaller {
+  readonly account: string;
+  readonly actor: string;
+  /** Throws unless the caller may do this in a project, and with a stack of it where one is given. */
+  require(project: string, access: RfsAccess, stack?: string): void;
+  /** Whether a list shows a stack. */
+  sees(project: string, stack: string): boolean;
+}
+
+/** How a failure of the server is answered. */
+export interface RfsFailure {
+  readonly status: number;
+  readonly detail: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A server for {@link rfsStacksPlugin}. */
+export interface RfsStacksPort {
+  /** By a signature over all of a request, or by a token. */
+  authenticate(request: SignableRequest): Promise<RfsCaller>;
+  /** Throws for a caller that makes too many requests. */
+  admit(caller: RfsCaller): void;
+  failureOf(error: unknown): RfsFailure;
+  /** Reads an address that a request names. Throws where it must not be reached, or has more bytes. */
+  read(address: URL, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+  /** Makes the part of an address that carries the permission to read some content for a time. */
+  signContent(target: ContentTarget, lifeMs: number): Promise<string>;
+  /** Reads that part; undefined where it was changed or has expired. */
+  readContentAddress(signed: string): Promise<ContentTarget | undefined>;
+  /** Makes and checks the authentication codes of markers. */
+  markerKey(): Promise<Uint8Array>;
+  readonly stacks: StackPort;
+  readonly plans: PlanPort;
+  readonly templates: TemplatePort;
+}
+
+/** Content that an address is for. */
+export type ContentTarget =
+  | {
+      readonly kind: "stack";
+      readonly account: string;
+      readonly project: string;
+      readonly stack: string;
+      readonly deployment: string;
+    }
+  | {
+      readonly kind: "template";
+      readonly account: string;
+      readonly project: string;
+      readonly template: string;
+      readonly version: number;
+    };
