@@ -1,5 +1,5 @@
 import { RfsStacksError, type RfsStacksErrorCode } from "./errors.ts";
-import type { RfsFailure } from "./port/rfs-stacks-port.ts";
+import type { RfsPortFailure } from "./port/rfs-stacks-port.ts";
 
 // Codes that the service documents are used for what it uses them for. Where its code is not known, ours
 // are from RF.1090xxxx, which it does not use: those of stacks from RF.10905001 on.
@@ -57,7 +57,7 @@ const STATUS_CODES: Readonly<Record<number, string>> = {
 };
 
 /** A failure as it goes over the wire. */
-export interface FailureAnswer {
+interface FailureAnswer {
   readonly status: number;
   readonly body: { readonly error_code: string; readonly error_msg: string };
   readonly retryAfterMs?: number | undefined;
@@ -66,7 +66,7 @@ export interface FailureAnswer {
 /** The answer to a failure. Clients know no statuses but those that the service documents, so others become the next of these. */
 export function failureAnswer(
   error: unknown,
-  failureOf: (error: unknown) => RfsFailure,
+  failureOf: (error: unknown) => RfsPortFailure,
 ): FailureAnswer {
   if (error instanceof RfsStacksError) {
     return {

@@ -5,7 +5,7 @@ export type {
   ContentTarget,
   RfsAccess,
   RfsCaller,
-  RfsFailure,
+  RfsPortFailure,
   RfsStacksPort,
 } from "./port/rfs-stacks-port.ts";
 export type {

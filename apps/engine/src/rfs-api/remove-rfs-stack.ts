@@ -1,14 +1,8 @@
 import type { NamedStack } from "@stackwright/core";
 import { Workspace } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
-import {
-  memberPlace,
-  projectTenancy,
-  RUN_KIND,
-  runPlace,
-  stackPlace,
-} from "../domain/run-places.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
+import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import { memberPlace, type Place, RUN_KIND, runPlace, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, transact } from "../queue/transaction.ts";
@@ -46,25 +40,24 @@ export async function removeRfsStack(parts: RfsParts, stack: NamedStack): Promis
 
 /** Nothing more is added to a stack whose name is gone. */
 async function removeMembers(parts: RfsParts, { reference }: NamedStack): Promise<void> {
-  const { tenancy, name: prefix } = memberPlace(reference, "");
   const { rfsStack, rfsPlan, variable } = SERVER_KINDS;
-  const lists = await Promise.all([
-    parts.storage.list("strong", rfsPlan.type, tenancy, prefix),
-    parts.storage.list(
-      "strong",
-      variable.type,
-      projectTenancy(reference),
-      variablePrefix(reference),
-    ),
-    parts.storage.list("strong", rfsStack.type, tenancy, stackPlace(reference).name),
-  ]);
-  const kinds = [rfsPlan, variable, rfsStack];
-  const all = lists.flatMap((found, at) => found.map(({ id }) => ({ id, kind: kinds[at] })));
-  for (let at = 0; at < all.length; at += STEP) {
+  const members = memberPlace(reference, "");
+  await removeAll(parts, rfsPlan, members);
+  await removeAll(parts, variable, { ...members, name: variablePrefix(reference) });
+  await removeAll(parts, rfsStack, stackPlace(reference));
+}
+
+/** Removes the records of a kind whose names begin with that of a place. */
+async function removeAll<M>(
+  parts: RfsParts,
+  kind: RecordKind<M>,
+  { tenancy, name: prefix }: Place,
+): Promise<void> {
+  const found = await parts.storage.list("strong", kind.type, tenancy, prefix);
+  for (let at = 0; at < found.length; at += STEP) {
     await transact(parts, async (tx) => {
-      for (const { id, kind } of all.slice(at, at + STEP)) {
-        if (kind === undefined) continue;
-        const row = await tx.find<unknown>(kind as never, { tenancy, name: id.name });
+      for (const { id } of found.slice(at, at + STEP)) {
+        const row = await tx.find(kind, { tenancy, name: id.name });
         if (row !== undefined) tx.remove(row);
       }
     });

@@ -47,7 +47,7 @@ export async function rfsEvents(
 }
 
 /** An event of a run as one of the service; undefined for what says nothing to its users. */
-export function rfsEvent(deployment: string, event: StoredRunLogEvent): RfsEvent | undefined {
+function rfsEvent(deployment: string, event: StoredRunLogEvent): RfsEvent | undefined {
   const base = { deployment, atMs: event.at };
   switch (event.type) {
     case "step-start":

@@ -1,5 +1,5 @@
 import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
-import { Run_Mode, type RfsExecutionPlan } from "@stackwright/proto/stackwright";
+import { type RfsExecutionPlan, Run_Mode } from "@stackwright/proto/stackwright";
 import type { PlanPort, RfsPlan, RfsStack } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -11,8 +11,8 @@ import { addRun } from "../queue/enqueue.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { readText } from "../vcs/read-text.ts";
+import { sealDeployedValues } from "../worker/deployed-values.ts";
 import { openRunValues, sealRunValues } from "../worker/run-values.ts";
-import { sealDeployedValues } from "./deployed-values.ts";
 import { planItems } from "./plan-items.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import { isIdle } from "./rfs-runs.ts";

@@ -1,6 +1,6 @@
 import { isPlaceholder, type NamedStack, type StateObject } from "@stackwright/core";
-import type { RfsOutput, RfsResource } from "@stackwright/rfs-stacks";
 import { decodeTypeJson, typeExpression } from "@stackwright/cty";
+import type { RfsOutput, RfsResource } from "@stackwright/rfs-stacks";
 import { readShownState, shownObject, shownOutput } from "../api/states/shown-state.ts";
 import { resourceAddress } from "./rfs-events.ts";
 import type { RfsParts } from "./rfs-parts.ts";
@@ -17,7 +17,7 @@ const STATUSES: Readonly<Record<StateObject["phase"], string>> = {
 
 const MESSAGES: Readonly<Partial<Record<StateObject["phase"], string>>> = {
   tainted: "the object was not made completely; the next deployment replaces it",
-  unresolved: "it is not known what became of a call; the next run finds out",
+  unresolved: "it is not known what became of a call; the next run determines it",
 };
 
 /** The objects of a stack, without secrets. */

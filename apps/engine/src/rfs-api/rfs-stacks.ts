@@ -1,9 +1,9 @@
 import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
 import {
   Project_AutoApply,
-  type RfsStack as StoredRfsStack,
   type Run,
   Run_Mode,
+  type RfsStack as StoredRfsStack,
 } from "@stackwright/proto/stackwright";
 import type { RfsCaller, RfsStack, StackPort } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
@@ -15,7 +15,7 @@ import { addRun } from "../queue/enqueue.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, type Transaction, transact } from "../queue/transaction.ts";
 import { serveState } from "../terraform-state/served-state.ts";
-import { readRfsStack, sealDeployedValues } from "./deployed-values.ts";
+import { readRfsStack, sealDeployedValues } from "../worker/deployed-values.ts";
 import { isDeletionDone, removeRfsStack } from "./remove-rfs-stack.ts";
 import { rfsEvents } from "./rfs-events.ts";
 import type { RfsParts } from "./rfs-parts.ts";
@@ -236,7 +236,7 @@ export async function updateRecord(tx: Transaction, stack: StackReference, chang
 }
 
 /** A deployment is applied without a question, where the project allows that; elsewhere it waits for its approvals. */
-export async function autoApplyOf(
+async function autoApplyOf(
   tx: Transaction,
   stack: StackReference,
 ): Promise<{ readonly autoApply?: true }> {

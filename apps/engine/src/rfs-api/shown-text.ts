@@ -1,7 +1,7 @@
 import type { Shown } from "@stackwright/plan-view";
 
 /** A shown value as JSON without its secrets; undefined where all of it is one, or is not known. */
-export function shownJson(shown: Shown): unknown {
+function shownJson(shown: Shown): unknown {
   switch (shown.kind) {
     case "null":
       return null;

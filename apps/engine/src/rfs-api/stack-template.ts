@@ -2,7 +2,7 @@ import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import type { StackReference } from "@stackwright/core";
-import { packArchive, ProviderSourceError, readTarball } from "@stackwright/provider-source";
+import { ProviderSourceError, packArchive, readTarball } from "@stackwright/provider-source";
 import type { RfsTemplateFile } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";

@@ -39,6 +39,7 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { recordRunState } from "../terraform-state/record-run-state.ts";
 import { findCurrentVersion, findStateVersion } from "../terraform-state/state-versions.ts";
 import type { ClaimHost, ClaimJob } from "./claim-host.ts";
+import { deployedValues } from "./deployed-values.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
 import { readRunHooks } from "./run-hooks.ts";
@@ -46,7 +47,6 @@ import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
 import { openRunValues } from "./run-values.ts";
 import { readRunVariables } from "./run-variables.ts";
-import { deployedValues } from "../rfs-api/deployed-values.ts";
 
 export interface StoredClaimParts extends TransactionParts {
   readonly keys: StoredKeys;

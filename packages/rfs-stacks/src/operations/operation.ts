@@ -14,7 +14,7 @@ export interface OperationCall {
 }
 
 /** The answer of an operation: a body, nothing, or an address of content to be redirected to. */
-export type OperationResult = { readonly body: object } | { readonly content: string } | undefined;
+type OperationResult = { readonly body: object } | { readonly content: string } | undefined;
 
 /** One operation of the API. */
 export interface Operation {

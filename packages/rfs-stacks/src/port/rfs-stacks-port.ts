@@ -17,7 +17,7 @@ export interface RfsCaller {
 }
 
 /** How a failure of the server is answered. */
-export interface RfsFailure {
+export interface RfsPortFailure {
   readonly status: number;
   readonly detail: string;
   readonly retryAfterMs?: number | undefined;
@@ -29,7 +29,7 @@ export interface RfsStacksPort {
   authenticate(request: SignableRequest): Promise<RfsCaller>;
   /** Throws for a caller that makes too many requests. */
   admit(caller: RfsCaller): void;
-  failureOf(error: unknown): RfsFailure;
+  failureOf(error: unknown): RfsPortFailure;
   /** Reads an address that a request names. Throws where it must not be reached, or has more bytes. */
   read(address: URL, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
   /** Makes the part of an address that carries the permission to read some content for a time. */

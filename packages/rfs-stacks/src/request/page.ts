@@ -3,7 +3,7 @@ import { RfsStacksError } from "../errors.ts";
 import type { QueryFields } from "./query-fields.ts";
 
 /** Part of a list, with the markers that lead on. */
-export interface ListPage<T> {
+interface ListPage<T> {
   readonly items: readonly T[];
   readonly page_info: {
     readonly next_marker?: string;

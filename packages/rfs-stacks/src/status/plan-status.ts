@@ -1,6 +1,6 @@
 import type { RfsPlan } from "../port/plan-port.ts";
 
-export type PlanStatus =
+type PlanStatus =
   | "CREATION_IN_PROGRESS"
   | "CREATION_FAILED"
   | "AVAILABLE"
@@ -39,20 +39,15 @@ export function planStatus({ phase, appliedAtMs, hasPlan }: RfsPlan): PlanStatus
   }
 }
 
+/** What there is to say about a status: why there is no plan, or why it cannot be applied. */
 export function planMessage({ phase, reason, appliedAtMs }: RfsPlan): string {
-  switch (phase) {
-    case "awaiting_approval":
-      return appliedAtMs > 0 ? "the plan waits for further approvals" : "";
-    case "policy_failed":
-      return "policies forbid the plan";
-    case "discarded":
-    case "superseded":
-      return reason === "" ? "the plan is stale: it cannot be applied" : `stale: ${reason}`;
-    case "failed":
-    case "canceled":
-    case "partially_applied":
-      return reason;
-    default:
-      return "";
+  if (phase === "awaiting_approval") {
+    return appliedAtMs > 0 ? "the plan waits for further approvals" : "";
   }
+  if (phase === "policy_failed") return "policies forbid the plan";
+  if (phase === "discarded" || phase === "superseded") {
+    return reason === "" ? "the plan is stale: it cannot be applied" : `stale: ${reason}`;
+  }
+  const hasFailed = phase === "failed" || phase === "canceled" || phase === "partially_applied";
+  return hasFailed ? reason : "";
 }

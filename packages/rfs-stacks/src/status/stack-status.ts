@@ -1,7 +1,7 @@
 import type { RfsDeployment, RfsRunPhase, RfsStack } from "../port/stack-port.ts";
 
 /** Statuses of stacks that this server has: it rolls nothing back. */
-export type StackStatus =
+type StackStatus =
   | "CREATION_COMPLETE"
   | "DEPLOYMENT_IN_PROGRESS"
   | "DEPLOYMENT_FAILED"

@@ -12,8 +12,8 @@ import { RfsStacksError } from "../errors.ts";
 import type { RfsStacksPort } from "../port/rfs-stacks-port.ts";
 import { BodyFields } from "../request/body-fields.ts";
 import { readUri } from "./read-uri.ts";
-import { refuseErrors } from "./template-module.ts";
 import { MAX_BODY_CHARACTERS, MAX_TEXT_BYTES, MAX_URI_CHARACTERS } from "./template-limits.ts";
+import { refuseErrors } from "./template-module.ts";
 
 /** What the members of a request that give values are called. */
 export const VARIABLE_FIELDS = Object.freeze(["vars_body", "vars_structure", "vars_uri"]);

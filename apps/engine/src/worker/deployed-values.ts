@@ -5,7 +5,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
-import { openRunValues, sealRunValues } from "../worker/run-values.ts";
+import { openRunValues, sealRunValues } from "./run-values.ts";
 
 interface ValueParts {
   readonly storage: StorageBackend;
