@@ -15,6 +15,9 @@ COPY apps apps
 # What is built takes the place of the sources, as it does in a package that is published. All in one step: what tools
 # this takes is no layer of anything.
 FROM workspace AS build
+COPY *.md ./
+COPY docs docs
+COPY examples examples
 COPY tsconfig.base.json e2e/images/publish-manifests.mjs ./
 RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "stackwright..." \
   && pnpm --filter "stackwright..." run build \

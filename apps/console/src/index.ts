@@ -1,2 +1,3 @@
-export type { ConsoleFile } from "./console-files.ts";
 export { readConsole } from "./console-files.ts";
+export { readHelp } from "./help-files.ts";
+export type { SiteFile } from "./site-file.ts";

@@ -69,7 +69,7 @@ const FLAGS = {
   "without-console": {
     path: ["withoutConsole"],
     kind: "boolean",
-    help: "serve no console; its pages are at /console/ otherwise",
+    help: "serve neither console nor documentation; they are at /console/ and /help/ otherwise",
   },
   "key-file": {
     path: ["keyFile"],

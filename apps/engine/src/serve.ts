@@ -29,6 +29,7 @@ import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
+import { helpPlugin } from "./console/help-plugin.ts";
 import { IdentityIssuer } from "./identity/identity-issuer.ts";
 import { IdentityKeys } from "./identity/identity-keys.ts";
 import { IdleConnections } from "./idle-connections.ts";
@@ -420,7 +421,10 @@ function discoveredServices(prefix: string): Readonly<Record<string, unknown>> {
 
 const CONSOLE: ServerPlugin = {
   prefix: "",
-  plugin: async (fastify) => consolePlugin(fastify),
+  plugin: async (fastify) => {
+    consolePlugin(fastify);
+    helpPlugin(fastify);
+  },
 };
 
 /** The directory of executors: next to an embedded store, else in the folder of the server. */

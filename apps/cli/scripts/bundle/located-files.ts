@@ -32,6 +32,7 @@ const LOCATED: Readonly<Record<string, Located>> = {
   "apps/cli/src/session/reference-command.ts": { replace: [["`../../bin/", "`../bin/"]] },
   "apps/cli/src/terminal/text-width.ts": loads("string-width", "cli-truncate"),
   "apps/console/src/console-files.ts": BESIDE,
+  "apps/console/src/help-files.ts": BESIDE,
   "apps/engine/src/executor/child-executor.ts": BESIDE,
   "apps/engine/src/plan-rendering/plan-renderer.ts": BESIDE,
   "apps/engine/src/policy/policy-runner.ts": BESIDE,
@@ -60,8 +61,9 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   worker: "packages/storage/src/engine/sqlite/worker.ts",
 };
 
-/** Files that are read by their place, with the name that they have in the bundle. Other packages have built the first two. */
+/** Files that are read by their place, with the name that they have in the bundle. Other packages have built the first three. */
 export const FILES: Readonly<Record<string, string>> = {
+  "apps/console/dist/help": "help",
   "apps/console/dist/site": "site",
   "packages/fg-bridge/dist/bridge/bridge-provider.cjs": "bridge-provider.cjs",
   "packages/storage/drizzle": "drizzle",

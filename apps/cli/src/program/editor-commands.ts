@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
+import type { DocsOptions } from "../commands/docs.ts";
 import type { LspOptions } from "../commands/lsp.ts";
 import type { CommandAction, Define } from "./program.ts";
 
-/** The command that editors start. */
+/** The command that editors start, and the documentation. */
 export function defineEditorCommands(
   define: Define,
   run: CommandAction,
@@ -16,5 +17,11 @@ export function defineEditorCommands(
     .action(async (options: LspOptions, command: Command) => {
       const { lsp } = await import("../commands/lsp.ts");
       await run(command, async (context) => lsp(options, streams, context));
+    });
+  define("docs", "serve the documentation to browsers of this machine; it needs no network")
+    .option("--port <port>", "port to listen on; any that is free without it", "0")
+    .action(async (options: DocsOptions, command: Command) => {
+      const { docs } = await import("../commands/docs.ts");
+      await run(command, async (context) => docs(options, context));
     });
 }

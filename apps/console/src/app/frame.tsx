@@ -55,6 +55,7 @@ export function Frame() {
         <span className="who" title={`${caller.account}, ${caller.roles.join(", ")}`}>
           {caller.user ?? caller.account}
         </span>
+        <a href="/help/">Help</a>
         <button type="button" className="plain" onClick={signOut}>
           Sign out
         </button>

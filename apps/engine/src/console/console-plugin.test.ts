@@ -1,9 +1,9 @@
-import type { ConsoleFile } from "@stackwright/console";
+import type { SiteFile } from "@stackwright/console";
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { consolePlugin } from "./console-plugin.ts";
 
-const file = (text: string, isImmutable = false): ConsoleFile => ({
+const file = (text: string, isImmutable = false): SiteFile => ({
   contentType: "text/html; charset=utf-8",
   content: Buffer.from(text),
   gzip: Buffer.from(`packed ${text}`),
@@ -14,7 +14,7 @@ const FILES = new Map([
   ["assets/a-1.js", file("script", true)],
 ]);
 
-function start(read = async (): Promise<ReadonlyMap<string, ConsoleFile>> => FILES) {
+function start(read = async (): Promise<ReadonlyMap<string, SiteFile>> => FILES) {
   const app = fastify();
   onTestFinished(async () => app.close());
   consolePlugin(app, read);
