@@ -55,7 +55,9 @@ export function resolveMoves(
   const previous = new Map<string, string>();
   for (const object of objects.values()) {
     const address = destinations.get(object.address) ?? object.address;
-    const placed = address === object.address ? object : { ...object, address };
+    // What depends on it is recorded with its former address.
+    const aliases = [...object.aliases, object.address];
+    const placed = address === object.address ? object : { ...object, address, aliases };
     result.set(objectKey(placed), placed);
     if (address !== object.address && object.deposed === "") previous.set(address, object.address);
   }

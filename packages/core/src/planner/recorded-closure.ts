@@ -21,8 +21,7 @@ export function recordedClosure(
   for (const object of all) {
     if (direction === "dependents")
       for (const { address } of object.dependencies) add(address, object);
-    else
-      for (const name of new Set([object.address, resourceOf(object.address)])) add(name, object);
+    else for (const name of namesOf(object)) add(name, object);
   }
   const start = new Set(all.filter(test));
   const reached = new Set(start);
@@ -30,9 +29,14 @@ export function recordedClosure(
     if (!start.has(object) && !leadsOn(object)) continue;
     const names =
       direction === "dependents"
-        ? [object.address, resourceOf(object.address)]
+        ? namesOf(object)
         : object.dependencies.map(({ address }) => address);
     for (const name of names) for (const next of byName.get(name) ?? []) reached.add(next);
   }
   return reached;
+}
+
+/** What dependencies may call an object: its address, those that it had before, and the resources of all of them. */
+function namesOf({ address, aliases }: StateObject): ReadonlySet<string> {
+  return new Set([address, ...aliases].flatMap((name) => [name, resourceOf(name)]));
 }
