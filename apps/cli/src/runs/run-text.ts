@@ -69,6 +69,11 @@ export function eventLines(
       return [`Cancel requested by ${text("actor")}`];
     case "freeze-override":
       return [`Applied in spite of a freeze, says ${text("actor")}: ${text("reason")}`];
+    case "identity": {
+      const audiences = Array.isArray(event["audiences"]) ? event["audiences"] : [];
+      const shown = audiences.map((one) => printable(stringOf(one))).join(", ");
+      return [style.paint("quiet", `Identity tokens of ${text("subject")} for ${shown}`)];
+    }
     case "policy":
       return policyEventLines(event, run, style);
     case "policy-override":

@@ -8,6 +8,7 @@ import type { AuditTrail } from "../access/registry-audit.ts";
 import { answerProblem } from "../api/problem.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import { addressGroup } from "./address-group.ts";
 import { cookieNames, cookieOf, setCookie } from "./cookies.ts";
 import { IdentityProvider, type PendingChecks } from "./identity-provider.ts";
 import { PAGE_TOKEN } from "./session-authenticator.ts";
@@ -71,7 +72,7 @@ export async function signInPlugin(
     return found;
   };
   const limit = (request: FastifyRequest): void => {
-    const retryAfterMs = limiter.take(request.ip);
+    const retryAfterMs = limiter.take(addressGroup(request.ip));
     if (retryAfterMs > 0) {
       throw new ServerError("rate_limited", "too many sign-ins from this address", {
         retryAfterMs,

@@ -5,6 +5,7 @@ import { type CredentialStore, isRole, RegistryError } from "@stackwright/regist
 import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
 import type { LoginSessions } from "../access/login-sessions.ts";
+import { addressGroup } from "../sign-in/address-group.ts";
 import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
 
 /** How long the token of a command is valid. */
@@ -32,7 +33,7 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
   const { credentials, clock, codeKey, sessions } = parts;
   const limiter = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
   return {
-    admit: (address) => limiter.take(address),
+    admit: (address) => limiter.take(addressGroup(address)),
     owner: async (token) => {
       const found = await credentials.tokenOwner(token);
       if (found === undefined) return undefined;

@@ -24,6 +24,7 @@ import {
   type Credential,
   credentialOf,
   digestOf,
+  isAccessKey,
   keyAt,
   storedScope,
   TOKEN,
@@ -67,7 +68,6 @@ export interface CredentialStoreOptions {
   readonly rightsOf?: ((token: Credential) => Promise<Credential | undefined>) | undefined;
 }
 
-const KEY_FORM = /^[A-Z0-9]{8,40}$/;
 const SECRET_FORM = /^[A-Za-z0-9_-]{16,128}$/;
 const TOKEN_FORM = /^sw_[A-Za-z0-9_-]{43}$/;
 /** How many tokens may be made one with another: each is read for every request of the last one. */
@@ -124,7 +124,7 @@ export class CredentialStore {
     const accessKey =
       input.accessKey ?? `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
     const secretKey = input.secretKey ?? randomBytes(30).toString("base64url");
-    if (!KEY_FORM.test(accessKey)) {
+    if (!isAccessKey(accessKey)) {
       throw invalidField("access_key", "pattern", "an access key has 8 to 40 capitals and digits");
     }
     if (!SECRET_FORM.test(secretKey)) {
@@ -259,7 +259,7 @@ export class CredentialStore {
   async keyWithSecret(
     accessKey: string,
   ): Promise<{ readonly principal: Credential; readonly secret: string } | undefined> {
-    if (!KEY_FORM.test(accessKey)) return undefined;
+    if (!isAccessKey(accessKey)) return undefined;
     const found = await this.#keyCache.get(accessKey, async () => {
       const stored = await this.records.read(keyAt(accessKey));
       if (stored?.value.secret === undefined) return undefined;
@@ -392,7 +392,7 @@ export class CredentialStore {
   async #find(
     actor: string,
   ): Promise<{ record: StoredRecord<unknown>; digest: string | undefined } | undefined> {
-    const key = KEY_FORM.test(actor) ? await this.records.read(keyAt(actor)) : undefined;
+    const key = isAccessKey(actor) ? await this.records.read(keyAt(actor)) : undefined;
     if (key !== undefined) return { record: key, digest: undefined };
     const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, "");
     const token = tokens.find(({ value }) => value.tokenId === actor);

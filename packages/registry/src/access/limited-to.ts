@@ -3,7 +3,7 @@ import { hasRole, isAccountAdmin, type Principal, principalIn, type Role } from 
 /** What a principal may do of what another one may do now; undefined where that is nothing. */
 export function limitedTo<T extends Principal>(limit: Principal, principal: T): T | undefined {
   if (limit.account !== principal.account) return undefined;
-  const roles = sharedRoles(limit, principal);
+  const roles = sharedRoles(limit, principal, mayGive);
   const projectRoles = sharedProjectRoles(limit, principal);
   if (roles.length === 0 && projectRoles.size === 0) return undefined;
   const limited = {
@@ -35,17 +35,21 @@ function sharedProjectRoles(
   return new Map(
     [...names].flatMap((project) => {
       const [a, b] = [principalIn(limit, project), principalIn(own, project)];
-      const roles = a === undefined || b === undefined ? [] : sharedRoles(a, b);
+      const roles = a === undefined || b === undefined ? [] : sharedRoles(a, b, hasRole);
       return roles.length === 0 ? [] : [[project, roles] as const];
     }),
   );
 }
 
-function sharedRoles(limit: Principal, principal: Principal): readonly Role[] {
+function sharedRoles(
+  limit: Principal,
+  principal: Principal,
+  has: (one: Principal, role: Role) => boolean,
+): readonly Role[] {
   return [
     ...new Set([
-      ...principal.roles.filter((role) => mayGive(limit, role)),
-      ...limit.roles.filter((role) => mayGive(principal, role)),
+      ...principal.roles.filter((role) => has(limit, role)),
+      ...limit.roles.filter((role) => has(principal, role)),
     ]),
   ];
 }

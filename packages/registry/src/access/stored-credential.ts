@@ -28,6 +28,13 @@ export interface Credential extends Principal {
   readonly lastUseTimeMs: number | undefined;
 }
 
+const KEY_FORM = /^[A-Z0-9]{8,40}$/;
+
+/** Whether a text may be an access key. */
+export function isAccessKey(text: string): boolean {
+  return KEY_FORM.test(text);
+}
+
 /** Whether a credential is a token, with which others can be made. */
 export function isTokenId(id: string | undefined): id is string {
   return id?.startsWith(TOKEN_ID) === true;

@@ -4,7 +4,7 @@ import type { NewCredential } from "../access/credentials.ts";
 import { hasRole, type Principal, requireRole } from "../access/principal.ts";
 import { nameOfRole, rolesNamed } from "../access/role-names.ts";
 import type { TokenStorageScope } from "../access/storage-scopes.ts";
-import { type Credential, isTokenId } from "../access/stored-credential.ts";
+import { type Credential, isAccessKey, isTokenId } from "../access/stored-credential.ts";
 import { RegistryError } from "../errors.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
@@ -200,11 +200,15 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
 }
 
 /**
- * What a user makes ends with the user, and with the token that it was made with: a stolen one gives no longer access than itself. A
- * credential that stands for itself makes others that do.
+ * What a user makes ends with the user, and with the token that it was made with: a stolen one gives no longer access than itself. With an
+ * access key, with which nothing could end, a user makes none. A credential that stands for itself makes others that do.
  */
-function makerOf({ user, credential, parent }: Principal): Pick<NewCredential, "user" | "parent"> {
+function makerOf({ user, credential, actor }: Principal): Pick<NewCredential, "user" | "parent"> {
   if (user === undefined) return {};
-  const token = isTokenId(credential) ? credential : parent;
-  return { user, ...(token !== undefined && { parent: token }) };
+  if (isTokenId(credential)) return { user, parent: credential };
+  if (credential === undefined || !isAccessKey(credential)) return { user };
+  throw new RegistryError(
+    "REGISTRY_FORBIDDEN",
+    `the access key ${credential} of ${actor} makes no other credential; use a token or the console`,
+  );
 }

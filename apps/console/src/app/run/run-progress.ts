@@ -184,6 +184,8 @@ function lineOf(event: RunLogEvent, address: string | undefined): LogLine | unde
       return line(`approved by ${of("actor")}${of("comment") === "" ? "" : `: ${of("comment")}`}`);
     case "cancel":
       return line(`canceled by ${of("actor")}`, "warning");
+    case "identity":
+      return line(`identity tokens of ${of("subject")}`);
     case "freeze-override":
       return line(`freeze overridden by ${of("actor")}: ${of("reason")}`, "warning");
     case "gap":

@@ -1,3 +1,4 @@
+import { signRequest } from "@stackwright/request-signing";
 import { expect, it } from "vitest";
 import { P, S, startApi } from "../../testing/start-api.ts";
 
@@ -227,6 +228,42 @@ it("what an admin makes at the registry with a token ends with that, with its ro
   expect(await statusOf(worker, "POST", "/api/v1/worker/claims", claim)).toBe(401);
   await call("PATCH", "/api/v1/users/bot", { body: { disabled: true } });
   for (const token of [other, worker]) expect(await statusOf(token, "GET", S)).toBe(401);
+});
+
+it("an access key of a user ends with the token that made it, and makes nothing that outlives it", async () => {
+  const { server, call, user, tokenFor } = await start();
+  await user("bot", { account: "admin" });
+  const { id, token } = await tokenFor("bot");
+  const made = await call("POST", "/api/v1/registry/access-keys", {
+    token,
+    body: { roles: ["registry:admin"] },
+  });
+  const accessKey = String(made.json["access_key"]);
+  const secretKey = String(made.json["secret_key"]);
+  const signed = async (method: "GET" | "POST", path: string, given?: object) => {
+    const body = given === undefined ? "" : JSON.stringify(given);
+    const { host } = new URL(server.url);
+    const plain: [string, string][] = [["Host", host]];
+    if (given !== undefined) plain.push(["Content-Type", "application/json"]);
+    const request = { method, target: path, headers: plain, body: Buffer.from(body) };
+    const headers = signRequest(request, { accessKey, secretKey }).filter(
+      ([name]) => name.toLowerCase() !== "host",
+    );
+    const answer = await fetch(server.url + path, {
+      method,
+      headers,
+      ...(given !== undefined && { body }),
+    });
+    return answer.status;
+  };
+  const registry = "/api/v1/registry";
+  expect(await signed("GET", `${registry}/audit`)).toBe(200);
+  const roles = { roles: ["registry:admin"] };
+  expect(await signed("POST", `${registry}/tokens`, roles)).toBe(403);
+  expect(await signed("POST", `${registry}/access-keys`, roles)).toBe(403);
+  expect(await signed("POST", `${registry}/access-keys/${accessKey}/rotation`, {})).toBe(403);
+  expect((await call("DELETE", `/api/v1/tokens/${id}`)).status).toBe(204);
+  expect(await signed("GET", `${registry}/audit`)).toBe(401);
 });
 
 it("a token of a service account ends with the token of the admin that made it, and has no more than that", async () => {
