@@ -233,7 +233,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
       {
         prefix: "/state/v1",
         plugin: async (fastify) =>
-          statePlugin(fastify, { ...parts, authenticator, rateLimit, places: stateUploads }),
+          statePlugin(fastify, { ...parts, authenticator, rateLimit, places: stateUploads, audit }),
       },
       {
         prefix: TFE_PREFIX,
@@ -242,6 +242,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             port: createTfePort({
               ...parts,
               authenticator,
+              audit,
               addressKey,
               logger,
               rateLimit,

@@ -1,7 +1,7 @@
 import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { ProviderAddress } from "@stackwright/provider-source";
-import type { CallOptions, StorageBackend } from "@stackwright/storage";
+import type { BatchOperation, CallOptions, StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { KeyRing } from "./access/key-ring.ts";
 import { SharedSecrets } from "./access/shared-secrets.ts";
@@ -287,6 +287,11 @@ export class Registry {
   ): Promise<void> {
     const tenancy = scope === undefined ? SYSTEM_TENANCY : scopeTenancy(scope);
     await this.#parts.audit.refused(tenancy, context, facts);
+  }
+
+  /** The operation that records a change, for the batch that makes it. */
+  auditEntry(scope: RegistryScope, context: RequestContext, facts: AuditFacts): BatchOperation {
+    return this.#parts.audit.entry(scopeTenancy(scope), context, facts);
   }
 
   /** Records a change outside of the batches of this class. Never rejects. */

@@ -1,4 +1,5 @@
 import type { Principal, Registry, RequestContext } from "@stackwright/registry";
+import type { BatchOperation } from "@stackwright/storage";
 import type { FastifyRequest } from "fastify";
 
 /** What was asked for, and what came of it. */
@@ -10,14 +11,40 @@ interface AuditFacts {
   readonly outcome: string;
 }
 
+/** Who asks for a change, and by which request. */
+export interface AuditCaller extends Pick<Principal, "account" | "actor" | "credential"> {
+  readonly requestId: string;
+  readonly remoteAddress: string;
+}
+
+export function auditCaller(
+  { id, ip }: FastifyRequest,
+  { account, actor, credential }: Principal,
+): AuditCaller {
+  return {
+    account,
+    actor,
+    ...(credential !== undefined && { credential }),
+    requestId: id,
+    remoteAddress: ip,
+  };
+}
+
 /** Where changes and refusals are noted, with those who asked for them. Never rejects. */
 export interface AuditTrail {
+  /** The operation that notes a change, for the batch that makes it. */
+  entry(caller: AuditCaller, facts: Omit<AuditFacts, "outcome">): BatchOperation;
   note(request: FastifyRequest, principal: Principal | undefined, facts: AuditFacts): Promise<void>;
 }
 
 /** The audit trail of the registry, as that of the whole server: an account has one. */
 export function registryAudit(registry: Registry, region: string): AuditTrail {
   return {
+    entry: ({ account, actor, requestId, remoteAddress, credential }, facts) => {
+      const details = credential === undefined ? {} : { credential };
+      const context = { actor, requestId, remoteAddress };
+      return registry.auditEntry({ account, region }, context, { ...facts, details });
+    },
     note: async (request, principal, { action, target, outcome }) => {
       const context: RequestContext = {
         actor: principal?.actor ?? "",

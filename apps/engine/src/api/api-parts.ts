@@ -67,6 +67,8 @@ interface WorkerRouteParts
 /** What the routes work with. */
 export interface ApiParts extends ApiOptions {
   readonly principalOf: (request: FastifyRequest) => Principal;
+  /** The same for the change that a request makes: its first batch has the entry of the audit trail. */
+  readonly audited: (request: FastifyRequest) => ApiParts;
   /** The claim whose token a request has. */
   readonly claimOf: (request: FastifyRequest) => RunClaim;
   /** Recognises the caller of a long request again: rejects once its token may no longer make it, or has other rights than it had. */

@@ -1,5 +1,7 @@
 import type { Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ChangeEntry } from "../access/change-entry.ts";
+import { auditCaller } from "../access/registry-audit.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
@@ -73,6 +75,7 @@ const BODY_LIMIT = 1024 * 1024;
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();
   const claims = new WeakMap<FastifyRequest, RunClaim>();
+  const entries = new WeakMap<FastifyRequest, ChangeEntry>();
   const limiter = new CallerLimiter(options.rateLimit, options.clock);
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
@@ -96,16 +99,20 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     }
     limiter.take(caller);
   });
-  // Before the answer, so that who has it finds the entry.
+  const factsOf = (request: FastifyRequest) => {
+    const { schema, url = "" } = request.routeOptions;
+    const action = operationOf(schema) ?? `${request.method} ${url}`;
+    const target = (request.raw.url ?? "").split("?", 1)[0]?.slice("/api/v1/".length, 256) ?? "";
+    return { action, target };
+  };
+  // Before the answer, so that who has it finds the entry: of what no batch has noted.
   fastify.addHook("onSend", async (request, reply) => {
     const { audit } = options;
     const { statusCode: status } = reply;
     if (READS.has(request.method) || claims.has(request) || status >= 500) return;
-    const { schema, url = "" } = request.routeOptions;
-    const action = operationOf(schema) ?? `${request.method} ${url}`;
-    const target = (request.raw.url ?? "").split("?", 1)[0]?.slice("/api/v1/".length, 256) ?? "";
     const outcome = status < 400 ? "done" : `HTTP_${status}`;
-    await audit.note(request, principals.get(request), { action, target, outcome });
+    if (outcome === "done" && entries.get(request)?.isWritten === true) return;
+    await audit.note(request, principals.get(request), { ...factsOf(request), outcome });
   });
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
@@ -121,6 +128,13 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       const principal = principals.get(request);
       if (principal === undefined) throw new ServerError("unauthenticated");
       return principal;
+    },
+    audited: (request) => {
+      const caller = auditCaller(request, parts.principalOf(request));
+      const make = () => options.audit.entry(caller, factsOf(request));
+      const companion = entries.get(request) ?? new ChangeEntry(make);
+      entries.set(request, companion);
+      return { ...parts, companion };
     },
     claimOf: (request) => {
       const claim = claims.get(request);

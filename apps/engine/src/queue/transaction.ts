@@ -27,6 +27,14 @@ export interface StoredRow<M> extends Row<M> {
   readonly resource: Resource;
 }
 
+/** A write that belongs to the first batch which changes something. */
+export interface Companion {
+  /** For the batch that is about to be written; undefined where a former one has it. */
+  next(): BatchOperation | undefined;
+  /** The batch was written. */
+  written(): void;
+}
+
 export interface TransactionParts {
   readonly storage: StorageBackend;
   readonly clock: Clock;
@@ -34,6 +42,8 @@ export interface TransactionParts {
   readonly token: () => string;
   /** A number in [0, 1), for the pauses between attempts. */
   readonly random: () => number;
+  /** What the first batch has beside its own writes. @default nothing */
+  readonly companion?: Companion | undefined;
 }
 
 /** One attempt: strong reads, then at most one atomic batch. */
@@ -143,7 +153,11 @@ export class Transaction {
       ),
     ];
     if (operations.length === 0) return;
-    await this.#parts.storage.batch(operations, { guards: this.#guards });
+    const { companion, storage } = this.#parts;
+    const beside = companion?.next();
+    if (beside !== undefined) operations.push(beside);
+    await storage.batch(operations, { guards: this.#guards });
+    companion?.written();
   }
 
   /**
@@ -201,7 +215,10 @@ export async function transact<T>(
     let decided: OpenAttempt<T> | undefined;
     try {
       decided = await decideAfter(open, tx, decide);
-      if (decided.tx !== tx) return decided.result;
+      if (decided.tx !== tx) {
+        parts.companion?.written();
+        return decided.result;
+      }
       await tx.commit();
       return decided.result;
     } catch (thrown) {

@@ -349,3 +349,15 @@ describe("a stack", () => {
     expect([lock.status, JSON.parse(lock.text)]).toMatchObject([423, { Who: "stackwright" }]);
   });
 });
+
+it("changes and refused callers are audited", async () => {
+  const { send, post, call, reader } = await start();
+  expect((await post(stateOf(1))).status).toBe(200);
+  expect((await send("POST", { body: stateOf(2), token: reader })).status).toBe(403);
+  const entries = (await call("GET", "/api/v1/registry/audit")).json["entries"];
+  const target = "projects/web/stacks/shop";
+  expect(entries).toContainEqual(
+    expect.objectContaining({ action: "StoreState", target, outcome: "done" }),
+  );
+  expect(entries).toContainEqual(expect.objectContaining({ action: "State", outcome: "HTTP_403" }));
+});

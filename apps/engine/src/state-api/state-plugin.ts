@@ -5,6 +5,8 @@ import { type NamedStack, StackDirectory } from "@stackwright/core";
 import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
+import { auditedParts } from "../access/change-entry.ts";
+import { type AuditTrail, auditCaller } from "../access/registry-audit.ts";
 import { checkProjectName, ProjectName, StackNameSchema } from "../api/api-parts.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken, seesProject, seesStack } from "../api/authorize.ts";
@@ -31,6 +33,8 @@ interface StatePluginOptions extends TransactionParts, StateContentParts {
   readonly rateLimit?: RateLimit | undefined;
   /** Places for states that commands upload. */
   readonly places: UploadPlaces;
+  /** Where changes and refused callers are noted. Locks are not, as each command has one. */
+  readonly audit: AuditTrail;
 }
 
 const Address = Type.Object({
@@ -84,6 +88,21 @@ export async function statePlugin(
         retryAfterMs,
       });
     }
+  });
+
+  /** What the server works with for one change, whose entry is written with it. */
+  const audited = (request: FastifyRequest<AtAddress>, action: string): StatePluginOptions => {
+    const { project, stack } = request.params;
+    const caller = auditCaller(request, callerOf(request));
+    return auditedParts(options, caller, { action, target: `projects/${project}/stacks/${stack}` });
+  };
+  // Before the answer, so that who has it finds the entry.
+  fastify.addHook("onSend", async (request, reply) => {
+    const { statusCode: status } = reply;
+    if (status !== 401 && status !== 403) return;
+    const target = (request.raw.url ?? "").split("?", 1)[0]?.slice(1, 257) ?? "";
+    const facts = { action: "State", target, outcome: `HTTP_${status}` };
+    await options.audit.note(request, principals.get(request), facts);
   });
 
   /** The caller, if the address is one of its account and of a project that it sees. */
@@ -162,7 +181,7 @@ export async function statePlugin(
         md5,
         signal,
       });
-      const version = await addStateVersion(options, {
+      const version = await addStateVersion(audited(request, "StoreState"), {
         stack,
         actor,
         content,
@@ -186,7 +205,7 @@ export async function statePlugin(
       const { actor } = callerOf(request);
       const stack = await findStack(request);
       if (stack !== undefined) {
-        await deleteState(options, { stack, lockId: lockIdOf(request) });
+        await deleteState(audited(request, "DeleteState"), { stack, lockId: lockIdOf(request) });
         request.log.warn({ stack: stack.name, actor }, "a state was deleted");
       }
       return reply.code(200).send();
@@ -210,7 +229,10 @@ export async function statePlugin(
     }
     const { actor } = principal;
     const force = hasRole(principal, "admin");
-    const broken = await breakLock(options, stack.reference, { actor, force });
+    const broken = await breakLock(audited(request, "BreakLock"), stack.reference, {
+      actor,
+      force,
+    });
     if (broken !== undefined) {
       const { actor: holder, reason } = broken;
       request.log.warn({ stack: stack.name, actor, holder, reason }, "a lock was broken");

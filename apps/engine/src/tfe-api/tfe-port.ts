@@ -5,6 +5,8 @@ import { type Authenticator, hasRole, type Principal, principalIn } from "@stack
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { TfeCaller, TfePort, TfeWorkspace, WorkspaceLock } from "@stackwright/tfe";
 import type { Logger } from "pino";
+import { auditedParts } from "../access/change-entry.ts";
+import { type AuditCaller, type AuditTrail, auditCaller } from "../access/registry-audit.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
@@ -18,6 +20,7 @@ import { isOver } from "../queue/stack-lock.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
+import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { mergeTags, type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
@@ -26,6 +29,7 @@ import { workspaceStates } from "./workspace-states.ts";
 
 interface TfePortParts extends TransactionParts, ServedParts {
   readonly authenticator: Authenticator;
+  readonly audit: AuditTrail;
   readonly addressKey: () => Promise<Uint8Array>;
   readonly logger: Logger;
   /** Requests per credential. @default 200 per second, 2,000 at once */
@@ -41,6 +45,14 @@ export function createTfePort(parts: TfePortParts): TfePort {
   const { storage, clock, authenticator, logger } = parts;
   const directory = new WorkspaceDirectory(parts);
   const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
+
+  const requests = new WeakMap<TfeCaller, AuditCaller>();
+  /** What the server works with for one change, whose entry is written with it. */
+  const audited: AuditedChange = (caller, action, target) => {
+    const { account, actor } = caller;
+    const unknown = { account, actor, requestId: "", remoteAddress: "" };
+    return auditedParts(parts, requests.get(caller) ?? unknown, { action, target });
+  };
 
   const visible = (caller: TfeCaller, found: StoredWorkspace | undefined) =>
     found !== undefined && seesProject(caller, found.record.project) ? found : undefined;
@@ -67,7 +79,12 @@ export function createTfePort(parts: TfePortParts): TfePort {
   };
 
   return {
-    authenticate: async (request) => callerOf(await authenticateToken(authenticator, request)),
+    authenticate: async (request) => {
+      const principal = await authenticateToken(authenticator, request);
+      const caller = callerOf(principal);
+      requests.set(caller, auditCaller(request, principal));
+      return caller;
+    },
     admit: ({ account, actor }) => {
       const retryAfterMs = limiter.take(`${account}\0${actor}`);
       if (retryAfterMs === 0) return;
@@ -99,7 +116,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
       },
       create: async (caller, { tags = [], executionMode, ...given }) => {
         if (!seesProject(caller, given.project)) throw new ServerError("not_found");
-        const made = await directory.create(caller.account, {
+        const noted = audited(caller, "CreateWorkspace", targetAt(given.project, given.name));
+        const made = await new WorkspaceDirectory(noted).create(caller.account, {
           name: given.name,
           project: given.project,
           description: given.description ?? "",
@@ -112,10 +130,12 @@ export function createTfePort(parts: TfePortParts): TfePort {
         return made && full(made);
       },
       change: async (caller, id, change) => {
-        await require(caller, id);
+        const { record: before } = await require(caller, id);
+        const target = targetAt(before.project, before.stackName);
+        const noted = audited(caller, "ChangeWorkspace", target);
         const { executionMode, tags, description, workingDirectory, autoApply } = change;
         const { terraformVersion } = change;
-        await directory.change(caller.account, id, (record) => ({
+        await new WorkspaceDirectory(noted).change(caller.account, id, (record) => ({
           ...(executionMode !== undefined && { executionMode: storedMode(executionMode) }),
           ...(tags !== undefined && { tags: mergeTags(record.tags, tags) }),
           ...(description !== undefined && { description }),
@@ -127,8 +147,9 @@ export function createTfePort(parts: TfePortParts): TfePort {
       },
       remove: async (caller, id, { force }) => {
         const workspace = await require(caller, id);
-        await removeWorkspace(parts, workspace, { force });
-        const { name, project } = workspace.record;
+        const { name, project, stackName } = workspace.record;
+        const noted = audited(caller, "DeleteWorkspace", targetAt(project, stackName));
+        await removeWorkspace(noted, workspace, { force });
         logger.warn({ workspace: name, project, actor: caller.actor }, "a workspace was deleted");
       },
       lock: async (caller, id, reason) => {
@@ -147,7 +168,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
         const { actor } = caller;
         try {
           const given = { actor, force: caller.isAdmin };
-          const broken = await breakLock(parts, stack.reference, given);
+          const noted = audited(caller, "BreakLock", targetOf(stack));
+          const broken = await breakLock(noted, stack.reference, given);
           if (broken === undefined) return "unlocked";
           const { actor: holder, reason } = broken;
           logger.warn({ stack: stack.name, actor, holder, reason }, "a lock was broken");
@@ -169,7 +191,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
       },
       createProject: async (caller, name) => {
         if (!seesProject(caller, name)) throw new ServerError("forbidden");
-        return transact(parts, async (tx) => {
+        return transact(audited(caller, "CreateProject", `projects/${name}`), async (tx) => {
           const place = projectPlace({ account: caller.account, project: name });
           if ((await tx.find(SERVER_KINDS.project, place)) !== undefined) return undefined;
           const at = BigInt(tx.nowMs);
@@ -179,8 +201,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
         });
       },
     },
-    states: workspaceStates({ ...parts, stackOf }),
-    runs: workspaceRuns({ ...parts, stackOf }),
+    states: workspaceStates({ ...parts, stackOf, audited }),
+    runs: workspaceRuns({ ...parts, stackOf, audited }),
   };
 }
 

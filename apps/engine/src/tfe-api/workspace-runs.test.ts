@@ -19,10 +19,14 @@ it("ends a run at once for admins; for others once it had its time to stop", asy
   const claim = ticket && (await claimTicket(parts, ticket.id, worker, parts.token()));
   if (claim === undefined) throw new Error("nothing to claim");
   await beginPlanning(parts, claim);
-  const runs = workspaceRuns({
+  const served = {
     ...parts,
     blobs: new MemoryBlobs(),
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
+  };
+  const runs = workspaceRuns({
+    ...served,
+    audited: () => served,
     stackOf: async () => ({ name: "one", reference }) as NamedStack,
   });
   const admin = { account: "acme", actor: "ann", isOperator: true, isAdmin: true, projects: [] };

@@ -17,12 +17,14 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
+import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { LogMarks } from "./log-marks.ts";
 import { runLogText } from "./run-log.ts";
 
 interface RunParts extends TransactionParts, ServedParts {
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
+  readonly audited: AuditedChange;
 }
 
 const UPLOADS = 16;
@@ -41,9 +43,13 @@ const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
   "refresh-only": Run_Mode.MODE_REFRESH_ONLY,
 };
 
+function runTarget(stack: NamedStack, run: string): string {
+  return `${targetOf(stack)}/runs/${run}`;
+}
+
 /** The runs of this server as those of workspaces. A run has the id of its upload, so that a request that is repeated finds it. */
 export function workspaceRuns(parts: RunParts): RunPort {
-  const { storage, clock, stackOf } = parts;
+  const { storage, clock, stackOf, audited } = parts;
   const renderer = new PlanRenderer({ clock });
   const marks = new LogMarks();
   const places = new UploadPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
@@ -105,7 +111,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
         variables: await sealRunValues(parts.keys, { stack: reference, run }, values),
       }),
     };
-    const made = await transact(parts, async (tx) => {
+    const made = await transact(audited(caller, "CreateRun", targetOf(stack)), async (tx) => {
       // A repetition may have been faster.
       const known = await tx.find(RUN_KIND, runPlace(wanted.reference));
       return known?.message ?? addRun(tx, wanted);
@@ -134,7 +140,8 @@ export function workspaceRuns(parts: RunParts): RunPort {
       return found && { speculative: found.speculative };
     },
     storeUpload: async (caller, { workspace, id, speculative }, content, signal) => {
-      const { reference, name } = await stackOf(caller, workspace);
+      const named = await stackOf(caller, workspace);
+      const { reference, name } = named;
       const { account, actor } = caller;
       using _place = places.take(account);
       const stored = { stack: reference, stackName: name, actor, content, signal };
@@ -143,7 +150,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const { type } = SERVER_KINDS.configurationUpload;
       const all = await storage.list("strong", type, tenancy, prefix);
       const old = all.filter((one) => isOld(one.id.name, clock.wallMs(), prefix)).slice(0, REMOVED);
-      await transact(parts, async (tx) => {
+      await transact(audited(caller, "StoreConfiguration", targetOf(named)), async (tx) => {
         const place = uploadPlace(reference, id);
         const found = await tx.find(SERVER_KINDS.configurationUpload, place);
         if (found !== undefined) {
@@ -182,20 +189,26 @@ export function workspaceRuns(parts: RunParts): RunPort {
         .toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     },
     approve: async (caller, { workspace, id }, comment) => {
-      const { reference: stack } = await stackOf(caller, workspace);
+      const named = await stackOf(caller, workspace);
+      const { reference: stack } = named;
       const { actor } = caller;
       const planDigest = (await readRun(stack, id))?.planDigest ?? "";
-      await approveRun(parts, { stack, run: id }, { actor, planDigest, comment });
+      const noted = audited(caller, "ApproveRun", runTarget(named, id));
+      await approveRun(noted, { stack, run: id }, { actor, planDigest, comment });
     },
     discard: async (caller, { workspace, id }, reason) => {
-      const { reference: stack } = await stackOf(caller, workspace);
-      await discardRun(parts, { stack, run: id }, { actor: caller.actor, reason });
+      const named = await stackOf(caller, workspace);
+      const { reference: stack } = named;
+      const noted = audited(caller, "DiscardRun", runTarget(named, id));
+      await discardRun(noted, { stack, run: id }, { actor: caller.actor, reason });
     },
     cancel: async (caller, { workspace, id }, { force }) => {
-      const { reference: stack } = await stackOf(caller, workspace);
+      const named = await stackOf(caller, workspace);
+      const { reference: stack } = named;
+      const noted = audited(caller, "CancelRun", runTarget(named, id));
       // Of others it is a second request, which ends a run that was given its time.
       const isForced = force && caller.isAdmin;
-      await cancelRun(parts, { stack, run: id }, { actor: caller.actor, force: isForced });
+      await cancelRun(noted, { stack, run: id }, { actor: caller.actor, force: isForced });
     },
     log: async (caller, { workspace, run, name, offset }) => {
       const stack = await stackOf(caller, workspace);

@@ -13,10 +13,14 @@ const { signal } = new AbortController();
 async function start(places: number) {
   const { parts, stack, storage, clock } = createRunFixture();
   const reference = await stack("one");
-  const states = workspaceStates({
+  const served = {
     ...parts,
     blobs: new MemoryBlobs(),
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
+  };
+  const states = workspaceStates({
+    ...served,
+    audited: () => served,
     logger: pino({ level: "silent" }),
     stackOf: async () => ({ name: "one", reference }) as NamedStack,
     stateUploads: new UploadPlaces({ all: places, account: places }),

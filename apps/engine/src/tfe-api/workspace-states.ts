@@ -29,6 +29,7 @@ import {
   requireFollowing,
 } from "../terraform-state/state-versions.ts";
 import { timedUpload } from "../timed-upload.ts";
+import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { isWorkspaceLock } from "./workspace-lock.ts";
 
 interface StateParts extends TransactionParts, ServedParts {
@@ -36,6 +37,7 @@ interface StateParts extends TransactionParts, ServedParts {
   readonly stateUploads: UploadPlaces;
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
+  readonly audited: AuditedChange;
 }
 
 /** Bytes of a form that describes a state: it is larger than the state itself. */
@@ -43,7 +45,7 @@ const MAX_JSON_BYTES = 768 * 1024 ** 2;
 
 /** The states of workspaces: the versions and the lock that the `http` backend has, too. */
 export function workspaceStates(parts: StateParts): StatePort {
-  const { storage, clock, logger, stackOf, stateUploads } = parts;
+  const { storage, clock, logger, stackOf, stateUploads, audited } = parts;
 
   /** The state that a key names, as the commands stored it or as the engine has it now. */
   const served = async (stack: NamedStack, key: StateKey): Promise<ServedState | undefined> => {
@@ -121,7 +123,8 @@ export function workspaceStates(parts: StateParts): StatePort {
         );
       }
       const { actor } = caller;
-      const version = await addStateVersion(parts, { stack, actor, content, lockId: lock, force });
+      const noted = audited(caller, "StoreState", targetOf(stack));
+      const version = await addStateVersion(noted, { stack, actor, content, lockId: lock, force });
       if (version.lineageChanged || force) {
         const { number, lineage, lineageChanged } = version;
         logger.warn(

@@ -97,7 +97,7 @@ export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       }
       const places = identityPlaces(account, issuer, subject);
       const [place] = places;
-      const made = await transact(parts, async (tx) => {
+      const made = await transact(parts.audited(request), async (tx) => {
         const row = await tx.get(SERVER_KINDS.user, memberOfAccount(account, user));
         if (row.message.service) {
           throw new ServerError(
@@ -137,7 +137,7 @@ export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     async (request, reply) => {
       const { account } = principalOf(request);
       const { user, identity } = request.params;
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(KIND, memberOfAccount(account, identity));
         if (row?.message.user !== user) {
           throw new ServerError("not_found", `the user has no identity "${identity}"`);

@@ -1,6 +1,5 @@
 import { RoleBinding } from "@stackwright/proto/stackwright";
-import type { Principal } from "@stackwright/registry";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import {
   accountTenancy,
@@ -42,7 +41,8 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       .filter((one) => project === undefined || one.project === project);
     return { roles: roles.map(roleViewOf) };
   };
-  const give = async ({ actor }: Principal, at: BindingPlace, role: UserRole) => {
+  const give = async (request: FastifyRequest, at: BindingPlace, role: UserRole) => {
+    const { actor } = principalOf(request);
     const { account, project = "", kind } = at;
     if (project !== "" && role === "publisher") {
       throw new ServerError("unprocessable", "publisher is a role of the account, not of projects");
@@ -50,7 +50,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     if ((await list(account)).roles.length >= MAX_ROLES) {
       throw new ServerError("unprocessable", `an account has at most ${MAX_ROLES} roles`);
     }
-    const given = await transact(parts, async (tx) => {
+    const given = await transact(parts.audited(request), async (tx) => {
       // A team that is deleted meanwhile leaves no role to one of the same name.
       const place = memberOfAccount(account, at.subject);
       if (kind === "user") tx.guardRow(await tx.get(SERVER_KINDS.user, place));
@@ -64,8 +64,10 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     access.forget(account);
     return roleViewOf(given);
   };
-  const take = async (at: BindingPlace) => {
-    await transact(parts, async (tx) => tx.remove(await tx.get(KIND, bindingPlace(at))));
+  const take = async (request: FastifyRequest, at: BindingPlace) => {
+    await transact(parts.audited(request), async (tx) =>
+      tx.remove(await tx.get(KIND, bindingPlace(at))),
+    );
     access.forget(at.account);
   };
 
@@ -94,7 +96,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request) => {
       const principal = principalOf(request);
-      return give(principal, { ...request.params, account: principal.account }, request.body.role);
+      return give(request, { ...request.params, account: principal.account }, request.body.role);
     },
   );
 
@@ -110,7 +112,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: ofAccount,
     },
     async (request, reply) => {
-      await take({ ...request.params, account: principalOf(request).account });
+      await take(request, { ...request.params, account: principalOf(request).account });
       return reply.code(204).send();
     },
   );
@@ -144,7 +146,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const principal = principalOf(request);
       checkProjectName(request.params.project);
-      return give(principal, { ...request.params, account: principal.account }, request.body.role);
+      return give(request, { ...request.params, account: principal.account }, request.body.role);
     },
   );
 
@@ -160,7 +162,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: ofProject,
     },
     async (request, reply) => {
-      await take({ ...request.params, account: principalOf(request).account });
+      await take(request, { ...request.params, account: principalOf(request).account });
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,5 @@
 import { Team } from "@stackwright/proto/stackwright";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
 import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
@@ -77,7 +77,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if ((await list(account)).length >= MAX_TEAMS) {
         throw new ServerError("unprocessable", `an account has at most ${MAX_TEAMS} teams`);
       }
-      const made = await transact(parts, async (tx) => {
+      const made = await transact(parts.audited(request), async (tx) => {
         const place = memberOfAccount(account, name);
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a team "${name}"`);
@@ -112,12 +112,13 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
 
   /** What a change leaves of a team. */
   const change = async (
-    account: string,
+    request: FastifyRequest,
     name: string,
     edit: (team: Team) => Partial<Team>,
     user?: string,
   ): Promise<Team> => {
-    const changed = await transact(parts, async (tx) => {
+    const { account } = principalOf(request);
+    const changed = await transact(parts.audited(request), async (tx) => {
       const row = await tx.get(KIND, memberOfAccount(account, name));
       if (user !== undefined) await tx.get(SERVER_KINDS.user, memberOfAccount(account, user));
       tx.update(row, edit(row.message));
@@ -143,7 +144,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { account } = principalOf(request);
       const { description, groups, provider } = request.body;
       return teamViewOf(
-        await change(account, request.params.team, (team) => {
+        await change(request, request.params.team, (team) => {
           const isBound = groups !== undefined || provider !== undefined;
           const bound = issuerOf(account, groups ?? team.groups, provider, team.issuer);
           return {
@@ -175,8 +176,8 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         account,
         ({ subjectKind, subject }) => subjectKind === "team" && subject === name,
       );
-      await removeBindings(parts, account, own);
-      await transact(parts, async (tx) =>
+      await removeBindings(parts.audited(request), account, own);
+      await transact(parts.audited(request), async (tx) =>
         tx.remove(await tx.get(KIND, memberOfAccount(account, name))),
       );
       access.forget(account);
@@ -205,7 +206,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         }
         return { members: [...members, user].toSorted() };
       };
-      return teamViewOf(await change(principalOf(request).account, team, edit, user));
+      return teamViewOf(await change(request, team, edit, user));
     },
   );
 
@@ -223,7 +224,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const { team, user } = request.params;
       const edit = ({ members }: Team) => ({ members: members.filter((name) => name !== user) });
-      return teamViewOf(await change(principalOf(request).account, team, edit));
+      return teamViewOf(await change(request, team, edit));
     },
   );
 }

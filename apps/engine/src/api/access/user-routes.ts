@@ -53,7 +53,7 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if ((await list(account)).length >= MAX_USERS) {
         throw new ServerError("unprocessable", `an account has at most ${MAX_USERS} users`);
       }
-      const made = await transact(parts, async (tx) => {
+      const made = await transact(parts.audited(request), async (tx) => {
         const place = memberOfAccount(account, name);
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a user "${name}"`);
@@ -95,7 +95,7 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const { account } = principalOf(request);
       const place = memberOfAccount(account, request.params.user);
-      const changed = await transact(parts, async (tx) => {
+      const changed = await transact(parts.audited(request), async (tx) => {
         const row = await tx.get(KIND, place);
         tx.update(row, settingsOf(request.body));
         return row.message;

@@ -186,7 +186,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
         throw new ServerError("unprocessable", `an account has at most ${MAX_SETS} policy sets`);
       }
       const place = policySetPlace(account, name);
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `the account has a policy set "${name}"`);
         }
@@ -237,7 +237,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, request);
         requireMatch(request, row.resource.generation);
         const change = policySetChangeOf(request.body);
@@ -263,7 +263,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, request);
         requireMatch(request, row.resource.generation);
         tx.remove(row);
@@ -293,7 +293,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       const content = await readUpload(request, MAX_POLICY_BYTES, "the content of a policy set");
       const atMs = Math.floor(clock.wallMs());
       const version = await storePolicy(parts, content, { account, actor, atMs, entrypoints });
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, request);
         const { versions, version: former } = row.message;
         const active = activate === "true" ? version.digest : former;

@@ -92,7 +92,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if (own.length > 0 && !own.includes(name)) {
         throw new ServerError("forbidden", `${actor} is limited to the projects ${own.join(", ")}`);
       }
-      const made = await transact(parts, async (tx) => {
+      const made = await transact(parts.audited(request), async (tx) => {
         const place = projectPlace({ account, project: name });
         if ((await tx.find(SERVER_KINDS.project, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a project "${name}"`);
@@ -151,7 +151,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project: name } = request.params;
       checkProjectName(name);
       const isKnown = await hasStacks(principal, name);
-      const { project, generation } = await transact(parts, async (tx) => {
+      const { project, generation } = await transact(parts.audited(request), async (tx) => {
         const place = projectPlace({ ...principal, project: name });
         const change = { ...settingsOf(request.body), updatedAtMs: BigInt(tx.nowMs) };
         const row = await tx.find(SERVER_KINDS.project, place);
@@ -193,16 +193,16 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const place = projectPlace({ account, project });
       // Another project of the same name begins without the roles of this one.
       const roles = await listBindings(parts, account, (one) => one.project === project);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(SERVER_KINDS.project, place);
         if (row !== undefined) requireMatch(request, row.resource.generation);
         else if (roles.length === 0) {
           throw new ServerError("not_found", `there is no project "${project}"`);
         }
       });
-      await removeBindings(parts, account, roles);
+      await removeBindings(parts.audited(request), account, roles);
       access.forget(account);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(SERVER_KINDS.project, place);
         if (row === undefined) return;
         requireMatch(request, row.resource.generation);

@@ -106,7 +106,7 @@ export function policyRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const reference = await referenceOf(request);
       const principal = principalOf(request);
       const { reason, plan_digest: planDigest } = request.body;
-      await overridePolicies(parts, reference, {
+      await overridePolicies(parts.audited(request), reference, {
         actor: principal.actor,
         reason,
         planDigest,

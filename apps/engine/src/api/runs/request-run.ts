@@ -32,7 +32,7 @@ export async function requestRun(
   const known = idempotency && (await findReplay(parts, idempotency));
   if (known !== undefined) return replay(reply, known);
   try {
-    const run = await enqueueRun(parts, {
+    const run = await enqueueRun(parts.audited(request), {
       ...requested,
       reference,
       stackName: name,

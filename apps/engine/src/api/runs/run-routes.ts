@@ -192,7 +192,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const reference = await referenceOf(request);
       const { plan_digest: planDigest, comment = "" } = request.body;
       const { actor } = principalOf(request);
-      await approveRun(parts, reference, { actor, planDigest, comment });
+      await approveRun(parts.audited(request), reference, { actor, planDigest, comment });
       return reply.code(201).send(runViewOf((await readRun(reference)).run));
     },
   );
@@ -243,7 +243,10 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const reference = await referenceOf(request);
       const { actor } = principalOf(request);
-      await discardRun(parts, reference, { actor, reason: request.body.reason ?? "" });
+      await discardRun(parts.audited(request), reference, {
+        actor,
+        reason: request.body.reason ?? "",
+      });
       return runViewOf((await readRun(reference)).run);
     },
   );
@@ -286,7 +289,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { actor } = principal;
       const { force = false } = request.body;
       if (force) requireApiRole(principal, "admin");
-      const outcome = await cancelRun(parts, reference, { actor, force });
+      const outcome = await cancelRun(parts.audited(request), reference, { actor, force });
       const { run } = await readRun(reference);
       return reply.code(outcome === "canceled" ? 200 : 202).send(runViewOf(run));
     },

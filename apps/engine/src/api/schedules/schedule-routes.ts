@@ -60,7 +60,7 @@ export function scheduleRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       const nextAtMs = at === undefined ? nextTime({ cron, zone }, nowMs) : singleTime(at, nowMs);
       const id = parts.token();
       const place = memberPlace(reference, id);
-      const { made, generation } = await transact(parts, async (tx) => {
+      const { made, generation } = await transact(parts.audited(request), async (tx) => {
         // Every new schedule writes the queue, so that two at once do not both find room.
         tx.update(await readQueue(tx, reference), {});
         const { tenancy, name: prefix } = memberPlace(reference, "");

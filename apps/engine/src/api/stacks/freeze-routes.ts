@@ -99,7 +99,7 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       },
       async (request, reply) => {
         const { reason, expires_in_seconds: seconds } = request.body;
-        const made = await freeze(parts, await targetOf(request), {
+        const made = await freeze(parts.audited(request), await targetOf(request), {
           actor: principalOf(request).actor,
           reason,
           forMs: seconds === undefined ? undefined : seconds * 1_000,
@@ -120,7 +120,7 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         config: { access: "admin" },
       },
       async (request, reply) => {
-        await unfreeze(parts, await targetOf(request));
+        await unfreeze(parts.audited(request), await targetOf(request));
         return reply.code(204).send();
       },
     );

@@ -77,7 +77,7 @@ export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const principal = principalOf(request);
       const { reference } = await stackOf(parts, principal, request.params);
       const { reason, expires_in_seconds: seconds } = request.body;
-      const { lock, isNew } = await lockStack(parts, reference, {
+      const { lock, isNew } = await lockStack(parts.audited(request), reference, {
         actor: principal.actor,
         reason,
         forMs: seconds === undefined ? undefined : seconds * 1_000,
@@ -103,7 +103,7 @@ export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { reference } = await stackOf(parts, principal, request.params);
       const force = request.query.force === "true";
       if (force) requireApiRole(principal, "admin");
-      await unlockStack(parts, reference, { actor: principal.actor, force });
+      await unlockStack(parts.audited(request), reference, { actor: principal.actor, force });
       return reply.code(204).send();
     },
   );

@@ -120,7 +120,9 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const gone = new AbortController();
       reply.raw.once("close", () => gone.abort(new Error("the caller has gone away")));
       const change = { tool, version, shadow, adoptAfter };
-      return viewOf(await switchTool(parts, { stack, ...change, actor, signal: gone.signal }));
+      return viewOf(
+        await switchTool(parts.audited(request), { stack, ...change, actor, signal: gone.signal }),
+      );
     },
   );
 

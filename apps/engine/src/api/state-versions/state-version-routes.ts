@@ -141,7 +141,7 @@ export function stateVersionRoutes(fastify: FastifyInstance, parts: ApiParts): v
       const { version } = request.params;
       const principal = principalOf(request);
       const stack = await stackOf(parts, principal, request.params);
-      const restored = await restoreStateVersion(parts, {
+      const restored = await restoreStateVersion(parts.audited(request), {
         stack,
         version: BigInt(version),
         actor: principal.actor,

@@ -68,7 +68,7 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const producer = await producerOf(parts, principal, { project, stack });
       const id = parts.token();
       const place = memberPlace(consumer.reference, id);
-      const { made, generation } = await transact(parts, async (tx) => {
+      const { made, generation } = await transact(parts.audited(request), async (tx) => {
         await requireAllowed(tx, parts, { consumer, producer });
         const outputs = await tx.find(STACK_OUTPUTS_KIND, stackPlace(producer.reference));
         const trigger = RunTrigger.create({

@@ -109,7 +109,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       if ((await listSets(request)).length >= MAX_SETS) {
         throw new ServerError("unprocessable", `a project has at most ${MAX_SETS} variable sets`);
       }
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `the project has a variable set "${name}"`);
         }
@@ -159,7 +159,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     },
     async (request, reply) => {
       const place = placeOf(request, request.params);
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
         requireMatch(request, row.resource.generation);
         tx.update(row, { ...setChangeOf(request.body), updatedAtMs: BigInt(tx.nowMs) });
@@ -184,7 +184,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     },
     async (request, reply) => {
       const place = placeOf(request, request.params);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
         requireMatch(request, row.resource.generation);
         tx.remove(row);
@@ -223,7 +223,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
         description,
         updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
       });
-      const { isNew, generation } = await transact(parts, async (tx) => {
+      const { isNew, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
         const others = row.message.variables.filter((one) => !isSame(one, variable));
         const isAdded = others.length === row.message.variables.length;
@@ -256,7 +256,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       const { category, key } = request.params;
       const place = placeOf(request, request.params);
       const deleted = { category: CATEGORIES[category], key };
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
         const variables = row.message.variables.filter((one) => !isSame(one, deleted));
         if (variables.length === row.message.variables.length) {

@@ -147,7 +147,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       });
       await requireRoom(parts, reference, place.name, plain.byteLength);
       // The tag is of this write. What is stored when it is answered may be another one, which the caller has not seen.
-      const { isNew, generation } = await transact(parts, async (tx) => {
+      const { isNew, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) {
           if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
@@ -179,7 +179,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       const { category, key } = request.params;
       const tenancy = projectTenancy(reference);
       const place = { tenancy, name: `${variablePrefix(reference)}${category}.${key}` };
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) throw new ServerError("not_found", `there is no variable "${key}"`);
         requireMatch(request, row.resource.generation);

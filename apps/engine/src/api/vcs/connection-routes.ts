@@ -126,7 +126,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       };
       const change = await connectionChange(parts, reference, { id, kind }, given);
       const { actor } = principalOf(request);
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         if ((await tx.find(KIND, connectionPlace(reference))) !== undefined) {
           throw new ServerError("name_taken", `the project has a connection "${name}"`);
         }
@@ -189,7 +189,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const known = { id: connection.id, kind: kindOf(connection.kind) };
       const change = await connectionChange(parts, reference, known, request.body);
       const { actor } = principalOf(request);
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findConnection(tx, reference);
         if (row.message.id !== connection.id) throw new ServerError("changed");
         requireMatch(request, row.resource.generation);
@@ -216,7 +216,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     },
     async (request, reply) => {
       const reference = connectionReference(parts, request, request.params);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await findConnection(tx, reference);
         requireMatch(request, row.resource.generation);
         tx.remove(row);
@@ -240,7 +240,7 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     },
     async (request, reply) => {
       const reference = connectionReference(parts, request, request.params);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await findConnection(tx, reference);
         await askFor(tx, reference, row.message);
       });
