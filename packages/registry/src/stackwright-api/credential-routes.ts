@@ -205,7 +205,8 @@ export function credentialRoutes(fastify: FastifyInstance, parts: StackwrightApi
  */
 function makerOf({ user, credential, actor }: Principal): Pick<NewCredential, "user" | "parent"> {
   if (user === undefined) return {};
-  if (isTokenId(credential)) return { user, parent: credential };
+  const parent = isTokenId(credential) ? credential : undefined;
+  if (parent !== undefined) return { user, parent };
   if (credential === undefined || !isAccessKey(credential)) return { user };
   throw new RegistryError(
     "REGISTRY_FORBIDDEN",
