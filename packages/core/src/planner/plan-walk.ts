@@ -1,5 +1,5 @@
 import { forEachLimited } from "@stackwright/base/limiter";
-import { unmarkDeep, type Value } from "@stackwright/cty";
+import { unmarkDeep, Value } from "@stackwright/cty";
 import { type Diagnostic, expandRepetition, type GraphNode, hasErrors } from "@stackwright/lang";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
@@ -157,7 +157,10 @@ function expand(
 
 function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): void {
   const expansion = expand(run, module, call.config);
-  if (expansion === undefined) return;
+  if (expansion === undefined) {
+    call.isUnknown = true;
+    return;
+  }
   call.expand(expansion.keys, expansion.targets);
   run.expansions.push({ address: call.address, keys: recordKeys(expansion.keys) });
 }
@@ -172,7 +175,8 @@ async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<vo
     if (resource === undefined) continue;
     const expansion = expand(run, module, node.resource);
     if (expansion === undefined) {
-      if (node.resource.mode === "ephemeral") resource.placeholder = NOT_OPEN;
+      // What depends on it is evaluated, too: all that is wrong, is found at once.
+      resource.placeholder = node.resource.mode === "ephemeral" ? NOT_OPEN : Value.dynamic;
       continue;
     }
     resource.expand(expansion.keys);

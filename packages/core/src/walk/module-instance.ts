@@ -54,6 +54,8 @@ export class CallValues {
   readonly parent: ModuleInstance;
   readonly instances = new Map<InstanceKey | undefined, ModuleInstance>();
   keys: Keys | undefined;
+  /** It is not known which instances there are, which is reported: what reads them is evaluated all the same. */
+  isUnknown = false;
   /** What count or for_each read. */
   targets: ReadonlySet<Target> = new Set();
 
@@ -257,7 +259,7 @@ export class ModuleInstance implements ModuleValues {
     const call = this.calls.get(subject.name);
     if (call !== undefined && this.world.expandsCalls) call.expandUnlessDone();
     if (call?.keys === undefined) {
-      return call === undefined ? undefined : this.world.missing(call.address);
+      return call && (call.isUnknown ? Value.dynamic : this.world.missing(call.address));
     }
     const of = (instance: ModuleInstance) => instance.#outputsObject(output);
     if (call.keys.kind === "single" || subject.key !== undefined) {
