@@ -118,7 +118,14 @@ async function execute(
     lock: await readModuleLock(join(directory, MODULE_LOCK_NAME)),
     fetcher: () => Promise.reject(new Error("a run fetches no modules")),
   });
-  const configuration = await loadConfiguration(files, { early, meantSource, packages });
+  // The form in which the RFS documents declare private providers: templates of its clients have it.
+  const rfsTemplates = true;
+  const configuration = await loadConfiguration(files, {
+    early,
+    meantSource,
+    packages,
+    rfsTemplates,
+  });
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));

@@ -61,6 +61,7 @@ export async function executeShadowJob(
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const configuration = await loadConfiguration(filesFrom(createDirectoryFiles(bundle), root), {
     early: await jobEarlyValues(job, directory),
+    rfsTemplates: true,
     meantSource: createMeantSource({ lock: lockFile?.locks ?? LockFile.empty }),
   });
   const report = (found: readonly Diagnostic[]): void => {

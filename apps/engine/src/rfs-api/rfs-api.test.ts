@@ -295,6 +295,36 @@ resource "terraform_data" "a" {
   await refused({ method: "POST", url: `${STACK}/continuations`, pathParams: at, data: {} }, 403);
 }, 60_000);
 
+it("deploys templates with the forms of declaring providers that the service has", async () => {
+  const { send, at, reaches, create } = await start();
+  const source = "terraform.io/builtin/terraform";
+  await create({
+    template_body: `
+Provider "terraform" {
+  source = "${source}"
+}
+resource "terraform_data" "a" {}`,
+  });
+  await reaches("DEPLOYMENT_COMPLETE");
+  const template = {
+    terraform: { required_providers: [{ terraform: { source } }] },
+    resource: { terraform_data: { b: {} } },
+  };
+  await send({
+    method: "POST",
+    url: `${STACK}/deployments`,
+    pathParams: at,
+    data: { template_body: JSON.stringify(template) },
+  });
+  await reaches("DEPLOYMENT_COMPLETE");
+  const { stack_resources: resources } = await send({
+    method: "GET",
+    url: `${STACK}/resources`,
+    pathParams: at,
+  });
+  expect(resources).toMatchObject([{ logical_resource_name: "b" }]);
+}, 60_000);
+
 it("keeps templates with versions, and reads the variables of one", async () => {
   const { send, refused } = await start("none");
   const at = { template_name: "shop" };
