@@ -33,7 +33,7 @@ it("terraform login gets a token by the page of the server", {
   const [address = ""] = found.exec(login.output.text) ?? [];
   const ca = await readFile(certificateFile);
   const page = await send(address, { ca });
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Sign in for terraform")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Sign in for a command")]);
   const form = new URL(address).searchParams;
   form.set("token", first.token);
   const answer = await send(address, { ca, method: "POST" }, form.toString());
