@@ -12,6 +12,7 @@ import { EngineError } from "../errors.ts";
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
+const NOT_RENEWED = "the lease could not be renewed in time";
 
 // A write whose answer was lost may have happened, may happen later, or may never happen. All three are resolved alike:
 //
@@ -70,7 +71,10 @@ export class FencedWriter {
   /** `ENGINE_FENCE_LOST` unless the lease is held, by the clock. */
   assertHeld(): void {
     if (this.#broken.signal.aborted) throw this.#broken.signal.reason;
-    if (!this.#lease.isHeld()) throw this.#break(fenceLost(this.#lease.signal.reason));
+    if (this.#lease.isHeld()) return;
+    const { signal } = this.#lease;
+    // By the clock it can be over before its own timer says so: then no renewal was answered in time.
+    throw this.#break(signal.aborted ? fenceLost(signal.reason) : rightLost(NOT_RENEWED));
   }
 
   async #attempt(
@@ -143,10 +147,13 @@ export class FencedWriter {
 function fenceLost(cause: unknown): EngineError {
   // A lease ends because another worker has it, or because the store was not reachable: the two have different
   // remedies.
-  const why = isStorageError(cause, "STORAGE_LEASE_LOST")
-    ? `the right to write to the stack was lost: ${cause.message}`
-    : undefined;
-  return new EngineError("ENGINE_FENCE_LOST", why, { cause });
+  if (isStorageError(cause, "STORAGE_LEASE_LOST")) return rightLost(cause.message, cause);
+  return new EngineError("ENGINE_FENCE_LOST", undefined, { cause });
+}
+
+function rightLost(why: string, cause?: unknown): EngineError {
+  const text = `the right to write to the stack was lost: ${why}`;
+  return new EngineError("ENGINE_FENCE_LOST", text, { cause });
 }
 
 function intruder(operations: readonly BatchOperation[], cause: unknown): EngineError {
