@@ -20,7 +20,7 @@ interface TestImage extends AsyncDisposable {
 }
 
 /**
- * Makes an image of nothing but the Node of this process with its libraries, and a `stackwright` that is the command of this
+ * Makes an image of nothing but the Node of this process and a shell with their libraries, and a `stackwright` that is the command of this
  * repository: which needs no registry of images, and is made in a few seconds.
  */
 export async function buildTestImage(docker: string, env: NodeJS.ProcessEnv): Promise<TestImage> {
@@ -30,9 +30,13 @@ export async function buildTestImage(docker: string, env: NodeJS.ProcessEnv): Pr
     await mkdir(dirname(join(root, path)), { recursive: true });
     await copyFile(source, join(root, path));
   };
+  // Programs of plug-ins are started by a shell, which ends them with their parent.
   await put(process.execPath, "bin/node");
-  const { stdout } = await run("ldd", [process.execPath]);
-  for (const [path] of stdout.matchAll(/\/\S+/g)) await put(path, path);
+  await put("/bin/sh", "bin/sh");
+  for (const program of [process.execPath, "/bin/sh"]) {
+    const { stdout } = await run("ldd", [program]);
+    for (const [path] of stdout.matchAll(/\/\S+/g)) await put(path, path);
+  }
   const program = join(root, "bin", "stackwright");
   const entry = JSON.stringify(join(ROOT, "apps/cli/bin/stackwright.mjs"));
   await writeFile(program, `#!/bin/node\nimport(${entry});\n`);

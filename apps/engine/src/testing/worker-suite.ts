@@ -250,18 +250,15 @@ export function describeWorker(
 
     it("joins programs as the file beside the configuration says, those of Pulumi too", {
       timeout: 120_000,
-    }, async (context) => {
-      context.skip(
-        kind === "container",
-        "containers do not see the plug-ins of a folder of the machine",
-      );
+    }, async () => {
       const folder = await mkdtempDisposable(join(tmpdir(), "plugins-"));
       onTestFinished(() => folder.remove());
       const program = join(folder.path, "pulumi-resource-shelf");
-      const words = `"${process.execPath}" "${TEST_PROGRAMS.shelfProvider}"`;
       // Nothing of the worker's environment reaches it.
-      const guard = '[ -z "$CANARY_OF_WORKER" ] || exit 9';
-      await writeFile(program, `#!/bin/sh\n${guard}\nexec ${words} "$@"\n`, { mode: 0o755 });
+      const guard = 'if (process.env["CANARY_OF_WORKER"]) process.exit(9);';
+      const begin = `import(${JSON.stringify(TEST_PROGRAMS.shelfProvider)});`;
+      // Images have a Node, and perhaps no shell.
+      await writeFile(program, `#!${process.execPath}\n${guard}\n${begin}\n`, { mode: 0o755 });
       vi.stubEnv("STACKWRIGHT_PULUMI_PLUGINS", folder.path);
       vi.stubEnv("CANARY_OF_WORKER", "yes");
       onTestFinished(() => void vi.unstubAllEnvs());

@@ -21,7 +21,8 @@ if (typeof engine === "string") {
   const create = (more: object = {}) =>
     createContainerExecutor({ image, volumes, env, instance, network: "none", ...more });
 
-  describeWorker("container", () => create(), true);
+  // The worker's environment, and the engine's.
+  describeWorker("container", (parts) => create({ env: { ...parts.env, ...env } }), true);
 
   describe("a container of an execution", () => {
     it("is ended and gone when the execution is disposed", {
