@@ -9,7 +9,7 @@ const TEST = /\.test\.[cm]?[jt]sx?$/;
 /** Folders beyond this number are not watched. */
 const MAX_FOLDERS = 500;
 
-/** What a watch is told of. */
+/** What a watch reports. */
 interface WatchCodeOptions {
   /** Names of files that are code whatever they are called. */
   readonly programs: ReadonlySet<string>;

@@ -7,7 +7,7 @@ import { transact } from "../queue/transaction.ts";
 import type { NotificationParts } from "./notification-parts.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-/** How long a lock is held until destinations are told. */
+/** How long a lock is held until destinations get an event. */
 const LONG_MS = 4 * 3_600_000;
 
 /** Notes the locks that are held for long, each once. */

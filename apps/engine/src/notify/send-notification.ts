@@ -48,7 +48,7 @@ export async function sendNotification(
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
-    // An address may itself be what gives access: its path is shown to nobody.
+    // An address may itself be what gives access: its path is not shown.
     const { origin: host, pathname } = new URL(url);
     const shown = isServerError(error) ? reason : reason.replaceAll(host + pathname, host);
     return { status: 0, problem: shown.slice(0, MAX_PROBLEM) };

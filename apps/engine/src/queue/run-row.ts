@@ -115,7 +115,7 @@ type Reachable<P extends RunPhase> = (
   : never;
 
 /**
- * Moves a run within a transaction: phase, history, log and what destinations are told in one step. A pair of phases that the table lacks does not
+ * Moves a run within a transaction: phase, history, log and the events of destinations in one step. A pair of phases that the table lacks does not
  * compile, and is refused where types do not say enough.
  */
 export async function move<P extends RunPhase, N extends Reachable<P>>(

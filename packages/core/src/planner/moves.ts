@@ -7,10 +7,12 @@ import {
   withImpliedMoves,
 } from "@stackwright/lang";
 import type { Configuration } from "../configuration/configuration.ts";
+import type { ResourceChange } from "../plan/change.ts";
+import type { RecordMove } from "../plan/plan.ts";
 import { objectKey, type StateObject } from "../state/state-object.ts";
 
 /** Recorded objects under the addresses that the configuration has for them. */
-interface Moves {
+export interface Moves {
   /** By `objectKey` of the new address. */
   readonly objects: ReadonlyMap<string, StateObject>;
   /** New address to the recorded one. */
@@ -62,4 +64,13 @@ export function resolveMoves(
     if (address !== object.address && object.deposed === "") previous.set(address, object.address);
   }
   return { objects: result, previous };
+}
+
+/** Moves of records that no change of the plan is about. */
+export function movesLeftOut(
+  { previous }: Moves,
+  changes: readonly ResourceChange[],
+): readonly RecordMove[] {
+  const planned = new Set(changes.map(({ previousAddress }) => previousAddress));
+  return [...previous].flatMap(([to, from]) => (planned.has(from) ? [] : [{ from, to }]));
 }

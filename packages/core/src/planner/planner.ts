@@ -14,7 +14,7 @@ import { type Configuration, hasNoErrors } from "../configuration/configuration.
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "../events.ts";
 import type { Drift, ResourceChange } from "../plan/change.ts";
-import type { Plan, PlannedExpansion, PlanOptions, PlanResult, RecordMove } from "../plan/plan.ts";
+import type { Plan, PlannedExpansion, PlanOptions, PlanResult } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
@@ -30,7 +30,7 @@ import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
-import { resolveMoves } from "./moves.ts";
+import { movesLeftOut, resolveMoves } from "./moves.ts";
 import type { PlanMemory } from "./plan-memory.ts";
 import { planOrphans } from "./plan-orphans.ts";
 import { planOutputs } from "./plan-outputs.ts";
@@ -42,6 +42,7 @@ import { checkProtected, configOf } from "./prevent-destroy.ts";
 import { relevantDrift } from "./relevant-drift.ts";
 import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
 import { selectPart } from "./selection.ts";
+import { unresolvedObjects } from "./unresolved-objects.ts";
 
 /** Everything that a plan is made of. */
 export interface CreatePlanRequest {
@@ -254,15 +255,6 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   return { plan, diagnostics };
 }
 
-/** Moves of records that no change of the plan is about. */
-function movesLeftOut(
-  { previous }: ReturnType<typeof resolveMoves>,
-  changes: readonly ResourceChange[],
-): readonly RecordMove[] {
-  const planned = new Set(changes.map(({ previousAddress }) => previousAddress));
-  return [...previous].flatMap(([to, from]) => (planned.has(from) ? [] : [{ from, to }]));
-}
-
 /**
  * What has to be as it was for any part of the last plan to be used again; undefined for plans of which nothing is used again, and
  * nothing remembered.
@@ -424,31 +416,6 @@ async function walkConfiguration(
       ...(run.given.signal && { stop: run.given.signal }),
     },
   );
-}
-
-/**
- * Objects whose existence is unknown. Nothing is planned for them and their dependents until an operator has resolved
- * them: a second create could make a second object.
- */
-function unresolvedObjects(
-  { objects, previous }: ReturnType<typeof resolveMoves>,
-  diagnostics: Diagnostic[],
-): readonly string[] {
-  const addresses: string[] = [];
-  for (const { address: planned, phase, operation } of objects.values()) {
-    if (phase !== "unresolved") continue;
-    addresses.push(planned);
-    // It stays under the address that is recorded, and is resolved under that one.
-    const address = previous.get(planned) ?? planned;
-    diagnostics.push({
-      severity: "warning",
-      code: "ENGINE_UNRESOLVED",
-      summary: "Outcome of an earlier operation is not known",
-      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright state resolve-absent '${address}'`,
-      address,
-    });
-  }
-  return addresses;
 }
 
 const PARTIAL: Diagnostic = {

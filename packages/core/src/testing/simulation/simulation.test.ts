@@ -85,7 +85,7 @@ describe("simulated runs", () => {
       "what was recorded of an update whose answer died with its worker was taken for its needs",
       1172518547,
     ],
-  ])("keep what was mended: %s (seed %i)", async (_title, seed) => {
+  ])("keep what was repaired: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(randomCase(seed))).violations).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe("simulated runs", () => {
     ["a refresh did not end where something was gone that others depend on", 78],
     ["a move was blocked by what a partial plan had made at its destination", 15],
     ["what moved was deleted while something that a plan leaves out needed it", 1503609766],
-  ])("keep what was mended by other ways: %s (seed %i)", async (_title, seed) => {
+  ])("keep what was repaired, by other ways: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(withWays(randomCase(seed)))).violations).toEqual([]);
   });
 

@@ -44,7 +44,7 @@ describe("commits of PostgreSQL that are visible before they are on disk", () =>
   const hasServer = process.env.TEST_SERVERS_MAIN !== undefined;
 
   test.skipIf(!hasServer)(
-    "are given to nobody before, whatever a crash takes back",
+    "are given to no reader before, whatever a crash takes back",
     async () => {
       expect(await violationsOf(server, 1, [lateSync(0.03)])).toEqual([]);
     },

@@ -1,0 +1,27 @@
+import type { Diagnostic } from "@stackwright/lang";
+import type { Moves } from "./moves.ts";
+
+/**
+ * Objects whose existence is unknown. Nothing is planned for them and their dependents until an operator has resolved
+ * them: a second create could make a second object.
+ */
+export function unresolvedObjects(
+  { objects, previous }: Moves,
+  diagnostics: Diagnostic[],
+): readonly string[] {
+  const addresses: string[] = [];
+  for (const { address: planned, phase, operation } of objects.values()) {
+    if (phase !== "unresolved") continue;
+    addresses.push(planned);
+    // It stays under the address that is recorded, and is resolved under that one.
+    const address = previous.get(planned) ?? planned;
+    diagnostics.push({
+      severity: "warning",
+      code: "ENGINE_UNRESOLVED",
+      summary: "Outcome of an earlier operation is not known",
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright state resolve-absent '${address}'`,
+      address,
+    });
+  }
+  return addresses;
+}
