@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { type DifferentialCase, readCases } from "./case-files.ts";
@@ -168,7 +168,10 @@ async function work(): Promise<void> {
 
 await Promise.all(Array.from({ length: Number(values.jobs) }, work));
 if (cases.length === 0) total.failed.push(`there is no case in ${folder}`);
-if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(total));
+if (values.report !== undefined) {
+  mkdirSync(dirname(values.report), { recursive: true });
+  writeFileSync(values.report, JSON.stringify(total));
+}
 const { passed, failed, skipped } = total;
 process.stdout.write(
   `${cases.length} cases: ${passed} steps passed, ${failed.length} failed, ${skipped.length} skipped\n`,
