@@ -147,8 +147,9 @@ it("drift is found, shown without secrets, planned and repaired", {
   await expect
     .poll(async () => (await drift()).remedy ?? (await drift()).since, waiting)
     .toBeUndefined();
+  // Both are repaired at the same time, in no order.
   await expect.poll(async () => (await fileOf("x"))?.record, waiting).toMatchObject({ size: 1 });
-  expect(await fileOf("y")).toBeDefined();
+  await expect.poll(async () => await fileOf("y"), waiting).toBeDefined();
   await ends(await check(), "no_changes");
   expect(await drift()).toMatchObject({ changed: 0, deleted: 0 });
 });
