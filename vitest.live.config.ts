@@ -12,6 +12,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A server that several files share is easier to reason about with one file at a time.
     fileParallelism: false,
+    // Processes and servers share a machine of which nothing is known. What passes the second time is named as flaky.
+    retry: 1,
     reporters: reporters(import.meta.dirname),
     projects: workspaceProjects(import.meta.dirname, {
       include: ["src/**/*.live.test.ts"],

@@ -31,6 +31,7 @@ const PROJECT = "default";
 const OVER_LEASE_MS = 18_000;
 
 it("every run ends once, in the order of its queue, with one writer per stack and epoch", {
+  retry: 0,
   timeout: 300_000 + SCALE * 180_000,
 }, async (context) => {
   const store = process.env["TEST_POSTGRES_URL"];

@@ -105,6 +105,7 @@ function print(rows: readonly Row[]): number {
   }
   for (const { name, tally } of rows) {
     lines.push(...tally.skipped.map((reason) => `skipped in ${name}: ${reason}`));
+    lines.push(...(tally.flaky ?? []).map((reason) => `flaky in ${name}: ${reason}`));
     lines.push(...tally.failed.map((reason) => `FAILED in ${name}: ${reason}`));
   }
   // Nothing at all having run is not a success.

@@ -78,7 +78,7 @@ async function soak(only: readonly string[] | undefined, limit: number): Promise
 async function runSlice(job: SoakJob, seed: number, report: string): Promise<SliceResult> {
   process.stdout.write(`\n=== ${job.name}, seed ${seed}\n`);
   const start = performance.now();
-  const config = job.live ? ["--config", "vitest.live.config.ts"] : [];
+  const config = job.live ? ["--config", "vitest.live.config.ts", "--retry", "0"] : [];
   const vitest: [string, ...string[]] = ["vitest", "run", ...config, ...job.files];
   const argv: [string, ...string[]] = job.live
     ? [process.execPath, join(root, "tools/servers/src/main.ts"), "exec", "--", ...vitest]

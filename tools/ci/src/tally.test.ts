@@ -22,6 +22,7 @@ const GREEN: VitestReport = {
   passed: 3,
   failed: [],
   skipped: [],
+  flaky: [],
   errors: [],
   counts: [],
 };
@@ -36,7 +37,15 @@ function tally(report: Partial<VitestReport> | string | undefined, end = ENDED) 
 
 describe("tallyVitest", () => {
   it("counts a green run", () => {
-    expect(tally({})).toEqual({ passed: 3, failed: [], skipped: [] });
+    expect(tally({})).toEqual({ passed: 3, failed: [], skipped: [], flaky: [] });
+  });
+
+  it("names tests that passed the second time, and fails at the fourth", () => {
+    const flaky = ["t", "u", "v", "w"].map((test) => ({ file: "a.test.ts", test, note: "slow" }));
+    const three = tally({ flaky: flaky.slice(1) });
+    expect(three.failed).toEqual([]);
+    expect(three.flaky).toEqual(["u", "v", "w"].map((test) => `a.test.ts: ${test}: slow`));
+    expect(tally({ flaky }).failed).toHaveLength(4);
   });
 
   it("shows skips with their reasons", () => {

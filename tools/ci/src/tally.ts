@@ -7,13 +7,19 @@ export interface Tally {
   readonly passed: number;
   readonly failed: readonly string[];
   readonly skipped: readonly string[];
+  /** One line for each case that passed the second time alone. */
+  readonly flaky?: readonly string[];
 }
+
+/** More cases of a suite that pass the second time alone are a failure: the machine, or the code, is not well. */
+const FLAKY_LIMIT = 3;
 
 export function addTallies(tallies: readonly Tally[]): Tally {
   return {
     passed: tallies.reduce((sum, tally) => sum + tally.passed, 0),
     failed: tallies.flatMap((tally) => tally.failed),
     skipped: tallies.flatMap((tally) => tally.skipped),
+    flaky: tallies.flatMap((tally) => tally.flaky ?? []),
   };
 }
 
@@ -42,8 +48,8 @@ export function tallyReport(reportPath: string, result: CommandResult): Tally {
 
 /**
  * The tally of a vitest run from its report and the end of its process. These are failures regardless of the report: a
- * missing report, files that were planned and did not finish, errors outside tests, skips without a reason, and a
- * runner that did not end with code 0.
+ * missing report, files that were planned and did not finish, errors outside tests, skips without a reason, more than
+ * three tests that passed the second time alone, and a runner that did not end with code 0.
  */
 export function tallyVitest(reportPath: string, result: CommandResult): Tally {
   let report: VitestReport;
@@ -57,6 +63,7 @@ export function tallyVitest(reportPath: string, result: CommandResult): Tally {
     };
   }
   const finished = new Set(report.finished);
+  const flaky = report.flaky.map(({ file, test, note }) => `${file}: ${test}: ${firstLine(note)}`);
   const failed = [
     ...report.failed.map(({ file, test, note }) => `${file}: ${test}: ${firstLine(note)}`),
     ...report.errors.map((error) => `outside a test: ${firstLine(error)}`),
@@ -64,6 +71,7 @@ export function tallyVitest(reportPath: string, result: CommandResult): Tally {
     ...report.skipped
       .filter(({ note }) => note === "")
       .map(({ file, test }) => `${file}: ${test}: skipped without a reason`),
+    ...(flaky.length > FLAKY_LIMIT ? flaky.map((line) => `${line} (passed when tried again)`) : []),
   ];
   if (failed.length === 0 && (result.code !== 0 || report.reason !== "passed")) {
     failed.push(`the runner ${describeEnd(result)} and called its run ${report.reason}`);
@@ -74,6 +82,7 @@ export function tallyVitest(reportPath: string, result: CommandResult): Tally {
     skipped: report.skipped
       .filter(({ note }) => note !== "")
       .map(({ file, test, note }) => `${file}: ${test}: ${note}`),
+    flaky,
   };
 }
 

@@ -22,6 +22,8 @@ export interface VitestReport {
   readonly passed: number;
   readonly failed: readonly NotedTest[];
   readonly skipped: readonly NotedTest[];
+  /** Tests among the passed ones that failed before they passed. */
+  readonly flaky: readonly NotedTest[];
   /** Errors outside any test: files that do not load, unhandled rejections. */
   readonly errors: readonly string[];
   /** Amounts that tests announce with `annotate("1000 programs", "count")`. */

@@ -26,6 +26,7 @@ export class ReportWriter implements Reporter {
   ): void {
     const failed: NotedTest[] = [];
     const skipped: NotedTest[] = [];
+    const flaky: NotedTest[] = [];
     const errors = unhandled.map((error) => error.stack ?? error.message);
     const counts: { test: string; amount: number; of: string }[] = [];
     const finished: string[] = [];
@@ -41,11 +42,13 @@ export class ReportWriter implements Reporter {
       for (const test of module.children.allTests()) {
         const result = test.result();
         const noted = { file, test: test.fullName };
-        if (result.state === "passed") passed += 1;
-        else if (result.state === "skipped") {
+        const messages = result.errors?.map((error) => error.message).join("\n");
+        if (result.state === "passed") {
+          passed += 1;
+          if (test.diagnostic()?.flaky === true) flaky.push({ ...noted, note: messages ?? "" });
+        } else if (result.state === "skipped") {
           skipped.push({ ...noted, note: result.note ?? "" });
         } else {
-          const messages = result.errors?.map((error) => error.message).join("\n");
           failed.push({ ...noted, note: messages ?? `left ${result.state}` });
         }
         for (const { type, message } of test.annotations()) {
@@ -64,6 +67,7 @@ export class ReportWriter implements Reporter {
       passed,
       failed,
       skipped,
+      flaky,
       errors,
       counts,
     };

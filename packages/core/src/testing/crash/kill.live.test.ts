@@ -8,7 +8,7 @@ import { runToKill } from "./run-to-kill.ts";
 
 const PROGRAM = join(import.meta.dirname, "engine-program.ts");
 
-describe("an apply that is killed", () => {
+describe("an apply that is killed", { retry: 0 }, () => {
   test(
     "is finished by the next run, or what is not known is named",
     async ({ annotate }: TestContext) => {

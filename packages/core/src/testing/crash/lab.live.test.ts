@@ -56,7 +56,7 @@ function startedBy(ancestor: number | undefined, command: string): readonly numb
   return all.filter((one) => family.has(one.pid) && one.command === command).map(({ pid }) => pid);
 }
 
-describe("an apply with a Go-built provider that is killed", () => {
+describe("an apply with a Go-built provider that is killed", { retry: 0 }, () => {
   let folder: string;
 
   beforeEach(async (ctx) => {

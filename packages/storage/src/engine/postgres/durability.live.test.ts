@@ -22,7 +22,7 @@ const READ_ANYTHING: Change = ["begin_life", /1 \+ \('x'.*::bigint/, "0"];
 
 const MOST_HISTORIES = 8;
 
-describe("commits of PostgreSQL that are visible before they are on disk", () => {
+describe("commits of PostgreSQL that are visible before they are on disk", { retry: 0 }, () => {
   let server: OwnServers | undefined;
 
   beforeAll(async () => {

@@ -67,56 +67,60 @@ const FAULTS: readonly Fault[] = [
   { title: "answers are late", strike: ({ proxy }) => proxy.stall(1_000) },
 ];
 
-describe.each(SERVERS)("random histories of two postgres instances over $name", ({ kind, env }) => {
-  let server: OwnServers | undefined;
+describe.each(SERVERS)(
+  "random histories of two postgres instances over $name",
+  { retry: 0 },
+  ({ kind, env }) => {
+    let server: OwnServers | undefined;
 
-  beforeAll(async () => {
-    if (process.env[env] !== undefined) server = await startOwnServers(kind);
-  });
+    beforeAll(async () => {
+      if (process.env[env] !== undefined) server = await startOwnServers(kind);
+    });
 
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]();
-  });
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]();
+    });
 
-  for (const { title, strike, heal } of FAULTS) {
-    test(
-      `break no rule when ${title}`,
-      async (context) => {
-        if (server?.url === undefined) {
-          context.skip(true, `${env} is not set: there is no such server to start`);
-          return;
-        }
-        const own = server;
-        const direct = new URL(own.url ?? "");
-        await using proxy = await TcpProxy.start(Number(direct.port));
-        const proxied = new URL(direct);
-        proxied.port = String(proxy.port);
-        const admin = postgres(direct.href, { max: 1, onnotice: () => undefined });
-        for (const seed of seeds) {
-          const schema = `faults_${process.pid}_${Math.random().toString(36).slice(2)}`;
-          const instances: PostgresStorage[] = [];
-          for (const url of [proxied.href, direct.href]) {
-            instances.push(await createPostgresStorage({ url, schema, timeoutMs: 3_000 }));
+    for (const { title, strike, heal } of FAULTS) {
+      test(
+        `break no rule when ${title}`,
+        async (context) => {
+          if (server?.url === undefined) {
+            context.skip(true, `${env} is not set: there is no such server to start`);
+            return;
           }
-          const strikes = new Set([100, 180, 260]);
-          const history = await runWorkload({
-            instances,
-            seed,
-            operations: OPERATIONS,
-            watches: 4,
-            disturb: (operations) => {
-              if (strikes.has(operations)) strike({ admin, proxy, server: own });
-            },
-            heal: async () => heal?.(own),
-          });
-          expect(checkHistory(history), `seed ${seed}`).toEqual([]);
-          expect(history.writes.some((write) => write.result.kind === "ok")).toBe(true);
-          for (const instance of instances) await instance.close();
-        }
-        await context.annotate(`${seeds.length * OPERATIONS} operations`, "count");
-        await admin.end({ timeout: 1 });
-      },
-      60_000 * seeds.length,
-    );
-  }
-});
+          const own = server;
+          const direct = new URL(own.url ?? "");
+          await using proxy = await TcpProxy.start(Number(direct.port));
+          const proxied = new URL(direct);
+          proxied.port = String(proxy.port);
+          const admin = postgres(direct.href, { max: 1, onnotice: () => undefined });
+          for (const seed of seeds) {
+            const schema = `faults_${process.pid}_${Math.random().toString(36).slice(2)}`;
+            const instances: PostgresStorage[] = [];
+            for (const url of [proxied.href, direct.href]) {
+              instances.push(await createPostgresStorage({ url, schema, timeoutMs: 3_000 }));
+            }
+            const strikes = new Set([100, 180, 260]);
+            const history = await runWorkload({
+              instances,
+              seed,
+              operations: OPERATIONS,
+              watches: 4,
+              disturb: (operations) => {
+                if (strikes.has(operations)) strike({ admin, proxy, server: own });
+              },
+              heal: async () => heal?.(own),
+            });
+            expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+            expect(history.writes.some((write) => write.result.kind === "ok")).toBe(true);
+            for (const instance of instances) await instance.close();
+          }
+          await context.annotate(`${seeds.length * OPERATIONS} operations`, "count");
+          await admin.end({ timeout: 1 });
+        },
+        60_000 * seeds.length,
+      );
+    }
+  },
+);
