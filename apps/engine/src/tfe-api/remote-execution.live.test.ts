@@ -117,10 +117,22 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   it("saves a plan, which a newer run discards", { timeout: 240_000 }, async () => {
     const { ok, fails, runs } = await start();
     await ok("plan", "-out=first");
+    const shown = await ok("show", "first");
+    expect(shown).toContain("# terraform_data.a will be created");
+    expect(shown).toContain('+ input  = "ann"');
+    expect(shown).toContain("Plan: 2 to add, 0 to change, 0 to destroy.");
+    expect(shown).not.toContain("hidden-ann");
+    expect(JSON.parse(await ok("show", "-json", "first"))).toMatchObject({
+      format_version: "1.2",
+      resource_changes: [{ address: "terraform_data.a" }, { address: "terraform_data.b" }],
+    });
     await ok("apply", "first");
     expect((await runs())[0]?.phase).toBe("applied");
     expect(await fails("apply", "first")).toContain("already applied");
+    await ok("plan", "-out=same");
+    expect(await ok("show", "same")).toContain("No changes");
     await ok("plan", "-out=second", "-var", "who=bob");
+    expect(await ok("show", "second")).toContain('"ann" -> "bob"');
     await ok("apply", "-auto-approve", "-var", "who=eve");
     expect(await fails("apply", "second")).toContain("discarded");
     expect(await ok("output", "-raw", "plain")).toBe("eve");

@@ -101,7 +101,7 @@ describe("an upload", () => {
 
 describe("a run", () => {
   it("is requested once by two requests, waits, and is applied", async () => {
-    const { uploaded, request, dataOf, reaches, act, show, logOf } = await start();
+    const { uploaded, request, dataOf, reaches, act, show, logOf, call, tokenOf } = await start();
     const version = await uploaded();
     const variables = [{ key: "word", value: '"s3cret"' }];
     const answers = await Promise.all([
@@ -117,6 +117,17 @@ describe("a run", () => {
       "has-changes": true,
       actions: { "is-confirmable": true, "is-discardable": true, "is-cancelable": false },
     });
+    const planPath = `/api/v2/plans/${id.replace("run-", "plan-")}/json-output`;
+    const token = await tokenOf("reader");
+    expect((await call("GET", planPath, { token })).status).toBe(404);
+    for (const [path, as] of [
+      [planPath, undefined],
+      [`${planPath}-redacted`, token],
+    ] as const) {
+      const { status, text } = await call("GET", path, { token: as });
+      expect([status, text.includes("s3cret")]).toEqual([200, false]);
+      expect(text).toContain('"address":"terraform_data.a"');
+    }
     const plan = await logOf("plans", id);
     expect(plan).toMatch(/^<Stackwright\n(.|\n)*Plan: 1 to add, 0 to change, 0 to destroy\.\n>$/);
     expect(await logOf("applies", id)).not.toContain(">");

@@ -1,4 +1,9 @@
-import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
+import {
+  createStackStates,
+  type NamedStack,
+  StackDirectory,
+  type StackReference,
+} from "@stackwright/core";
 import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored, ulidTime } from "@stackwright/storage";
 import type { NewTfeRun, RunPort, TfeCaller, TfePlanCounts, TfeRun } from "@stackwright/tfe";
@@ -9,16 +14,19 @@ import { memberPlace, type Place, RUN_KIND, runPlace } from "../domain/run-place
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
+import { renderPolicyPlan } from "../policy/policy-input.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun, discardRun } from "../queue/decide.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { isSpeculative, phaseOf } from "../queue/run-row.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
+import { readRunSecrets } from "../worker/run-secrets.ts";
 import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { LogMarks } from "./log-marks.ts";
+import { renderedPlan } from "./rendered-plan.ts";
 import { runLogText } from "./run-log.ts";
 
 interface RunParts extends TransactionParts, ServedParts {
@@ -35,6 +43,9 @@ const UPLOAD_KEPT_MS = 24 * 3_600_000;
 const REMOVED = 10;
 /** How long a request with the same upload is a repetition. */
 const REPEAT_MS = 10 * 60_000;
+/** The plan of a run that has nothing to change: none is stored. */
+const NO_CHANGES =
+  '{"format_version":"1.2","terraform_version":"1.11.4","applyable":false,"complete":true,"errored":false}';
 const NONE: TfePlanCounts = { additions: 0, changes: 0, destructions: 0, imports: 0 };
 
 const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
@@ -215,6 +226,19 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const reference = { stack: stack.reference, run };
       return runLogText({ ...parts, renderer, marks }, stack, reference, { name, offset });
     },
+    planJson: async (caller, { workspace, id, phase }, form) => {
+      const { reference, name } = await stackOf(caller, workspace);
+      const digest = (await readRun(reference, id))?.planDigest ?? "";
+      const text =
+        phase === "no_changes"
+          ? NO_CHANGES
+          : await renderPolicyPlan(
+              readonlyStates(parts).stack(reference),
+              digest,
+              await readRunSecrets(parts, reference, name),
+            );
+      return text === undefined || form === "document" ? text : renderedPlan(text);
+    },
     variables: async (caller, workspace) => {
       const { reference, name } = await stackOf(caller, workspace);
       const found = await readEffectiveVariables(storage, reference, name);
@@ -226,6 +250,11 @@ export function workspaceRuns(parts: RunParts): RunPort {
       }));
     },
   };
+}
+
+/** Reading needs no lease, so that nothing is written with this name. */
+function readonlyStates({ storage, blobs, keys, clock }: RunParts) {
+  return createStackStates({ storage, blobs, ciphers: keys, owner: "tfe-api", scheduler: clock });
 }
 
 function viewOf(run: Run, workspace: string, counts: TfePlanCounts): TfeRun {

@@ -126,5 +126,14 @@ export interface RunPort {
       readonly offset: number;
     },
   ): Promise<TfeLogText>;
+  /**
+   * The plan of a run, without its secrets: as `terraform show -json` writes plans, or as `terraform show` renders it. Undefined where none
+   * is stored.
+   */
+  planJson(
+    caller: TfeCaller,
+    run: TfeRun,
+    form: "document" | "rendered",
+  ): Promise<string | undefined>;
   variables(caller: TfeCaller, workspace: string): Promise<readonly TfeVariable[]>;
 }

@@ -204,6 +204,22 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     const run = await runOf(request, "plan", request.params.plan);
     return send(reply, one(await planResource(request, run)));
   });
+  for (const form of ["document", "rendered"] as const) {
+    const path = form === "document" ? "json-output" : "json-output-redacted";
+    fastify.get<{ Params: { readonly plan: string } }>(
+      `/plans/:plan/${path}`,
+      async (request, reply) => {
+        const run = await runOf(request, "plan", request.params.plan);
+        if (["pending", "running"].includes(planStatus(run))) return reply.code(204).send();
+        // Commands explain this answer as a lack of permissions.
+        const caller = callerOf(context, request);
+        if (form === "document" && !caller.isOperator) throw new TfeError("TFE_NOT_FOUND");
+        const text = await runs.planJson(caller, run, form);
+        if (text === undefined) throw new TfeError("TFE_NOT_FOUND", "the plan is not stored");
+        return reply.type("application/json").send(text);
+      },
+    );
+  }
   fastify.get<{ Params: { readonly apply: string } }>("/applies/:apply", async (request, reply) => {
     const run = await runOf(request, "apply", request.params.apply);
     return send(reply, one(await applyResource(request, run)));
