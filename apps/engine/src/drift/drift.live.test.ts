@@ -149,7 +149,7 @@ it("drift is found, shown without secrets, planned and repaired", {
     .toBeUndefined();
   // Both are repaired at the same time, in no order.
   await expect.poll(async () => (await fileOf("x"))?.record, waiting).toMatchObject({ size: 1 });
-  await expect.poll(async () => await fileOf("y"), waiting).toBeDefined();
+  await expect.poll(async () => fileOf("y"), waiting).toBeDefined();
   await ends(await check(), "no_changes");
   expect(await drift()).toMatchObject({ changed: 0, deleted: 0 });
 });
