@@ -27,9 +27,9 @@ export interface StackStatus {
   /** The newest run of all. */
   readonly newest?: StatusRun;
   readonly lock?: { readonly actor: string; readonly reason: string };
-  /** PROJECT/NAME of the stacks whose outputs are others than those that the state was made with. */
   /** What the last check for drift found; absent before the first one. */
   readonly drift?: DriftStatus;
+  /** PROJECT/NAME of the stacks whose outputs are others than those that the state was made with. */
   readonly outdated: readonly string[];
   /** PROJECT/NAME of the stacks whose outputs the state was made with. */
   readonly reads: readonly string[];

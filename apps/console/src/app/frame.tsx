@@ -1,6 +1,7 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Palette } from "./palette/palette.tsx";
+import { useCurrentInView } from "./parts/use-current-in-view.ts";
 import { isAccountAdmin, mayDo, useServer } from "./session/server-context.tsx";
 
 interface Place {
@@ -12,6 +13,7 @@ interface Place {
 const PLACES: readonly Place[] = [
   { to: "/", label: "Overview", exact: true },
   { to: "/projects", label: "Projects" },
+  { to: "/drift", label: "Drift" },
   { to: "/graph", label: "Graph" },
   { to: "/registry", label: "Registry" },
 ];
@@ -19,6 +21,7 @@ const PLACES: readonly Place[] = [
 /** What surrounds every page: navigation, search, the state of the stream, the user. */
 export function Frame() {
   const { caller, signOut } = useServer();
+  const bar = useCurrentInView();
   const [isSearching, setSearching] = useState(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -46,7 +49,7 @@ export function Frame() {
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <path d="M8 1 1 4.5 8 8l7-3.5zM1 8l7 3.5L15 8v2.2L8 13.7 1 10.2z" />
           </svg>
-          Stackwright
+          <span>Stackwright</span>
         </Link>
         <button type="button" className="search" onClick={() => setSearching(true)}>
           Search <kbd>Ctrl K</kbd>
@@ -60,7 +63,7 @@ export function Frame() {
           Sign out
         </button>
       </header>
-      <nav className="side" aria-label="Main">
+      <nav ref={bar} className="side" aria-label="Main">
         {places.map(({ to, label, exact = false }) => (
           <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
             {label}

@@ -66,11 +66,19 @@ export function createConsoleRouter() {
         lazyRouteComponent(async () => import("./pages/stack/history-tab.tsx"), "HistoryTab"),
       ),
       inStack(
+        "/drift",
+        lazyRouteComponent(async () => import("./pages/stack/drift-tab.tsx"), "DriftTab"),
+      ),
+      inStack(
         "/settings",
         lazyRouteComponent(async () => import("./pages/stack/settings-tab.tsx"), "SettingsTab"),
       ),
     ]),
     run,
+    inRoot(
+      "/drift",
+      lazyRouteComponent(async () => import("./pages/drift-page.tsx"), "DriftPage"),
+    ),
     inRoot(
       "/graph",
       lazyRouteComponent(async () => import("./pages/stacks-graph-page.tsx"), "StacksGraphPage"),

@@ -1,6 +1,7 @@
 import type { StackStatus } from "@stackwright/client";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useSyncExternalStore } from "react";
+import { hasDrift } from "../parts/drift-badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention, PhaseBadge } from "../parts/phase-badge.tsx";
 import { StackTable } from "../parts/stack-table.tsx";
@@ -9,7 +10,7 @@ import { Time } from "../parts/time.tsx";
 import { useFilters } from "../parts/use-address.ts";
 import { useServer } from "../session/server-context.tsx";
 
-const STATES = ["all", "attention", "running", "outdated", "never applied"] as const;
+const STATES = ["all", "attention", "running", "drift", "outdated", "never applied"] as const;
 type StateFilter = (typeof STATES)[number];
 
 interface OverviewSearch {
@@ -177,6 +178,8 @@ function matchesState(stack: StackStatus, state: StateFilter): boolean {
       return isWaiting(stack);
     case "running":
       return isRunning(stack);
+    case "drift":
+      return hasDrift(stack);
     case "outdated":
       return stack.outdated.length > 0;
     case "never applied":
@@ -193,10 +196,12 @@ function matchesText({ project, name }: StackStatus, text: string): boolean {
 
 function summaryText(stacks: readonly StackStatus[]): string {
   const outdated = stacks.filter((stack) => stack.outdated.length > 0).length;
+  const drifted = stacks.filter(hasDrift).length;
   const locked = stacks.filter((stack) => stack.lock !== undefined).length;
   return [
     `${stacks.length} ${stacks.length === 1 ? "stack" : "stacks"}`,
     ...(outdated > 0 ? [`${outdated} made with outdated outputs`] : []),
+    ...(drifted > 0 ? [`${drifted} with drift`] : []),
     ...(locked > 0 ? [`${locked} locked`] : []),
   ].join(" · ");
 }

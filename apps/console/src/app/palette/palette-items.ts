@@ -11,13 +11,23 @@ interface PaletteItem {
 const PLACES: readonly PaletteItem[] = [
   { label: "Overview", hint: "page", to: "/" },
   { label: "Projects", hint: "page", to: "/projects" },
+  { label: "Drift", hint: "page", to: "/drift" },
   { label: "Graph of stacks", hint: "page", to: "/graph" },
   { label: "Registry", hint: "page", to: "/registry" },
   { label: "Audit", hint: "page", to: "/audit" },
   { label: "Settings, tokens", hint: "page", to: "/settings" },
 ];
 
-const STACK_PAGES = ["resources", "graph", "outputs", "variables", "runs", "history", "settings"];
+const STACK_PAGES = [
+  "resources",
+  "graph",
+  "outputs",
+  "variables",
+  "runs",
+  "history",
+  "drift",
+  "settings",
+];
 
 /** Results that are shown. */
 const MAX_ITEMS = 30;

@@ -1,5 +1,13 @@
 /** Shapes that say the same as a color, for those who do not see it. */
-export type MarkShape = "check" | "cross" | "triangle" | "diamond" | "ring" | "half" | "dash";
+export type MarkShape =
+  | "check"
+  | "cross"
+  | "triangle"
+  | "diamond"
+  | "ring"
+  | "half"
+  | "dash"
+  | "split";
 
 const PATHS: Readonly<Record<MarkShape, string>> = {
   check: "M2.5 6.5 5 9l4.5-6",
@@ -9,6 +17,7 @@ const PATHS: Readonly<Record<MarkShape, string>> = {
   ring: "M6 2a4 4 0 1 0 0 8 4 4 0 0 0 0-8",
   half: "M6 2a4 4 0 1 0 4 4",
   dash: "M2.5 6h7",
+  split: "M2 6h3l4-4M5 6l4 4",
 };
 
 export function Mark({ shape }: { readonly shape: MarkShape }) {

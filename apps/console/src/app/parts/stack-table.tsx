@@ -1,5 +1,6 @@
 import type { StackStatus } from "@stackwright/client";
 import { Link } from "@tanstack/react-router";
+import { DriftBadge } from "./drift-badge.tsx";
 import { Mark } from "./mark.tsx";
 import { PhaseBadge } from "./phase-badge.tsx";
 import { Time } from "./time.tsx";
@@ -78,6 +79,7 @@ function StackRow({ stack }: { readonly stack: StackStatus }) {
             locked
           </span>
         )}
+        <DriftBadge stack={stack} />
         {outdated.length > 0 && (
           <span className="badge attention" title={outdated.join(", ")}>
             <Mark shape="triangle" />

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useCurrentInView } from "./use-current-in-view.ts";
 
 interface TabItem {
   readonly to: string;
@@ -14,8 +15,9 @@ export function Tabs({
   readonly label: string;
   readonly items: readonly TabItem[];
 }) {
+  const nav = useCurrentInView();
   return (
-    <nav className="tabs" aria-label={label}>
+    <nav ref={nav} className="tabs" aria-label={label}>
       {items.map(({ to, label: text, exact = false }) => (
         <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
           {text}

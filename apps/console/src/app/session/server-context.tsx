@@ -33,10 +33,11 @@ export function useServer(): ServerContextValue {
 /** Whether the caller has a role, in a project or for what belongs to none: higher ones include lower ones. */
 export function mayDo(
   { roles, project_roles: projectRoles = {} }: CallerView,
-  needed: "deployer" | "publisher" | "admin",
+  needed: "planner" | "deployer" | "publisher" | "admin",
   project?: string,
 ): boolean {
   const enough: Readonly<Record<typeof needed, readonly string[]>> = {
+    planner: ["planner", "registry:deployer", "registry:publisher", "registry:admin", "site-admin"],
     deployer: ["registry:deployer", "registry:publisher", "registry:admin", "site-admin"],
     publisher: ["registry:publisher", "registry:admin", "site-admin"],
     admin: ["registry:admin", "site-admin"],

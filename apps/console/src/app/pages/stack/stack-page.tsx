@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
+import { DriftBadge } from "../../parts/drift-badge.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
@@ -52,6 +53,7 @@ export function StackPage() {
                   locked by {status.lock.actor}: {status.lock.reason}
                 </span>
               )}
+              {status !== undefined && <DriftBadge stack={status} />}
               {status !== undefined && status.outdated.length > 0 && (
                 <span className="badge attention">
                   <Mark shape="triangle" />
@@ -70,6 +72,7 @@ export function StackPage() {
               { to: `${base}/variables`, label: "Variables" },
               { to: `${base}/runs`, label: "Runs" },
               { to: `${base}/history`, label: "History" },
+              { to: `${base}/drift`, label: "Drift" },
               { to: `${base}/settings`, label: "Settings" },
             ]}
           />

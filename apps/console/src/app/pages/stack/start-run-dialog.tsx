@@ -17,15 +17,17 @@ const MODES: readonly (readonly [RunMode, string])[] = [
 
 interface StartRunDialogProps {
   readonly place: { readonly project: string; readonly stack: string };
+  /** What is chosen at first. @default "apply" */
+  readonly mode?: RunMode;
   readonly onClose: () => void;
 }
 
 /** Requests a run of the configuration that the newest run had. Nothing is applied without an approval. */
-export function StartRunDialog({ place, onClose }: StartRunDialogProps) {
+export function StartRunDialog({ place, mode: first = "apply", onClose }: StartRunDialogProps) {
   const { client } = useServer();
   const navigate = useNavigate();
   const id = useId();
-  const [mode, setMode] = useState<RunMode>("apply");
+  const [mode, setMode] = useState<RunMode>(first);
   const [message, setMessage] = useState("");
   const runs = useQuery(runsQuery(client, place));
   const configuration = runs.data?.runs.find((run) => run.configuration !== "")?.configuration;

@@ -1,0 +1,151 @@
+import type { StackStatus } from "@stackwright/client";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useSyncExternalStore } from "react";
+import { driftCounts, hasDrift } from "../parts/drift-badge.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import { useFilters } from "../parts/use-address.ts";
+import { useServer } from "../session/server-context.tsx";
+import { stackPath } from "./use-place.ts";
+
+/** Rows that are drawn; more are named by their number. */
+const MAX_ROWS = 500;
+
+/** The stacks with drift, those with deleted objects first. It follows the stream. */
+export function DriftPage() {
+  const { stacks: store } = useServer();
+  const { stacks, isLoaded, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { q = "" } = useFilters<{ q: string }>();
+  const navigate = useNavigate();
+  const checked = stacks.filter(({ drift }) => drift?.checked_at !== undefined);
+  const drifted = stacks.filter(hasDrift).toSorted(byDrift);
+  const wanted = q.trim().toLowerCase();
+  const found = drifted.filter(({ project, name }) =>
+    `${project}/${name}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <>
+      <PageHead title="Drift">
+        <p className="quiet">
+          {isLoaded
+            ? `${drifted.length} of ${checked.length} checked stacks differ from what is recorded`
+            : "Stacks whose objects differ from what is recorded"}
+        </p>
+      </PageHead>
+      {!isLoaded && problem === undefined && <Loading what="stacks" />}
+      {!isLoaded && problem !== undefined && <ProblemBox error={problem} />}
+      {isLoaded && drifted.length === 0 && <NoDrift checked={checked.length} />}
+      {drifted.length > 0 && (
+        <div className="filters" role="search">
+          <input
+            type="search"
+            aria-label="Filter stacks by name"
+            placeholder="Filter by name"
+            defaultValue={q}
+            onChange={(event) =>
+              void navigate({
+                to: ".",
+                search: event.target.value === "" ? {} : { q: event.target.value },
+                replace: true,
+              })
+            }
+          />
+        </div>
+      )}
+      {drifted.length > 0 && found.length === 0 && (
+        <Empty title="No stack matches the filter">
+          <Link to="/drift" search={{}}>
+            Clear the filter
+          </Link>
+        </Empty>
+      )}
+      {found.length > 0 && <DriftTable stacks={found} />}
+    </>
+  );
+}
+
+function NoDrift({ checked }: { readonly checked: number }) {
+  if (checked > 0) {
+    return (
+      <Empty title="No stack has drift">
+        <p>The objects of all checked stacks are as they were recorded.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No stack was checked yet">
+      <p>
+        A check looks for objects that were changed or deleted elsewhere. The tab Drift of a stack
+        makes one at once and sets how often it is repeated, as does
+      </p>
+      <code className="command">stackwright drift set --stack PROJECT/STACK --every 6h</code>
+    </Empty>
+  );
+}
+
+function DriftTable({ stacks }: { readonly stacks: readonly StackStatus[] }) {
+  return (
+    <>
+      <div className="table-scroll">
+        <table className="list" aria-label="Stacks with drift">
+          <thead>
+            <tr>
+              <th scope="col">Stack</th>
+              <th scope="col">Objects</th>
+              <th scope="col">Since</th>
+              <th scope="col">Checked</th>
+              <th scope="col">Remarks</th>
+            </tr>
+          </thead>
+          <tbody>
+            {stacks.slice(0, MAX_ROWS).map((stack) => (
+              <DriftRow key={stack.id} stack={stack} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {stacks.length > MAX_ROWS && (
+        <p className="quiet">
+          The first {MAX_ROWS} of {stacks.length} are shown; filter to see others.
+        </p>
+      )}
+    </>
+  );
+}
+
+function DriftRow({ stack: { project, name, drift } }: { readonly stack: StackStatus }) {
+  if (drift === undefined) return null;
+  const at = stackPath({ project, stack: name });
+  return (
+    <tr>
+      <th scope="row">
+        <Link to={`${at}/drift`}>
+          <span className="quiet">{project}/</span>
+          {name}
+        </Link>
+      </th>
+      <td>{driftCounts(drift)}</td>
+      <td data-label="since">{drift.since !== undefined && <Time at={drift.since} />}</td>
+      <td data-label="checked">
+        {drift.checked_at !== undefined && <Time at={drift.checked_at} />}
+        {drift.run !== undefined && (
+          <>
+            {" "}
+            <Link to={`${at}/r/${drift.run}`} aria-label={`The check of ${project}/${name}`}>
+              check
+            </Link>
+          </>
+        )}
+      </td>
+      <td className="wide">{drift.problem}</td>
+    </tr>
+  );
+}
+
+function byDrift(left: StackStatus, right: StackStatus): number {
+  return (
+    (right.drift?.deleted ?? 0) - (left.drift?.deleted ?? 0) ||
+    (right.drift?.changed ?? 0) - (left.drift?.changed ?? 0)
+  );
+}
