@@ -1,18 +1,6 @@
-import { mkdtempDisposable, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { gzipSync } from "node:zlib";
-import type { Page } from "playwright-core";
-import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
-import type { BootstrapCredentials } from "../bootstrap.ts";
-import { findChromium, startChromium } from "../testing/chromium.ts";
-import { startServerProcess } from "../testing/start-server-process.ts";
-import { tarOf } from "../testing/tar-of.ts";
+import { describe, expect, it } from "vitest";
+import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 
-const MAIN = join(import.meta.dirname, "..", "main.ts");
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const CANARY = "cnry-4f1c9d";
 
 /** Values that would do harm as markup, as an address, and as directions of writing. */
@@ -37,80 +25,9 @@ output "secret" {
 }
 `;
 
-/** A server with runs of one stack, and a browser that is signed in. */
-async function start(context: TestContext, scheme: "light" | "dark" = "light") {
-  const executable = findChromium();
-  context.skip(executable === undefined, "there is no Chromium on this machine");
-  const scratch = await mkdtempDisposable(join(tmpdir(), "console-"));
-  onTestFinished(() => scratch.remove());
-  const file = join(scratch.path, "first.json");
-  const args = ["--store", `sqlite:${join(scratch.path, "store")}`, "--bootstrap-file", file];
-  const server = await startServerProcess(MAIN, args, { cwd: scratch.path });
-  const { token } = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;
-  const call = async (method: string, path: string, body?: object | Uint8Array<ArrayBuffer>) => {
-    const isBytes = body instanceof Uint8Array;
-    const answer = await fetch(`${server.url}/api/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body !== undefined && {
-          "content-type": isBytes ? "application/gzip" : "application/json",
-        }),
-      },
-      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
-    });
-    expect(answer.status, `${method} ${path}`).toBeLessThan(300);
-    const found: unknown = await answer.json();
-    return found as Record<string, string>;
-  };
-  await call("POST", "/projects/default/stacks", { name: "one" });
-  const stack = "/projects/default/stacks/one";
-  const request = async (text: string, options: object): Promise<string> => {
-    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
-    const { digest } = await call("POST", `${stack}/configurations`, archive);
-    const { id = "" } = await call("POST", `${stack}/runs`, { configuration: digest, ...options });
-    return id;
-  };
-  const waitFor = async (run: string, wanted: string): Promise<void> => {
-    await expect
-      .poll(async () => (await call("GET", `${stack}/runs/${run}`))["phase"], {
-        timeout: 90_000,
-        interval: 250,
-      })
-      .toBe(wanted);
-  };
-  const browser = await startChromium(executable ?? "", server.url, { colorScheme: scheme });
-  onTestFinished(async () => browser[Symbol.asyncDispose]());
-  const page = await browser.context.newPage();
-  page.setDefaultTimeout(30_000);
-  await page.goto(`${server.url}/`);
-  expect(page.url()).toBe(`${server.url}/console/`);
-  await page.getByLabel("Token").fill(token);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-  return { server, token, call, request, waitFor, browser, page, scratch: scratch.path };
-}
-
-/** Waits until a page has what it shows. */
-async function loaded(page: Page): Promise<void> {
-  await expect.poll(async () => page.locator("main .loading").count(), { timeout: 30_000 }).toBe(0);
-}
-
-/** Serious violations of WCAG 2.2 AA on the page as it is. */
-async function violationsOf(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in from outside; the debugger may evaluate.
-  await page.evaluate(await readFile(AXE, "utf8"));
-  const found = await page.evaluate<{
-    violations: { id: string; impact: string; nodes: { target: string[] }[] }[];
-  }>(`axe.run({ runOnly: { type: "tag", values: ${JSON.stringify(TAGS)} } })`);
-  return found.violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
-}
-
 describe("the console", { timeout: 240_000 }, () => {
   it("shows a plan, takes an approval, and follows the apply as it happens", async (context) => {
-    const { page, browser, request, waitFor, server, token } = await start(context);
+    const { page, browser, request, waitFor, server, token } = await startConsole(context);
     const { misbehavior } = browser;
     await page.getByText("There are no stacks").waitFor({ state: "detached" });
 
@@ -156,7 +73,7 @@ describe("the console", { timeout: 240_000 }, () => {
     for (const name of pages) {
       await page.goto(`${server.url}/console/p/default/s/one/${name}`);
       await page.getByRole("heading", { level: 1, name: "default/one" }).waitFor();
-      await loaded(page);
+      await isLoaded(page);
       expect(await page.content(), name).not.toContain(CANARY);
     }
     await page.goto(`${server.url}/console/p/default/s/one/resources`);
@@ -185,7 +102,9 @@ describe("the console", { timeout: 240_000 }, () => {
   });
 
   it("is usable by all, in both themes and on narrow screens", async (context) => {
-    const { page, request, waitFor, server, call } = await start(context, "dark");
+    const { page, request, waitFor, server, call } = await startConsole(context, {
+      scheme: "dark",
+    });
     const run = await request(configuration("one", 2), {});
     await waitFor(run, "awaiting_approval");
     const schemes = ["dark", "light"] as const;
@@ -194,7 +113,7 @@ describe("the console", { timeout: 240_000 }, () => {
     for (const path of paths) {
       await page.goto(`${server.url}/console/${path}`);
       await page.locator("h1").waitFor();
-      await loaded(page);
+      await isLoaded(page);
       for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });
         found.push(...(await violationsOf(page)).map((text) => `${path} ${colorScheme}: ${text}`));

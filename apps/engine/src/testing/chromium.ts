@@ -23,7 +23,7 @@ interface Misbehavior {
 }
 
 /** A browser with a profile of its own. */
-interface TestBrowser extends AsyncDisposable {
+export interface TestBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly misbehavior: Misbehavior;
 }

@@ -1,0 +1,84 @@
+import { mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { expect, it, onTestFinished } from "vitest";
+import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
+
+// Objects of a real provider that are changed and deleted behind its back.
+
+const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
+const SECRET = "cnry-hunter-two";
+
+const configuration = (lab: string): string => `
+terraform {
+  required_providers {
+    lab = { source = "example.com/acme/lab" }
+  }
+}
+provider "lab" {
+  directory = ${JSON.stringify(lab)}
+}
+resource "lab_object" "a" {
+  for_each = toset(["x", "y"])
+  name     = each.key
+  network  = { cidr = "10.0.0.0/8", secret = ${JSON.stringify(SECRET)} }
+}
+`;
+
+it("drift is looked at from all stacks down to the values, checked again, and planned away", {
+  timeout: 240_000,
+}, async (context) => {
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+  const scratch = await mkdtempDisposable(join(tmpdir(), "console-drift-"));
+  onTestFinished(() => scratch.remove());
+  const lab = join(scratch.path, "lab");
+  await mkdir(lab);
+  const rc = join(scratch.path, "rc");
+  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
+  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+  const options = { env: { TF_CLI_CONFIG_FILE: rc } };
+  const { page, browser, request, waitFor, server } = await startConsole(context, options);
+
+  // Nothing was checked yet, which is said with the way to a check.
+  await page.getByRole("link", { name: "Drift" }).click();
+  await page.getByText("No stack was checked yet").waitFor();
+  await waitFor(await request(configuration(lab), { auto_apply: true }), "applied");
+  for (const file of await readdir(lab)) {
+    if (!file.endsWith(".json")) continue;
+    const path = join(lab, file);
+    const record = JSON.parse(await readFile(path, "utf8")) as { name: string };
+    if (record.name === "x") await writeFile(path, JSON.stringify({ ...record, size: 7 }));
+    if (record.name === "y") await rm(path);
+  }
+
+  await page.goto(`${server.url}/console/p/default/s/one/drift`);
+  await page.getByRole("button", { name: "Set a rule…" }).click();
+  await page.getByLabel("Minutes between two checks").fill("360");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("every 6 hours").waitFor();
+  await page.getByRole("button", { name: "Check now" }).click();
+  await page.getByText("1 changed, 1 deleted elsewhere").waitFor({ timeout: 90_000 });
+
+  // Three activations from the stacks with drift to a plan that restores one.
+  await page.goto(`${server.url}/console/drift`);
+  await page.getByText("1 of 1 checked stacks differ from what is recorded").waitFor();
+  await page.getByRole("table", { name: "Stacks with drift" }).getByText("one").click();
+  await page.getByText("size = 1 -> 7").waitFor();
+  await page.getByText('lab_object.a["y"] is gone').waitFor();
+  await isLoaded(page);
+  expect(await page.content()).not.toContain(SECRET);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violationsOf(page), colorScheme).toEqual([]);
+  }
+  await page.setViewportSize({ width: 320, height: 800 });
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  await page.getByRole("button", { name: "Plan to restore…" }).click();
+  await page.getByRole("button", { name: "Plan", exact: true }).click();
+  await page.getByText(/lab_object\.a\["y"\] will be created/).waitFor({ timeout: 90_000 });
+
+  await page.goto(`${server.url}/console/?state=drift`);
+  await page.getByRole("link", { name: "drift: 2 objects" }).waitFor();
+  expect(browser.misbehavior).toEqual({ errors: [], violations: [], strangers: [] });
+});
