@@ -40,6 +40,7 @@ import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
@@ -235,6 +236,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         plugin: async (fastify) =>
           statePlugin(fastify, { ...parts, authenticator, rateLimit, places: stateUploads, audit }),
       },
+      { prefix: "/app", plugin: async (fastify) => appPages(fastify, parts) },
       {
         prefix: TFE_PREFIX,
         plugin: async (fastify) =>

@@ -69,10 +69,12 @@ export async function stacksAdopt(
 }
 
 function changeOf({ set, shadow, adoptAfter }: StacksToolOptions): ToolChange {
-  const [, name, version] = /^(stackwright|terraform|tofu)(?:@(.+))?$/.exec(set ?? "") ?? [];
+  const [, name, version] =
+    /^(stackwright|commands|terraform|tofu)(?:@(.+))?$/.exec(set ?? "") ?? [];
   if (set !== undefined && name === undefined) {
     throw new CommandError(`"${set}" is not a tool.`, {
-      advice: "Use --set stackwright, terraform, tofu, or one with a version: terraform@1.11.4",
+      advice:
+        "Use --set stackwright, commands, terraform, tofu, or one with a version: terraform@1.11.4",
     });
   }
   const after = adoptAfter === undefined ? undefined : Number(adoptAfter);
@@ -96,7 +98,8 @@ function show({ place, context }: ServerStack, { json }: ServerStackOptions, vie
     return;
   }
   const { tool, version, shadow, equal_in_a_row: equal, adopt_after: after, attention } = view;
-  const what = version === undefined ? tool : `${tool} ${version}`;
+  const program = tool === "commands" ? "terraform or tofu commands, where they run" : tool;
+  const what = version === undefined ? program : `${program} ${version}`;
   terminal.write(
     `The stack "${place.project}/${place.stack}" is planned and applied by ${what}.\n`,
   );

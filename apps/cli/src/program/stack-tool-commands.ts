@@ -8,6 +8,8 @@ const TOOL_HELP = `
 A server that offers an installed terraform or tofu (stackwright serve --tool) plans and applies a stack with it. Its state is handed
 over with each change of the tool, while no run is in progress. With --shadow on the engine makes each plan, too, and the two are
 compared; the tool alone changes something.
+
+With commands the server executes no runs: terraform and tofu plan and apply the stack where they run, and keep its state on the server.
 `;
 
 /** Commands about what plans and applies a stack of a server. */
@@ -15,7 +17,10 @@ export function defineStackToolCommands(define: Define, run: CommandAction, stac
   withServerOptions(
     define("tool", "show or set what plans and applies a stack of a server", stacks),
   )
-    .option("--set <tool>", "stackwright, terraform, tofu, or one with a version: tofu@1.10.0")
+    .option(
+      "--set <tool>",
+      "stackwright, commands, terraform, tofu, or one with a version: tofu@1.10.0",
+    )
     .addOption(
       new Option("--shadow <on>", "whether the engine makes each plan, too").choices(["on", "off"]),
     )

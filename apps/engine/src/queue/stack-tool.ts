@@ -9,6 +9,9 @@ import { idOf, type Row, type Transaction } from "./transaction.ts";
 /** The tool of a stack for which nothing else was said. */
 export const ENGINE_TOOL = "stackwright";
 
+/** No run is executed: terraform or tofu commands plan and apply the stack where they run, and store its state here. */
+export const COMMANDS_TOOL = "commands";
+
 /** Equal plans in a row after which a stack may be adopted, where nothing else was said. */
 const ADOPT_AFTER = 10;
 
@@ -39,7 +42,7 @@ function initialTool(): StackTool {
   return StackTool.create({ tool: ENGINE_TOOL, adoptAfter: ADOPT_AFTER });
 }
 
-/** Whether an installed program plans and applies, and not the engine. */
+/** Whether an installed program plans and applies, on a worker or where commands run, and not the engine. */
 export function isOutside({ tool }: Pick<StackTool, "tool">): boolean {
   return tool !== ENGINE_TOOL && tool !== "";
 }

@@ -3,7 +3,7 @@ import type { Run } from "@stackwright/proto/stackwright";
 import { projectTenancy, STACK_HEAD_KIND, STACK_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { isOutside, readStackTool } from "./stack-tool.ts";
+import { COMMANDS_TOOL, isOutside, readStackTool } from "./stack-tool.ts";
 import type { Transaction } from "./transaction.ts";
 
 // A stack has its state in the engine, or keeps that of terraform and tofu commands, never both: what one of them changed the
@@ -20,6 +20,12 @@ export async function requireRunTool(
   stack: StackReference,
 ): Promise<Pick<Run, "tool" | "toolVersion">> {
   const { message } = await readStackTool(tx, stack);
+  if (message.tool === COMMANDS_TOOL) {
+    throw new ServerError(
+      "kept_state",
+      "terraform or tofu commands plan and apply this stack where they run; let the server do that, with: stackwright stacks tool --set stackwright",
+    );
+  }
   if (isOutside(message)) return { tool: message.tool, toolVersion: message.version };
   await requireEngineState(tx, stack);
   return { tool: "", toolVersion: "" };

@@ -15,11 +15,19 @@ import {
 } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import type { KeptState, StackTool } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { readQueue } from "../queue/stack-queue.ts";
-import { ENGINE_TOOL, findStackTool, isOutside, readStackTool } from "../queue/stack-tool.ts";
 import {
+  COMMANDS_TOOL,
+  ENGINE_TOOL,
+  findStackTool,
+  isOutside,
+  readStackTool,
+} from "../queue/stack-tool.ts";
+import {
+  idOf,
   type Row,
   type Transaction,
   type TransactionParts,
@@ -68,12 +76,30 @@ export async function switchTool(parts: SwitchParts, given: Switch): Promise<Sta
   const { reference } = stack;
   const present = await findStackTool(storage, reference);
   const { tool = present.tool } = given;
+  if (given.tool === ENGINE_TOOL && !isOutside(present) && (await isKept(parts, stack))) {
+    // What commands keep from the first on is theirs for all that look at it, until the engine has all of it.
+    requireNotHandedBack(stack);
+    await switchTool(parts, {
+      stack,
+      actor: given.actor,
+      signal: given.signal,
+      tool: COMMANDS_TOOL,
+    });
+    return switchTool(parts, given);
+  }
   if (isOutside(present) === isOutside({ tool })) {
     return transact(parts, async (tx) => {
       const row = await readStackTool(tx, reference);
       const isOther = tool !== row.message.tool || (given.version ?? "") !== row.message.version;
       if (isOther && isOutside({ tool })) await requireIdle(tx, stack);
       return write(tx, row, given);
+    });
+  }
+  if (tool === COMMANDS_TOOL && (await isKept(parts, stack))) {
+    // The state is where it has to be.
+    return transact(parts, async (tx) => {
+      await requireIdle(tx, stack);
+      return write(tx, await readStackTool(tx, reference), given);
     });
   }
   await transact(parts, async (tx) => requireIdle(tx, stack));
@@ -206,6 +232,12 @@ async function takeOver(
   });
 }
 
+/** Whether the present state is a version that a command stored, and nothing of it is in the engine. */
+async function isKept({ storage }: SwitchParts, { reference }: NamedStack): Promise<boolean> {
+  const head = await readStored(storage, "strong", idOf(STACK_HEAD_KIND, stackPlace(reference)));
+  return head === undefined && (await findCurrentVersion(storage, reference)) !== undefined;
+}
+
 /** The version with the highest serial, also where none is the present one. */
 async function newestVersion(parts: SwitchParts, stack: NamedStack) {
   return transact(parts, async (tx) => {
@@ -224,7 +256,7 @@ function requireNotHandedBack({ adoption }: NamedStack): void {
 }
 
 /** No run is under way, no command has the lock, and the name is still that of the stack. */
-async function requireIdle(tx: Transaction, { reference }: NamedStack): Promise<void> {
+export async function requireIdle(tx: Transaction, { reference }: NamedStack): Promise<void> {
   await requireLock(tx, reference, undefined);
   const queue = await readQueue(tx, reference);
   tx.guard({ id: queue.id, version: queue.resource?.version ?? "" });
@@ -235,17 +267,17 @@ async function requireIdle(tx: Transaction, { reference }: NamedStack): Promise<
 
 function write(tx: Transaction, row: Row<StackTool>, given: Switch): StackTool {
   const { tool = row.message.tool, shadow, adoptAfter, actor } = given;
-  const isEngine = tool === ENGINE_TOOL;
+  const isRun = tool !== ENGINE_TOOL && tool !== COMMANDS_TOOL;
   const isOther = tool !== row.message.tool;
   const version = given.version ?? (isOther ? "" : row.message.version);
   const counts = { equal: 0, comparedNumber: row.message.comparedNumber };
   tx.update(row, {
     tool,
-    version: isEngine ? "" : version,
-    shadow: !isEngine && (shadow ?? row.message.shadow),
+    version: isRun ? version : "",
+    shadow: isRun && (shadow ?? row.message.shadow),
     adoptAfter: adoptAfter ?? row.message.adoptAfter,
     ...((isOther || version !== row.message.version) && counts),
-    ...(isEngine && { attention: "" }),
+    ...(tool === ENGINE_TOOL && { attention: "" }),
     actor,
     updatedAtMs: BigInt(tx.nowMs),
   });

@@ -56,15 +56,18 @@ async function startWith(command: string) {
     );
   await write(RESOURCES);
   await root.ok("init");
-  const remote = { data: { attributes: { "execution-mode": "remote" } } };
-  const path = "/api/v2/organizations/default/workspaces/demo";
-  expect((await send("PATCH", path, remote)).status).toBe(200);
+  const setMode = async (mode: "remote" | "local"): Promise<void> => {
+    const body = { data: { attributes: { "execution-mode": mode } } };
+    const path = "/api/v2/organizations/default/workspaces/demo";
+    expect(await send("PATCH", path, body)).toMatchObject({ status: 200 });
+  };
+  await setMode("remote");
   /** Phases of the runs, the newest first. */
   const runs = async () => {
     const { text } = await send("GET", "/api/v1/projects/default/stacks/demo/runs");
     return (JSON.parse(text) as { runs: Run[] }).runs.toReversed();
   };
-  return { ...root, write, send, runs };
+  return { ...root, write, send, runs, setMode };
 }
 
 describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
@@ -115,7 +118,7 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 
   it("saves a plan, which a newer run discards", { timeout: 240_000 }, async () => {
-    const { ok, fails, runs } = await start();
+    const { ok, fails, runs, setMode } = await start();
     await ok("plan", "-out=first");
     const shown = await ok("show", "first");
     expect(shown).toContain("# terraform_data.a will be created");
@@ -136,6 +139,13 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     await ok("apply", "-auto-approve", "-var", "who=eve");
     expect(await fails("apply", "second")).toContain("discarded");
     expect(await ok("output", "-raw", "plain")).toBe("eve");
+    // The same state in either mode, whose commands need no other configuration.
+    await setMode("local");
+    await ok("plan", "-detailed-exitcode", "-var", "who=eve");
+    await ok("apply", "-auto-approve", "-var", "who=joe");
+    await setMode("remote");
+    await ok("plan", "-detailed-exitcode", "-var", "who=joe");
+    expect((await runs())[0]?.phase).toBe("no_changes");
   });
 
   it("is canceled while it waits for a lock", { timeout: 120_000 }, async () => {

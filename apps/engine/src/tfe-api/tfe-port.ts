@@ -3,7 +3,13 @@ import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
 import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
-import type { TfeCaller, TfePort, TfeWorkspace, WorkspaceLock } from "@stackwright/tfe";
+import type {
+  ExecutionMode,
+  TfeCaller,
+  TfePort,
+  TfeWorkspace,
+  WorkspaceLock,
+} from "@stackwright/tfe";
 import type { Logger } from "pino";
 import { auditedParts } from "../access/change-entry.ts";
 import { type AuditCaller, type AuditTrail, auditCaller } from "../access/registry-audit.ts";
@@ -17,11 +23,13 @@ import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
+import { COMMANDS_TOOL, findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
+import { switchExecution } from "./switch-execution.ts";
 import { mergeTags, type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
@@ -69,13 +77,19 @@ export function createTfePort(parts: TfePortParts): TfePort {
     const lock = found && decodeRecord(SERVER_KINDS.lock, found);
     return lock === undefined || isOver(lock, clock.wallMs()) ? undefined : lock;
   };
-  const isOfEngine = async ({ stack }: StoredWorkspace): Promise<boolean> => {
+  const executionOf = async ({ stack, record }: StoredWorkspace): Promise<ExecutionMode> => {
     const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
-    return (await readStored(storage, "strong", id)) !== undefined;
+    const [head, { tool }] = await Promise.all([
+      readStored(storage, "strong", id),
+      findStackTool(storage, stack.reference),
+    ]);
+    if (tool === COMMANDS_TOOL) return "local";
+    // A stack of which the engine has the state cannot be planned by a command: it could not store what it changed.
+    return head === undefined ? recordedMode(record) : "remote";
   };
   const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
-    const [lock, ofEngine] = await Promise.all([lockOf(workspace), isOfEngine(workspace)]);
-    return viewOf(workspace, lock, ofEngine);
+    const [lock, mode] = await Promise.all([lockOf(workspace), executionOf(workspace)]);
+    return viewOf(workspace, lock, mode);
   };
 
   return {
@@ -112,7 +126,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
         const all = await directory.list(caller.account);
         return all
           .filter((one) => visible(caller, one) !== undefined)
-          .map((one) => viewOf(one, undefined, false));
+          .map((one) => viewOf(one, undefined, recordedMode(one.record)));
       },
       create: async (caller, { tags = [], executionMode, ...given }) => {
         if (!seesProject(caller, given.project)) throw new ServerError("not_found");
@@ -130,11 +144,15 @@ export function createTfePort(parts: TfePortParts): TfePort {
         return made && full(made);
       },
       change: async (caller, id, change) => {
-        const { record: before } = await require(caller, id);
+        const workspace = await require(caller, id);
+        const { record: before } = workspace;
         const target = targetAt(before.project, before.stackName);
         const noted = audited(caller, "ChangeWorkspace", target);
         const { executionMode, tags, description, workingDirectory, autoApply } = change;
         const { terraformVersion } = change;
+        if (executionMode !== undefined && executionMode !== (await executionOf(workspace))) {
+          await switchExecution(noted, workspace, executionMode, caller);
+        }
         await new WorkspaceDirectory(noted).change(caller.account, id, (record) => ({
           ...(executionMode !== undefined && { executionMode: storedMode(executionMode) }),
           ...(tags !== undefined && { tags: mergeTags(record.tags, tags) }),
@@ -243,21 +261,22 @@ function callerOf(principal: Principal): TfeCaller {
   };
 }
 
-/** A stack of which the engine has the state cannot be planned by a command: it could not store what it changed. */
+function recordedMode({ executionMode: mode }: StoredWorkspace["record"]): ExecutionMode {
+  return mode === Workspace_ExecutionMode.EXECUTION_MODE_REMOTE ? "remote" : "local";
+}
+
 function viewOf(
   { stack, record }: StoredWorkspace,
   lock: StackLock | undefined,
-  ofEngine: boolean,
+  executionMode: ExecutionMode,
 ): TfeWorkspace {
-  const { executionMode: mode } = record;
-  const isRemote = ofEngine || mode === Workspace_ExecutionMode.EXECUTION_MODE_REMOTE;
   return {
     id: stack.reference.stack,
     name: record.name,
     project: record.project,
     description: record.description,
     createdAtMs: Number(record.createdAtMs),
-    executionMode: isRemote ? "remote" : "local",
+    executionMode,
     terraformVersion: record.terraformVersion,
     workingDirectory: record.workingDirectory,
     autoApply: record.autoApply,

@@ -99,6 +99,23 @@ describe("an upload", () => {
   });
 });
 
+describe("an address of a page", () => {
+  it("leads to the console, for a run to its page", async () => {
+    const { uploaded, request, dataOf, server } = await start("none");
+    const { id } = dataOf(await request(await uploaded()));
+    const leadsTo = async (path: string): Promise<string | null> =>
+      (await fetch(`${server.url}${path}`, { redirect: "manual" })).headers.get("location");
+    const run = id.split("-").at(-1);
+    expect(await leadsTo(`/app/default/demo/runs/${id}`)).toBe(
+      `/console/p/default/s/demo/r/${run}`,
+    );
+    expect(await leadsTo(`/app/other/demo/runs/${id}`)).toBe("/console/");
+    expect(await leadsTo("/app/default/demo")).toBe("/console/");
+    expect(await leadsTo("/app/default/workspaces")).toBe("/console/projects");
+    expect(await leadsTo("/app/settings/tokens?source=terraform-login")).toBe("/console/access");
+  });
+});
+
 describe("a run", () => {
   it("is requested once by two requests, waits, and is applied", async () => {
     const { uploaded, request, dataOf, reaches, act, show, logOf, call, tokenOf } = await start();
@@ -229,5 +246,56 @@ describe("a run", () => {
     expect((await fetch(address, { method: "POST", headers, body })).status).toBe(200);
     const { status, text } = await request(await uploaded());
     expect([status, text]).toEqual([409, expect.stringContaining("stackwright adopt")]);
+  });
+});
+
+describe("the execution mode", () => {
+  it("changes with the state, and not while a run is under way or by a deployer", async () => {
+    const { workspace, call, uploaded, request, dataOf, reaches, act, tokenOf } = await start();
+    const path = `/api/v2/workspaces/${workspace}`;
+    const set = async (mode: string, token?: string): Promise<number> =>
+      (
+        await call("PATCH", path, {
+          token,
+          body: { data: { attributes: { "execution-mode": mode } } },
+        })
+      ).status;
+    const mode = async (): Promise<unknown> =>
+      dataOf(await call("GET", path)).attributes["execution-mode"];
+    const apply = async (): Promise<string> => {
+      const { id } = dataOf(await request(await uploaded(), { "auto-apply": true }));
+      await reaches(id, "applied");
+      return id;
+    };
+    // A run that waits.
+    const { id: waiting } = dataOf(await request(await uploaded()));
+    await reaches(waiting, "planned");
+    expect([await set("local"), await mode()]).toEqual([409, "remote"]);
+    expect((await act(waiting, "discard")).status).toBe(202);
+    // Without a state.
+    expect([await set("local"), await mode()]).toEqual([200, "local"]);
+    expect([await set("remote"), await mode()]).toEqual([200, "remote"]);
+    await apply();
+    expect(await set("local", await tokenOf("deployer"))).toBe(403);
+    const serialOf = async (): Promise<number> => {
+      const found = await call("GET", `${path}/current-state-version`);
+      return Number(dataOf(found).attributes["serial"]);
+    };
+    const first = await serialOf();
+    expect([await set("local"), await mode()]).toEqual([200, "local"]);
+    expect(await serialOf()).toBeGreaterThanOrEqual(first);
+    const refused = await request(await uploaded());
+    expect([refused.status, refused.text.includes("stacks tool --set stackwright")]).toEqual([
+      409,
+      true,
+    ]);
+    // A command of the workspace has the lock.
+    expect((await call("POST", `${path}/actions/lock`)).status).toBe(200);
+    expect([await set("remote"), await mode()]).toEqual([409, "local"]);
+    expect((await call("POST", `${path}/actions/unlock`)).status).toBe(200);
+    expect([await set("remote"), await mode()]).toEqual([200, "remote"]);
+    const { id } = dataOf(await request(await uploaded()));
+    await reaches(id, "planned_and_finished");
+    expect(await serialOf()).toBeGreaterThanOrEqual(first);
   });
 });

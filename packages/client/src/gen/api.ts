@@ -1022,6 +1022,7 @@ export interface StackLock {
 }
 
 export interface StackTool {
+  /** `commands`: terraform or tofu commands, where they run; no run is executed */
   readonly tool: ToolName;
   /** that the worker has to offer */
   readonly version?: string | undefined;
@@ -1042,6 +1043,7 @@ export interface StackTool {
 }
 
 export interface StackToolChange {
+  /** `commands`: terraform or tofu commands, where they run; no run is executed */
   readonly tool?: ToolName | undefined;
   readonly version?: string | undefined;
   readonly shadow?: boolean | undefined;
@@ -1128,7 +1130,7 @@ export interface Token {
   readonly used_at?: string | undefined;
 }
 
-export type ToolName = "stackwright" | "terraform" | "tofu";
+export type ToolName = "stackwright" | "commands" | "terraform" | "tofu";
 
 export interface Trigger {
   readonly id: string;

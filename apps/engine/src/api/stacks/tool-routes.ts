@@ -6,7 +6,7 @@ import { defaultProject, poolOf, projectPlace } from "../../domain/project-setti
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { ENGINE_TOOL, findStackTool, isOutside } from "../../queue/stack-tool.ts";
+import { COMMANDS_TOOL, ENGINE_TOOL, findStackTool, isOutside } from "../../queue/stack-tool.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { switchTool } from "../../stack-tool/switch-tool.ts";
 import { offers, TOOL_NAMES, TOOL_VERSION } from "../../worker/offered-tools.ts";
@@ -15,8 +15,15 @@ import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.t
 const TOOL = "/projects/:project/stacks/:stack/tool";
 
 const ToolName = Type.Union(
-  [Type.Literal(ENGINE_TOOL), ...TOOL_NAMES.map((name) => Type.Literal(name))],
-  { title: "ToolName" },
+  [
+    Type.Literal(ENGINE_TOOL),
+    Type.Literal(COMMANDS_TOOL),
+    ...TOOL_NAMES.map((name) => Type.Literal(name)),
+  ],
+  {
+    title: "ToolName",
+    description: "`commands`: terraform or tofu commands, where they run; no run is executed",
+  },
 );
 const Version = Type.String({ pattern: `${TOOL_VERSION}|^$` });
 
@@ -111,7 +118,8 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { tool, version, shadow, adopt_after: adoptAfter } = request.body;
       const present = await findStackTool(storage, stack.reference);
       const wanted = { tool: tool ?? present.tool, version: version ?? "" };
-      if (isOutside(wanted)) await requireOffer(stack, wanted);
+      if (wanted.tool === COMMANDS_TOOL) requireNothingElse(wanted.version, shadow);
+      else if (isOutside(wanted)) await requireOffer(stack, wanted);
       else if (version !== undefined && version !== "") {
         throw new ServerError("unprocessable", "the engine has the version of the server");
       } else if (shadow === true) {
@@ -125,6 +133,11 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       );
     },
   );
+
+  function requireNothingElse(version: string, shadow = false): void {
+    if (version === "" && !shadow) return;
+    throw new ServerError("unprocessable", "commands have the version and the plans of their user");
+  }
 
   /** The workers of pools have their own lists, which the server does not know. */
   async function requireOffer(
