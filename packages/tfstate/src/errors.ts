@@ -14,6 +14,12 @@ export const TFSTATE_ERRORS = Object.freeze({
     grpcStatus: 9,
     httpStatus: 409,
   },
+  TFSTATE_STATE_NOT_ENCRYPTED: {
+    summary: "the state is in the clear, and the configured encryption does not allow that",
+    retryable: false,
+    grpcStatus: 9,
+    httpStatus: 409,
+  },
   TFSTATE_ENCRYPTION_INVALID: {
     summary: "the encryption of states is configured wrongly",
     retryable: false,

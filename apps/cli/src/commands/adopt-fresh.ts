@@ -112,6 +112,7 @@ function isUnreadable(error: unknown): boolean {
 const UNREADABLE: ReadonlySet<string> = new Set<TfstateErrorCode>([
   "TFSTATE_FILE_INVALID",
   "TFSTATE_STATE_ENCRYPTED",
+  "TFSTATE_STATE_NOT_ENCRYPTED",
   "TFSTATE_ENCRYPTION_INVALID",
   "TFSTATE_ENCRYPTION_UNSUPPORTED",
   "TFSTATE_BACKEND_DIGEST",

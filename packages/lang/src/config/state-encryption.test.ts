@@ -19,7 +19,7 @@ function read(state: string): { readonly state: readonly string[]; readonly prob
 describe("stateEncryption", () => {
   it("has the method that encrypts, then those that may have encrypted", () => {
     const fallback = "fallback {\n  method = method.unencrypted.u\n}";
-    expect(read(`method = method.aes_gcm.a\nenforced = true\n${fallback}`)).toEqual({
+    expect(read(`method = method.aes_gcm.a\n${fallback}`)).toEqual({
       state: ["method.aes_gcm.a", "method.unencrypted.u"],
       problems: [],
     });
@@ -35,6 +35,11 @@ describe("stateEncryption", () => {
     [
       "states in the clear where encryption is enforced",
       "method = method.unencrypted.u\nenforced = true",
+      "Unencrypted states forbidden",
+    ],
+    [
+      "a fallback in the clear where encryption is enforced",
+      "method = method.aes_gcm.a\nenforced = true\nfallback {\n  method = method.unencrypted.u\n}",
       "Unencrypted states forbidden",
     ],
   ])("does not take %s for a way to write", (_what, state, problem) => {

@@ -88,13 +88,14 @@ class Reading {
         'The block "state" says how states were encrypted, or that they must be, and has no "method". Where TF_ENCRYPTION has it, set that.',
       );
     }
-    if (this.#isEnforced && method?.startsWith("method.unencrypted.") === true) {
+    const state = [...new Set([...this.#state, ...this.#fallbacks])];
+    const open = state.find((name) => name.startsWith("method.unencrypted."));
+    if (this.#isEnforced && open !== undefined) {
       this.#fail(
         "Unencrypted states forbidden",
-        `"enforced" of the block "state" forbids ${method}.`,
+        `"enforced" of the block "state" forbids ${open}, also as a fallback.`,
       );
     }
-    const state = [...new Set([...this.#state, ...this.#fallbacks])];
     return { keyProviders: this.#keyProviders, methods: this.#methods, state };
   }
 

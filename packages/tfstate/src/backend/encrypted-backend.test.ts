@@ -104,10 +104,29 @@ describe("a backend with encrypted states", () => {
     ).toEqual(PLAIN);
   });
 
-  it("reads a state in the clear, and writes the next one encrypted", async () => {
+  it("refuses a state in the clear, unless its method or a fallback is unencrypted", async () => {
+    const error = await memory(PLAIN)
+      .open()
+      .read("default")
+      .catch((found: unknown) => found);
+    expect(error).toMatchObject({ code: "TFSTATE_STATE_NOT_ENCRYPTED" });
+    expect(String(error)).toContain("fallback");
+    expect(String(error)).not.toContain("canary");
+    // A marker with the version of a state is a state.
+    const forged = Buffer.from('{"version":4,"adopted_stack":"x","resources":[]}');
+    expect(await codeOf(memory(forged).open().read("default"))).toBe("TFSTATE_STATE_NOT_ENCRYPTED");
+    const marker = Buffer.from('{"version":99,"adopted_stack":"x"}');
+    expect(await memory(marker).open().read("default")).toEqual(marker);
+    for (const state of [[OPEN], [METHOD, OPEN], []]) {
+      expect(await memory(PLAIN).open(settings({ state })).read("default")).toEqual(PLAIN);
+    }
+  });
+
+  it("writes the state encrypted that a fallback read in the clear", async () => {
     const { kept, open } = memory(PLAIN);
-    expect(await open().read("default")).toEqual(PLAIN);
-    await open().write("default", PLAIN);
+    const moving = settings({ state: [METHOD, OPEN] });
+    expect(await open(moving).read("default")).toEqual(PLAIN);
+    await open(moving).write("default", PLAIN);
     expect(Buffer.from(kept.bytes ?? []).toString()).not.toContain("canary");
   });
 
@@ -154,6 +173,12 @@ describe("a backend with encrypted states", () => {
       "iterations",
     ],
     [
+      "too many iterations",
+      settings({ values: { iterations: 10_000_001 } }),
+      "TFSTATE_ENCRYPTION_INVALID",
+      "10000000",
+    ],
+    [
       "a missing block",
       settings({ state: ["method.aes_gcm.none"] }),
       "TFSTATE_ENCRYPTION_INVALID",
@@ -184,7 +209,7 @@ describe("a backend with encrypted states", () => {
     expect(await read({ encrypted_data: "AAAA" })).toBe("TFSTATE_STATE_ENCRYPTED");
     expect(await read({ meta: meta(good) })).toBe("TFSTATE_STATE_ENCRYPTED");
     for (const change of [
-      { iterations: 1e9 },
+      { iterations: 10_000_001 },
       { iterations: 0 },
       { hash_function: "md5" },
       { key_length: 1e9 },

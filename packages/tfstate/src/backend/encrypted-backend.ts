@@ -9,7 +9,8 @@ const WAS_ENCRYPTED = "adopted_encrypted";
 
 /**
  * A backend whose states OpenTofu encrypts: they are decrypted when they are read, and encrypted when they are written. A state
- * that is not encrypted is read as it is. An encrypted state is never replaced by one in the clear, unless the method of states
+ * that is not encrypted is read only where there is no method, or `unencrypted` is one: what somebody put in the place of an encrypted one is
+ * no state of its owner. An encrypted state is never replaced by one in the clear, unless the method of states
  * is `unencrypted`.
  *
  * @param settings how states are encrypted; read when it is needed. Without a method nothing is
@@ -37,7 +38,12 @@ export function encryptedBackend(
     workspaces: async (call) => backend.workspaces(call),
     read: async (workspace, call) => {
       const found = await readAsStored(workspace, call);
-      return found?.encrypted === undefined ? found?.bytes : cipher().decrypt(found.encrypted);
+      if (found?.encrypted !== undefined) return cipher().decrypt(found.encrypted);
+      if (found === undefined || cipher().allowsPlain || isMarker(found.bytes)) return found?.bytes;
+      throw new TfstateError(
+        "TFSTATE_STATE_NOT_ENCRYPTED",
+        `${backend.place(workspace)} is not encrypted, and the encryption of states has no method "unencrypted". While states are moved to encryption, name one as its "fallback"; otherwise the state may have been replaced`,
+      );
     },
     write: async (workspace, bytes, call) => {
       const state = cipher();
@@ -84,10 +90,20 @@ function withMember(marker: Uint8Array): Uint8Array {
 }
 
 function wasEncrypted(bytes: Uint8Array): boolean {
+  return Object.hasOwn(membersOf(bytes), WAS_ENCRYPTED);
+}
+
+/** What an adoption left in the place of a state has a version that no state has. */
+function isMarker(bytes: Uint8Array): boolean {
+  const { version } = membersOf(bytes);
+  return typeof version === "number" && version > 4;
+}
+
+function membersOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const file: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
-    return typeof file === "object" && file !== null && Object.hasOwn(file, WAS_ENCRYPTED);
+    return typeof file === "object" && file !== null ? (file as Record<string, unknown>) : {};
   } catch {
-    return false;
+    return {};
   }
 }

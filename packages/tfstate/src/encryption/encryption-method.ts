@@ -30,6 +30,12 @@ export interface Passphrase {
   readonly metadata: string;
 }
 
+/**
+ * A state comes from outside: its parameters must not cost more than a user would ever set. OpenTofu's default is 600,000; this is some
+ * seconds of one core.
+ */
+export const MOST_ITERATIONS = 10_000_000;
+
 export type EncryptionMethod =
   | { readonly kind: "unencrypted"; readonly name: string }
   | {
@@ -90,8 +96,8 @@ function passphraseOf(reference: string, settings: EncryptionSettings): Passphra
     throw invalid(`${reference}: "key_length" of aes_gcm is 16, 24 or 32`);
   }
   const iterations = wholeNumber(values["iterations"], 600_000);
-  if (iterations === undefined || iterations < 200_000) {
-    throw invalid(`${reference}: "iterations" is at least 200000`);
+  if (iterations === undefined || iterations < 200_000 || iterations > MOST_ITERATIONS) {
+    throw invalid(`${reference}: "iterations" is 200000 to ${MOST_ITERATIONS}`);
   }
   const saltBytes = wholeNumber(values["salt_length"], 32);
   if (saltBytes === undefined || saltBytes < 1 || saltBytes > 1024) {

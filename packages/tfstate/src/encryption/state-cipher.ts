@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:cryp
 import { promisify } from "node:util";
 import { TfstateError } from "../errors.ts";
 import { type EncryptedState, formatEncryptedState } from "./encrypted-state.ts";
-import type { EncryptionMethod, Passphrase } from "./encryption-method.ts";
+import { type EncryptionMethod, MOST_ITERATIONS, type Passphrase } from "./encryption-method.ts";
 
 const derive = promisify(pbkdf2);
 const NONCE_BYTES = 12;
@@ -56,6 +56,11 @@ export class StateCipher {
   /** Whether there is a method; `unencrypted` is one. */
   get isConfigured(): boolean {
     return this.#methods.length > 0;
+  }
+
+  /** Whether a state in the clear may be what is meant: there is no method, or `unencrypted` is one of them. */
+  get allowsPlain(): boolean {
+    return !this.isConfigured || this.#methods.some(({ kind }) => kind === "unencrypted");
   }
 
   /** The bytes to store for the text of a state, with a fresh salt and nonce; the text itself where states are not encrypted. */
@@ -114,9 +119,6 @@ function algorithm(key: Buffer): "aes-128-gcm" | "aes-192-gcm" | "aes-256-gcm" {
   return key.length === 16 ? "aes-128-gcm" : key.length === 24 ? "aes-192-gcm" : "aes-256-gcm";
 }
 
-/** A state comes from outside: its parameters must not cost more than a user would ever set. */
-const MOST_ITERATIONS = 50_000_000;
-
 function readParameters(bytes: Buffer, name: string): KeyParameters {
   const invalid = (): TfstateError =>
     new TfstateError(
@@ -135,11 +137,16 @@ function readParameters(bytes: Buffer, name: string): KeyParameters {
     typeof iterations !== "number" ||
     !Number.isInteger(iterations) ||
     iterations < 1 ||
-    iterations > MOST_ITERATIONS ||
     (hash !== "sha256" && hash !== "sha512") ||
     (keyBytes !== 16 && keyBytes !== 24 && keyBytes !== 32)
   ) {
     throw invalid();
+  }
+  if (iterations > MOST_ITERATIONS) {
+    throw new TfstateError(
+      "TFSTATE_FILE_INVALID",
+      `the encrypted state asks for ${iterations} iterations of pbkdf2 under "${name}"; at most ${MOST_ITERATIONS} are computed. Lower "iterations" of the key provider with OpenTofu and let it write the state again, or read the state with "adopt --pull tofu"`,
+    );
   }
   return { salt: Buffer.from(salt, "base64"), iterations, hash, keyBytes };
 }
