@@ -70,6 +70,7 @@ export type {
 } from "./plan/change.ts";
 export { hasEffect, isChange } from "./plan/change.ts";
 export type {
+  DeferredPart,
   Plan,
   PlanMode,
   PlannedExpansion,

@@ -1,5 +1,11 @@
 import { resolve } from "node:path";
-import { decodePlan, hasChanges, type Plan, planVariables } from "@stackwright/core";
+import {
+  type DeferredPart,
+  decodePlan,
+  hasChanges,
+  type Plan,
+  planVariables,
+} from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -93,7 +99,7 @@ export async function up(
     view,
     ...savedPlan,
   };
-  if (file === undefined) return await planAndApply(run);
+  if (file === undefined) return await inStages(run);
   const plan = await engine.loadPlan(session.state, file.digest);
   if (plan === undefined) {
     throw planNotFoundError(planFile ?? "", file, session.storeName);
@@ -111,6 +117,7 @@ function refuseForSavedPlan(options: UpOptions): void {
     ["-target", options.target.length > 0 || (options.targetFile ?? []).length > 0],
     ["-exclude", options.exclude.length > 0 || (options.excludeFile ?? []).length > 0],
     ["-replace", options.replace.length > 0],
+    ["-staged", options.staged === true],
   ] as const;
   const [option] = given.find(([, isGiven]) => isGiven) ?? [];
   if (option === undefined) return;
@@ -153,7 +160,35 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
   return { plan, variables: planVariables(plan, again), unresolved: false };
 }
 
-async function planAndApply(run: Run): Promise<ExitCode> {
+/** Stages of one run of the command. */
+const MAX_STAGES = 20;
+
+/** Plans and applies until nothing is left to a later stage; each stage is approved by itself. */
+async function inStages(run: Run): Promise<ExitCode> {
+  for (let stage = 1; ; stage += 1) {
+    const { code, left, isChanged } = await planAndApply(run);
+    if (code !== EXIT.ok || left.length === 0) return code;
+    const first = left.slice(0, 5).map(({ address }) => address);
+    if (!isChanged || stage === MAX_STAGES) {
+      const why = isChanged ? `it took ${stage} stages` : `stage ${stage} changes nothing`;
+      throw new CommandError(`${left.length} parts are left, and ${why}: ${first.join(", ")}.`, {
+        advice:
+          "See what they depend on: a value that no apply gives, such as one of an excluded object.",
+      });
+    }
+    run.view.note(`\nStage ${stage + 1}, for ${left.length} parts that were left.\n`);
+  }
+}
+
+/** How a stage ended. */
+interface StageEnd {
+  readonly code: ExitCode;
+  /** What is left to the next stage. */
+  readonly left: readonly DeferredPart[];
+  readonly isChanged: boolean;
+}
+
+async function planAndApply(run: Run): Promise<StageEnd> {
   const { options, context, project, engine, session, view } = run;
   const workspace = stackName(context, options);
   const { state } = session;
@@ -168,7 +203,8 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     ...(importing && { importing }),
   };
   const made = await makePlan(ground, options, view, context);
-  if (made === undefined) return EXIT.failed;
+  if (made === undefined) return { code: EXIT.failed, left: [], isChanged: false };
+  const { deferred: left = [] } = made.plan;
   const runs = session.runsOf(session.stack.reference);
   if (importing !== undefined && !imports(made.plan, importing)) {
     if (hasChanges(made.plan)) await runs.transition(record.id, "planned", "discarded");
@@ -188,7 +224,7 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     const code = stale ? await apply(made, { ...run, silent: true }) : EXIT.ok;
     if (!stale) await engine.noteUses(state);
     if (code === EXIT.ok) view.unchanged?.((await state.outputs()).outputs);
-    return wholly(made, code);
+    return { code: wholly(made, code), left, isChanged: false };
   }
   if (!options.yes) {
     await runs.transition(record.id, "planned", "awaiting_approval");
@@ -200,11 +236,12 @@ async function planAndApply(run: Run): Promise<ExitCode> {
     if (!approved) {
       await discard();
       view.note("Nothing was done.");
-      return EXIT.failed;
+      return { code: EXIT.failed, left, isChanged: false };
     }
   }
   await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
-  return wholly(made, await apply(made, { ...run, id: record.id }));
+  const code = wholly(made, await apply(made, { ...run, id: record.id }));
+  return { code, left, isChanged: true };
 }
 
 /** The plan is incomplete where an object was left out because the result of an earlier operation is unknown. */

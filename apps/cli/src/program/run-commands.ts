@@ -144,6 +144,7 @@ export function withRunOptions(command: Command): Command {
     .option("--target-file <file>", "targets from a file, one a line", collect, [])
     .option("--exclude-file <file>", "what to leave out from a file, one a line", collect, [])
     .option("--replace <address>", "replace this instance; may be given again", collect, [])
+    .option("--staged", "leave what cannot be planned yet to a later stage", false)
     .option("--no-refresh", "take the recorded state as it is")
     .option("--refresh-age <duration>", "skip objects refreshed within this time")
     .option("--refresh-only", "update the state only; plan no other changes", false)

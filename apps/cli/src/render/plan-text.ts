@@ -1,6 +1,7 @@
 import type { StackInput } from "@stackwright/core";
 import {
   concealPlan,
+  type DeferredPart,
   type Drift,
   hasChanges,
   isChange,
@@ -13,6 +14,7 @@ import {
 } from "@stackwright/core";
 import { Value } from "@stackwright/cty";
 import type { BlockSchema } from "@stackwright/mux/router";
+import { printable } from "../terminal/printable.ts";
 import type { Style } from "../terminal/style.ts";
 import {
   changeText,
@@ -59,6 +61,7 @@ export function* planParts(given: Plan, display: PlanDisplay): Generator<string,
   );
   if (!hasChanges(plan)) {
     yield nothingText(plan, style);
+    if (plan.deferred !== undefined) yield deferredText(plan.deferred);
     return;
   }
   const changes = plan.changes.filter(isChange).filter(isShown);
@@ -86,12 +89,26 @@ export function* planParts(given: Plan, display: PlanDisplay): Generator<string,
   if (plan.inputs.length > 0) {
     yield `Made with outputs of other stacks:\n${inputLines(plan.inputs).join("\n")}`;
   }
-  if (plan.partial) {
+  if (plan.deferred !== undefined) yield deferredText(plan.deferred);
+  else if (plan.partial) {
     yield style.paint(
       "warning",
       "This plan is partial: it covers only the targeted part of the configuration.",
     );
   }
+}
+
+/** Parts of a configuration that are left to a later stage, the first ones. */
+const MAX_DEFERRED = 50;
+
+function deferredText(deferred: readonly DeferredPart[]): string {
+  const lines = deferred
+    .slice(0, MAX_DEFERRED)
+    .map(({ address, because }) => `  ${address}: ${because}`);
+  const more = deferred.length - lines.length;
+  const left = deferred.length === 1 ? "One part is" : `${deferred.length} parts are`;
+  const rest = more > 0 ? [`  and ${more} more`] : [];
+  return [`${left} left to the next stage:`, ...lines, ...rest].map(printable).join("\n");
 }
 
 /** What is to be done, where that is nothing that is counted. */
@@ -113,7 +130,8 @@ function isShown({ action, previousAddress, importing }: ResourceChange): boolea
   return action !== "no-op" || previousAddress !== undefined || importing !== undefined;
 }
 
-function nothingText({ mode, partial }: Plan, style: Style): string {
+function nothingText({ mode, partial, deferred }: Plan, style: Style): string {
+  if (deferred !== undefined) return `${style.paint("strong", "No changes")} in this stage.`;
   if (partial) {
     return `${style.paint("strong", "No changes")} in the targeted part of the configuration.`;
   }

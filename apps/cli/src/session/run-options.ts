@@ -19,6 +19,8 @@ export interface PlanningOptions extends StoreOptions {
   readonly refreshAge?: string;
   readonly refreshOnly: boolean;
   readonly destroy: boolean;
+  /** What cannot be planned yet is left to a later stage. @default false */
+  readonly staged?: boolean;
   readonly parallelism: string;
   readonly json: boolean;
   /** Warnings without an error are shown by their summaries. */
@@ -35,6 +37,11 @@ export function planOptions(options: PlanningOptions, ageMs: number | undefined)
   if (options.refreshOnly && !options.refresh) {
     throw new CommandError("-refresh-only without a refresh would do nothing.");
   }
+  if (options.staged === true && (options.destroy || options.refreshOnly)) {
+    throw new CommandError("-staged goes with a plan of the configuration alone.", {
+      advice: "Destroying and refreshing need no stages: what was applied is known.",
+    });
+  }
   const read = !options.refresh
     ? ({ kind: "never" } as const)
     : ageMs === undefined
@@ -46,6 +53,7 @@ export function planOptions(options: PlanningOptions, ageMs: number | undefined)
     targets: options.target,
     excludes: options.exclude,
     replace: options.replace,
+    ...(options.staged === true && { staged: true }),
   };
 }
 

@@ -320,7 +320,7 @@ async function finish(
   );
   await onEvaluated?.(run.given.world, run.given.providers.secrets);
   await run.ephemerals.closeAll();
-  if (run.given.plan.partial) run.report([INCOMPLETE]);
+  if (run.given.plan.partial && run.given.plan.deferred === undefined) run.report([INCOMPLETE]);
   const secret = secretOutputs(outputs, run.given.providers.secrets);
   const { secrets } = run.given.providers;
   const base = { nodes, checks: redactChecks(secrets, run.checks), outputs, secretOutputs: secret };

@@ -54,6 +54,13 @@ export function planToJson(
           }),
         ),
       ),
+      ...(plan.deferred !== undefined && {
+        deferred: arrayNode(
+          plan.deferred.map(({ address, because }) =>
+            objectNode({ address: stringNode(address), because: stringNode(because) }),
+          ),
+        ),
+      }),
       changes: arrayNode(plan.changes.map(changeNode)),
       outputs: arrayNode(plan.outputs.map(outputNode)),
       drift: arrayNode(plan.drift.map(driftNode)),

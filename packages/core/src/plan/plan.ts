@@ -30,6 +30,18 @@ export interface PlanOptions {
   readonly excludes?: readonly string[];
   /** Addresses of instances that are to be replaced. */
   readonly replace?: readonly string[];
+  /**
+   * What cannot be planned before something else was applied, as its instances or the configuration of its provider are not known, is left
+   * to a later plan. @default false: it is an error, or left to the provider
+   */
+  readonly staged?: boolean;
+}
+
+/** A resource or a call of a module that is left to a later stage. */
+export interface DeferredPart {
+  /** Without keys. */
+  readonly address: string;
+  readonly because: string;
 }
 
 /** The instances of a resource or module call in one instance of a module, frozen. */
@@ -70,6 +82,8 @@ export interface Plan {
   readonly expansions: readonly PlannedExpansion[];
   /** Outputs of modules that are null, or that the plan is not about: `module.a["k"].output.b`. Absent: none. */
   readonly emptyOutputs?: readonly string[];
+  /** What is left to a later stage. Absent: nothing. */
+  readonly deferred?: readonly DeferredPart[];
   /** In the order of the walk: dependencies first. One for each (address, deposed key). */
   readonly changes: readonly ResourceChange[];
   /**

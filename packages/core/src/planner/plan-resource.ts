@@ -1,7 +1,11 @@
 import { forEachLimited } from "@stackwright/base/limiter";
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ResolvedImport } from "@stackwright/lang";
-import { hasProviderErrors, type ResourceSchema } from "@stackwright/mux/router";
+import {
+  formatProviderReference,
+  hasProviderErrors,
+  type ResourceSchema,
+} from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { findType } from "../providers/find-type.ts";
 import { versionText } from "../providers/provider-instances.ts";
@@ -10,6 +14,7 @@ import type { StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
+import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";
@@ -78,6 +83,18 @@ async function planSlots(
   const { resource: config } = node;
   const ready = await run.providerOfResource(node.module, config);
   if (ready === undefined) {
+    unknownAll(resource);
+    return false;
+  }
+  if (run.given.staged && !ready.reachable) {
+    const { mode, type, name } = config;
+    const of = `${mode === "data" ? "data." : ""}${type}.${name}`;
+    const address = blockAddress(node.module.path, of);
+    const provider = formatProviderReference(ready.use.reference);
+    run.waiting.set(address, {
+      address,
+      because: `the configuration of its provider ${provider} depends on values that are known after this stage`,
+    });
     unknownAll(resource);
     return false;
   }

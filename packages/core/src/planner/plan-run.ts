@@ -39,6 +39,7 @@ import { type Dependency, objectKey, type StateObject } from "../state/state-obj
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
+import type { Waiting } from "./deferral.ts";
 import { type ImportCollector, type ImportsByNode, importRequests } from "./imports.ts";
 import type { PlanReuse } from "./plan-reuse.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
@@ -69,6 +70,8 @@ interface PlanRunOptions {
   readonly isIncluded: (address: string) => boolean;
   /** Objects that something needs by record which the plan leaves out: they cannot be ended. */
   readonly kept: ReadonlySet<StateObject>;
+  /** Whether what cannot be planned yet is left to a later stage. */
+  readonly staged: boolean;
   /** What may be used again of the last plan. @default nothing, and nothing is kept for the next one */
   readonly reuse?: PlanReuse | undefined;
 }
@@ -83,6 +86,8 @@ export class PlanRun {
   readonly expansions: PlannedExpansion[] = [];
   /** Addresses of outputs of modules that are null. */
   readonly emptyOutputs: string[] = [];
+  /** What cannot be planned yet, by address; only where plans are made in stages. */
+  readonly waiting = new Map<string, Waiting>();
   /** Change of an instance, for what depends on whether there is one. */
   /** Values of instances that the plan is not about, for those that are. */
   readonly known = new Map<string, Value>();

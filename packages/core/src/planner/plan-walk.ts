@@ -6,6 +6,7 @@ import { type Keys, keysOf, recordKeys } from "../walk/keys.ts";
 import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
 import { NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
+import { blockAddress, unknownInstances } from "./deferral.ts";
 import { planResource } from "./plan-resource.ts";
 import type { PlanRun } from "./plan-run.ts";
 
@@ -141,6 +142,7 @@ function expand(
   run: PlanRun,
   module: ModuleInstance,
   what: Parameters<typeof expandRepetition>[0],
+  name: string,
 ): { readonly keys: Keys; readonly targets: ReadonlySet<Target> } | undefined {
   const diagnostics: Diagnostic[] = [];
   const { result, targets } = run.world.recorder.record(() =>
@@ -148,6 +150,11 @@ function expand(
   );
   run.report(diagnostics);
   if (hasErrors(diagnostics) || result.kind === "invalid") return undefined;
+  if (result.kind === "unknown" && run.given.staged) {
+    const address = blockAddress(module.node.path, name);
+    run.waiting.set(address, { address, because: unknownInstances(what) });
+    return undefined;
+  }
   if (result.kind === "unknown") {
     run.report([result.reason]);
     return undefined;
@@ -156,7 +163,7 @@ function expand(
 }
 
 function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): void {
-  const expansion = expand(run, module, call.config);
+  const expansion = expand(run, module, call.config, `module.${call.config.name}`);
   if (expansion === undefined) {
     call.isUnknown = true;
     return;
@@ -173,9 +180,9 @@ async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<vo
     const resource = module.resources.get(name);
     // Not in an instance that a test replaces.
     if (resource === undefined) continue;
-    const expansion = expand(run, module, node.resource);
+    const expansion = expand(run, module, node.resource, name);
     if (expansion === undefined) {
-      // What depends on it is evaluated, too: all that is wrong, is found at once.
+      // What depends on it is evaluated, too: all that is wrong, or that waits, is found at once.
       resource.placeholder = node.resource.mode === "ephemeral" ? NOT_OPEN : Value.dynamic;
       continue;
     }

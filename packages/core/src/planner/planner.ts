@@ -29,6 +29,7 @@ import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
+import { deferredParts, type Waiting } from "./deferral.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
 import { movesLeftOut, resolveMoves } from "./moves.ts";
 import type { PlanMemory } from "./plan-memory.ts";
@@ -89,6 +90,21 @@ export interface CreatePlanRequest {
  * where an answer is not available, such as when a provider exits, and with the reason of the signal.
  */
 export async function createPlan(request: CreatePlanRequest): Promise<PlanResult> {
+  const waiting = new Map<string, Waiting>();
+  // What waits is left out, so that each round finds only what waits beside it: the configuration has an end.
+  for (;;) {
+    const { found, ...result } = await planOnce(request, [...waiting.values()]);
+    const known = waiting.size;
+    for (const one of found) waiting.set(one.address, one);
+    if (waiting.size === known) return result;
+  }
+}
+
+/** Creates a plan without what is known to wait for a later stage. */
+async function planOnce(
+  request: CreatePlanRequest,
+  waiting: readonly Waiting[],
+): Promise<PlanResult & { readonly found: readonly Waiting[] }> {
   const { configuration, signal } = request;
   const diagnostics: Diagnostic[] = [...configuration.diagnostics];
   const options = resolveOptions(request.options);
@@ -96,12 +112,15 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   const unresolved = unresolvedObjects(moves, diagnostics);
   const selection = selectPart(
     configuration.graph,
-    { targets: options.targets, excludes: [...options.excludes, ...unresolved] },
+    {
+      targets: options.targets,
+      excludes: [...options.excludes, ...unresolved, ...waiting.map(({ address }) => address)],
+    },
     diagnostics,
   );
   const replace = readReplaceRequests(options.replace, diagnostics);
   if (!hasNoErrors(configuration) || hasErrors(diagnostics))
-    return { plan: undefined, diagnostics };
+    return { plan: undefined, diagnostics, found: [] };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
   const { catalog, sessionId, limits } = request;
@@ -121,7 +140,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     catalog,
     diagnostics,
   );
-  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics, found: [] };
   const createdAtMs = request.clock.wallMs();
   const workspace = request.workspace ?? "default";
   const reads = new FileReads();
@@ -172,6 +191,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     root: configuration.root,
     removed: configuration.refactoring.removed,
     provisioners: request.provisioners ?? false,
+    staged: options.staged && options.mode === "normal",
     importBlocks,
     collector: request.collector,
     isIncluded: (address) => selection.includesAddress(address, true),
@@ -192,6 +212,10 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     reportUnmatchedRequests(run);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
+  if (run.waiting.size > 0) {
+    await ephemerals.closeAll();
+    return { plan: undefined, diagnostics: run.diagnostics, found: [...run.waiting.values()] };
+  }
   const reported = addressesOf(run);
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
   reportForgotten(run);
@@ -201,7 +225,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
   await ephemerals.closeAll();
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
   diagnostics.push(...run.diagnostics);
-  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics };
+  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics, found: [] };
   const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
   const changes = inOrder(run, configuration);
   const leftMoves = movesLeftOut(moves, changes);
@@ -227,6 +251,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
     }),
     expansions: expansionsInOrder(run, configuration),
     ...(emptyOutputs.length > 0 && { emptyOutputs }),
+    ...(waiting.length > 0 && { deferred: deferredParts(configuration.graph, waiting) }),
     changes,
     ...(leftMoves.length > 0 && { moves: leftMoves }),
     known: run.known,
@@ -252,7 +277,7 @@ export async function createPlan(request: CreatePlanRequest): Promise<PlanResult
       providers.secrets,
     );
   }
-  return { plan, diagnostics };
+  return { plan, diagnostics, found: [] };
 }
 
 /**
@@ -390,6 +415,7 @@ function resolveOptions(options: PlanOptions = {}): Required<PlanOptions> {
     targets: options.targets ?? [],
     excludes: options.excludes ?? [],
     replace: options.replace ?? [],
+    staged: options.staged ?? false,
   };
 }
 
