@@ -1,12 +1,14 @@
-import type { Repetition } from "@stackwright/lang";
 import {
   type ConfigGraph,
   type GraphNode,
   graphClosure,
   nodesOf,
   parseAddress,
+  type Repetition,
 } from "@stackwright/lang";
+import type { RunEvent, RunEventHandler } from "../events.ts";
 import type { DeferredPart } from "../plan/plan.ts";
+import { localName } from "./local-name.ts";
 
 /** A resource or a call of a module that cannot be planned before something was applied. */
 export interface Waiting {
@@ -52,6 +54,27 @@ export function deferredParts(
 
 function resourceAddress(node: GraphNode): string | undefined {
   if (node.kind !== "resource" || node.resource.mode === "ephemeral") return undefined;
-  const { mode, type, name } = node.resource;
-  return blockAddress(node.module.path, `${mode === "data" ? "data." : ""}${type}.${name}`);
+  return blockAddress(node.module.path, localName(node.resource));
+}
+
+/**
+ * The events of one round of planning. What is planned or reported in a round that is made again without what waits, is not so;
+ * only the last round knows.
+ */
+export class RoundEvents {
+  readonly #onEvent: RunEventHandler;
+  readonly #held: RunEvent[] = [];
+
+  constructor(onEvent: RunEventHandler = () => undefined) {
+    this.#onEvent = onEvent;
+  }
+
+  readonly take = (event: RunEvent): void => {
+    if (event.type === "planned" || event.type === "diagnostic") this.#held.push(event);
+    else this.#onEvent(event);
+  };
+
+  release(): void {
+    for (const event of this.#held) this.#onEvent(event);
+  }
 }

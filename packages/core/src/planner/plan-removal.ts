@@ -5,6 +5,8 @@ import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
+import { blockAddress } from "./deferral.ts";
+import { localName } from "./local-name.ts";
 import { withDestroyProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { hasDrifted, type RefreshedObject, readObject } from "./read-object.ts";
@@ -51,7 +53,7 @@ export async function planRemoval(
   // A data source, or a placeholder of an object that does not exist, is removed without a call.
   if (object.mode === "data" || isPlaceholder(object)) return gone();
   const ready = await run.providerOfObject(object);
-  if (ready === undefined) return undefined;
+  if (ready === undefined || run.waitsForProvider(blockOf(object.address), ready)) return undefined;
   const schema = ready.use.typeSchema(object.mode, object.type);
   if (schema === undefined) {
     if (removal.action === "forget") return { ...gone(), action: "forget" };
@@ -152,6 +154,16 @@ async function askForDelete(
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
   if (hasProviderErrors(reply.diagnostics)) return undefined;
   return { ...change, words: { ...words, plannedPrivate: reply.plannedPrivate } };
+}
+
+/** The address without keys. */
+function blockOf(address: string): string {
+  const { value } = parseAddress(address);
+  if (value?.kind !== "resource") return address;
+  return blockAddress(
+    value.module.map(({ name }) => name),
+    localName(value),
+  );
 }
 
 /** Name, module and key of an address. */

@@ -1,11 +1,7 @@
 import { forEachLimited } from "@stackwright/base/limiter";
 import { encodeJson, Value } from "@stackwright/cty";
 import type { GraphNode, ResolvedImport } from "@stackwright/lang";
-import {
-  formatProviderReference,
-  hasProviderErrors,
-  type ResourceSchema,
-} from "@stackwright/mux/router";
+import { hasProviderErrors, type ResourceSchema } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { findType } from "../providers/find-type.ts";
 import { versionText } from "../providers/provider-instances.ts";
@@ -16,6 +12,7 @@ import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
+import { localName } from "./local-name.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
@@ -86,15 +83,9 @@ async function planSlots(
     unknownAll(resource);
     return false;
   }
-  if (run.given.staged && !ready.reachable) {
-    const { mode, type, name } = config;
-    const of = `${mode === "data" ? "data." : ""}${type}.${name}`;
-    const address = blockAddress(node.module.path, of);
-    const provider = formatProviderReference(ready.use.reference);
-    run.waiting.set(address, {
-      address,
-      because: `the configuration of its provider ${provider} depends on values that are known after this stage`,
-    });
+  // Instances of a provider are looked at where their resource is: this one is not configured, and only has the schemas.
+  const block = blockAddress(node.module.path, localName(config));
+  if (node.provider?.instances === undefined && run.waitsForProvider(block, ready)) {
     unknownAll(resource);
     return false;
   }
@@ -124,7 +115,7 @@ async function planSlots(
     }
     const recorded = run.given.objects.get(slot.address);
     const own = await run.providerOf(slot);
-    if (own === undefined) {
+    if (own === undefined || run.waitsForProvider(block, own)) {
       slot.value ??= Value.dynamic;
       return;
     }

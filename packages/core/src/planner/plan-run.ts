@@ -17,7 +17,7 @@ import {
   type ResolvedProvider,
   type ResourceConfig,
 } from "@stackwright/lang";
-import type { ProviderReference } from "@stackwright/mux/router";
+import { formatProviderReference, type ProviderReference } from "@stackwright/mux/router";
 import { EphemeralResources } from "../ephemeral/ephemeral-resources.ts";
 import { throughEphemerals } from "../ephemeral/recorded-dependencies.ts";
 import type { RunEventHandler } from "../events.ts";
@@ -88,9 +88,9 @@ export class PlanRun {
   readonly emptyOutputs: string[] = [];
   /** What cannot be planned yet, by address; only where plans are made in stages. */
   readonly waiting = new Map<string, Waiting>();
-  /** Change of an instance, for what depends on whether there is one. */
   /** Values of instances that the plan is not about, for those that are. */
   readonly known = new Map<string, Value>();
+  /** Change of an instance, for what depends on whether there is one. */
   readonly bySlot = new Map<InstanceSlot, ResourceChange>();
   /** Resources of which some instance changes. */
   readonly changed = new Set<ResourceValues>();
@@ -309,7 +309,21 @@ export class PlanRun {
       report: (diagnostics) => this.report(diagnostics),
       onEvent: this.given.onEvent,
       known: false,
+      onlyKnown: this.given.staged,
     });
+  }
+
+  /**
+   * Whether a block waits for a later stage because its provider cannot be asked about real objects in this one.
+   *
+   * @param address without keys
+   */
+  waitsForProvider(address: string, { reachable, use }: ReadyProvider): boolean {
+    if (!this.given.staged || reachable) return false;
+    const provider = formatProviderReference(use.reference);
+    const because = `the configuration of its provider ${provider} depends on values that are known after this stage`;
+    this.waiting.set(address, { address, because });
+    return true;
   }
 
   /** A provider that is asked for its schemas only. Undefined after an error, which is reported. */

@@ -7,6 +7,7 @@ import type { CallValues, ModuleInstance } from "../walk/module-instance.ts";
 import type { Target } from "../walk/recorder.ts";
 import { NOT_OPEN, type ResourceValues } from "../walk/resource-values.ts";
 import { blockAddress, unknownInstances } from "./deferral.ts";
+import { localName } from "./local-name.ts";
 import { planResource } from "./plan-resource.ts";
 import type { PlanRun } from "./plan-run.ts";
 
@@ -174,7 +175,7 @@ function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): voi
 
 async function visitResource(run: PlanRun, node: NodeOf<"resource">): Promise<void> {
   const modules = run.world.modules(node.module.path);
-  const name = `${node.resource.mode === "managed" ? "" : `${node.resource.mode}.`}${node.resource.type}.${node.resource.name}`;
+  const name = localName(node.resource);
   const expanded: { resource: ResourceValues; around: ReadonlySet<Target> }[] = [];
   for (const module of modules) {
     const resource = module.resources.get(name);

@@ -7,32 +7,29 @@ import {
   FileReads,
   hasErrors,
   parseAddress,
-  type ResourceConfig,
 } from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { type Configuration, hasNoErrors } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "../events.ts";
-import type { Drift, ResourceChange } from "../plan/change.ts";
-import type { Plan, PlannedExpansion, PlanOptions, PlanResult } from "../plan/plan.ts";
+import type { Plan, PlanOptions, PlanResult } from "../plan/plan.ts";
 import type { ProviderCatalog } from "../providers/catalog.ts";
 import { providerFunctions } from "../providers/provider-functions.ts";
 import { ProviderInstances, versionText } from "../providers/provider-instances.ts";
 import { selectVersions } from "../providers/select-versions.ts";
 import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
-import type { CheckResult } from "../state/check-result.ts";
 import type { StackInputs } from "../state/stack-inputs.ts";
 import type { StackSnapshot } from "../state/stack-state.ts";
-import { objectKey } from "../state/state-object.ts";
 import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
-import { deferredParts, type Waiting } from "./deferral.ts";
+import { deferredParts, RoundEvents, type Waiting } from "./deferral.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
 import { movesLeftOut, resolveMoves } from "./moves.ts";
 import type { PlanMemory } from "./plan-memory.ts";
+import { changesInOrder, checksInOrder, driftInOrder, expansionsInOrder } from "./plan-order.ts";
 import { planOrphans } from "./plan-orphans.ts";
 import { planOutputs } from "./plan-outputs.ts";
 import { PlanReuse } from "./plan-reuse.ts";
@@ -90,21 +87,33 @@ export interface CreatePlanRequest {
  * where an answer is not available, such as when a provider exits, and with the reason of the signal.
  */
 export async function createPlan(request: CreatePlanRequest): Promise<PlanResult> {
+  if (request.options?.staged !== true) return (await planOnce(request, [])).result;
   const waiting = new Map<string, Waiting>();
   // What waits is left out, so that each round finds only what waits beside it: the configuration has an end.
   for (;;) {
-    const { found, ...result } = await planOnce(request, [...waiting.values()]);
+    const events = new RoundEvents(request.onEvent);
+    const { found, result } = await planOnce({ ...request, onEvent: events.take }, [
+      ...waiting.values(),
+    ]);
     const known = waiting.size;
     for (const one of found) waiting.set(one.address, one);
-    if (waiting.size === known) return result;
+    if (waiting.size > known) continue;
+    events.release();
+    return result;
   }
+}
+
+/** A plan, and what was found to wait for a later stage; where that is something, the plan has to be made without it. */
+interface PlanRound {
+  readonly result: PlanResult;
+  readonly found: readonly Waiting[];
 }
 
 /** Creates a plan without what is known to wait for a later stage. */
 async function planOnce(
   request: CreatePlanRequest,
   waiting: readonly Waiting[],
-): Promise<PlanResult & { readonly found: readonly Waiting[] }> {
+): Promise<PlanRound> {
   const { configuration, signal } = request;
   const diagnostics: Diagnostic[] = [...configuration.diagnostics];
   const options = resolveOptions(request.options);
@@ -120,7 +129,7 @@ async function planOnce(
   );
   const replace = readReplaceRequests(options.replace, diagnostics);
   if (!hasNoErrors(configuration) || hasErrors(diagnostics))
-    return { plan: undefined, diagnostics, found: [] };
+    return { result: { plan: undefined, diagnostics }, found: [] };
   const onEvent = request.onEvent ?? (() => undefined);
   onEvent({ type: "phase", phase: "plan" });
   const { catalog, sessionId, limits } = request;
@@ -140,7 +149,7 @@ async function planOnce(
     catalog,
     diagnostics,
   );
-  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics, found: [] };
+  if (hasErrors(diagnostics)) return { result: { plan: undefined, diagnostics }, found: [] };
   const createdAtMs = request.clock.wallMs();
   const workspace = request.workspace ?? "default";
   const reads = new FileReads();
@@ -214,7 +223,10 @@ async function planOnce(
   signal?.throwIfAborted();
   if (run.waiting.size > 0) {
     await ephemerals.closeAll();
-    return { plan: undefined, diagnostics: run.diagnostics, found: [...run.waiting.values()] };
+    return {
+      result: { plan: undefined, diagnostics: run.diagnostics },
+      found: [...run.waiting.values()],
+    };
   }
   const reported = addressesOf(run);
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
@@ -225,9 +237,9 @@ async function planOnce(
   await ephemerals.closeAll();
   const outputs = planOutputs(run, configuration, selection, request.snapshot.outputs);
   diagnostics.push(...run.diagnostics);
-  if (hasErrors(diagnostics)) return { plan: undefined, diagnostics, found: [] };
+  if (hasErrors(diagnostics)) return { result: { plan: undefined, diagnostics }, found: [] };
   const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
-  const changes = inOrder(run, configuration);
+  const changes = changesInOrder(run, configuration);
   const leftMoves = movesLeftOut(moves, changes);
   const identities = new Map(providers.identities);
   for (const version of reuse?.usedProviders ?? []) {
@@ -277,7 +289,7 @@ async function planOnce(
       providers.secrets,
     );
   }
-  return { plan, diagnostics, found: [] };
+  return { result: { plan, diagnostics }, found: [] };
 }
 
 /**
@@ -329,68 +341,6 @@ function addressesOf(run: PlanRun): ReadonlySet<string> | undefined {
     addresses.add(address);
   }
   return addresses;
-}
-
-// Nodes are visited at the same time, so that their results come in the order in which providers answer. A plan has them in
-// that of the configuration.
-
-function expansionsInOrder(
-  { expansions, world }: PlanRun,
-  { graph }: Configuration,
-): readonly PlannedExpansion[] {
-  const left = new Map(expansions.map((one) => [one.address, one]));
-  const sorted: PlannedExpansion[] = [];
-  for (const node of graph.order) {
-    if (node.kind !== "resource" && node.kind !== "module") continue;
-    for (const module of world.modules(node.module.path)) {
-      const name = node.kind === "module" ? `module.${node.call.name}` : nameOf(node.resource);
-      const address = module.addressOf(name);
-      const found = left.get(address);
-      if (found === undefined) continue;
-      left.delete(address);
-      sorted.push(found);
-    }
-  }
-  return [...sorted, ...left.values()];
-}
-
-function driftInOrder(
-  drift: readonly Drift[],
-  changes: readonly ResourceChange[],
-): readonly Drift[] {
-  if (drift.length < 2) return drift;
-  const positions = new Map(changes.map((change, at) => [objectKey(change), at]));
-  const place = (one: Drift): number => positions.get(objectKey(one)) ?? changes.length;
-  return drift.toSorted((a, b) => place(a) - place(b) || (objectKey(a) < objectKey(b) ? -1 : 1));
-}
-
-function checksInOrder(
-  { checks, world }: PlanRun,
-  { graph }: Configuration,
-): readonly CheckResult[] {
-  if (checks.length < 2) return checks;
-  const left = Map.groupBy(checks, ({ address }) => address);
-  const sorted: CheckResult[] = [];
-  const take = (address: string): void => {
-    sorted.push(...(left.get(address) ?? []));
-    left.delete(address);
-  };
-  for (const node of graph.order) {
-    for (const module of world.modules(node.module.path)) {
-      if (node.kind === "resource") {
-        const slots = module.resources.get(nameOf(node.resource))?.slots ?? new Map();
-        for (const { address } of slots.values()) take(address);
-      } else if (node.kind === "validation") take(module.addressOf(`var.${node.variable.name}`));
-      else if (node.kind === "output") take(module.addressOf(`output.${node.output.name}`));
-      else if (node.kind === "check") take(module.addressOf(`check.${node.check.name}`));
-    }
-  }
-  return [...sorted, ...[...left.values()].flat()];
-}
-
-/** The name of a resource in its module. */
-function nameOf({ mode, type, name }: ResourceConfig): string {
-  return `${mode === "managed" ? "" : `${mode}.`}${type}.${name}`;
 }
 
 /** Outputs of modules that are null, and those that are not selected. */
@@ -497,24 +447,6 @@ function checkInstances(
   const addresses = [...instances].flatMap((text) => parseAddress(text).value ?? []);
   checkMovedInstances(refactoring.moves, addresses, diagnostics);
   run.report(diagnostics);
-}
-
-/** Changes in the order of the graph and of the instances; the end of objects without a declaration last. */
-function inOrder(run: PlanRun, { graph }: Configuration): readonly ResourceChange[] {
-  const sorted = new Set<ResourceChange>();
-  for (const node of graph.order) {
-    if (node.kind !== "resource") continue;
-    const local = nameOf(node.resource);
-    for (const module of run.world.modules(node.module.path)) {
-      for (const slot of module.resources.get(local)?.slots.values() ?? []) {
-        const change = run.bySlot.get(slot);
-        if (change !== undefined) sorted.add(change);
-      }
-    }
-  }
-  const rest = [...run.changes].filter(([, change]) => !sorted.has(change));
-  rest.sort(([a], [b]) => (a < b ? -1 : 1));
-  return [...sorted, ...rest.map(([, change]) => change)];
 }
 
 /** Ephemeral values are not kept; they are given again when the plan is applied. */

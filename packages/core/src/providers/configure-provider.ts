@@ -27,6 +27,8 @@ interface ConfigureProviderOptions {
   readonly onEvent: RunEventHandler;
   /** Whether everything is known by now; then an unknown configuration is an error. */
   readonly known: boolean;
+  /** Whether a provider gets its configuration only where that is wholly known. @default false: it gets unknown values, too */
+  readonly onlyKnown?: boolean;
 }
 
 /** Starts a provider and gives it its configuration. Undefined after an error, which is reported. */
@@ -97,13 +99,14 @@ export function instanceContext({ instance }: ResolvedProvider): InstanceContext
 async function ready(
   use: ProviderInstance,
   config: Value,
-  { known, report }: Pick<ConfigureProviderOptions, "known" | "report">,
+  { known, onlyKnown, report }: Pick<ConfigureProviderOptions, "known" | "onlyKnown" | "report">,
   targets: ReadyProvider["targets"],
   place: (problems: readonly ProviderDiagnostic[]) => Diagnostic[] = bareDiagnostics,
 ): Promise<ReadyProvider | undefined> {
   const reachable = config.isWhollyKnown;
   if (known && !reachable)
     throw new Error("the configuration of a provider is unknown during apply");
+  if (onlyKnown === true && !reachable) return { use, reachable, targets };
   const diagnostics = place(await use.configure(config, { deferralAllowed: !reachable }));
   report(diagnostics);
   return hasErrors(diagnostics) ? undefined : { use, reachable, targets };
