@@ -18,5 +18,15 @@ export {
 } from "./render/change-head.ts";
 export type { DiffLine, LineOptions, LineSign } from "./render/diff-lines.ts";
 export { bodyLines, namedLines } from "./render/diff-lines.ts";
-export { driftText, isEmpty, shownDrift, warningTexts } from "./render/plan-notes.ts";
+export type { Listed } from "./render/plan-notes.ts";
+export {
+  driftText,
+  isEmpty,
+  moveTexts,
+  noChangesText,
+  partialText,
+  shownDrift,
+  stageTexts,
+  warningTexts,
+} from "./render/plan-notes.ts";
 export { leafText, visibleText } from "./render/value-text.ts";

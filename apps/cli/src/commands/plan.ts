@@ -119,9 +119,9 @@ export async function plan(
       else context.terminal.write(`\n${text}\n`);
       if (comparison.differences.length > 0) return EXIT.failed;
     }
-    return options.detailedExitcode && (hasChanges(made.plan) || made.unresolved)
-      ? EXIT.changes
-      : EXIT.ok;
+    const isSettled =
+      !hasChanges(made.plan) && !made.unresolved && made.plan.deferred === undefined;
+    return options.detailedExitcode && !isSettled ? EXIT.changes : EXIT.ok;
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

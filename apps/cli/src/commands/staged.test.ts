@@ -51,13 +51,16 @@ it("instances that only an apply makes known are left to the next stage", {
   expect(plan.output).toContain("terraform_data.beside");
   expect(plan.output).toContain(
     [
-      "3 parts are left to the next stage:",
+      "This plan is a stage: 3 parts are left to the next one.",
       "  terraform_data.b: its for_each depends on values that are known after this stage",
       "  terraform_data.c: its for_each depends on values that are known after this stage",
       "  terraform_data.last: it depends on terraform_data.b",
     ].join("\n"),
   );
   expect(plan.output).not.toContain("target");
+  // Each round of planning finds more that waits, and only the last one counts.
+  const lines = (await run("plan", "--staged", "--json")).output.split("\n");
+  expect(lines.filter((line) => line.includes('"planned_change"'))).toHaveLength(2);
 });
 
 it("up plans and applies stage by stage, and changes little later", {
@@ -103,7 +106,7 @@ output "word" { value = terraform_data.in.output }
   const plan = await run("plan", "--staged");
   expect([plan.code, plan.error]).toEqual([0, ""]);
   expect(plan.output).toContain(
-    "One part is left to the next stage:\n  module.m: its count depends on values that are known after this stage",
+    "This plan is a stage: one part is left to the next one.\n  module.m: its count depends on values that are known after this stage",
   );
   const up = await run("up", "--staged", "--yes");
   expect([up.code, up.error]).toEqual([0, ""]);
@@ -133,5 +136,22 @@ resource "terraform_data" "b" {
   });
   const stuck = await run("up", "--staged", "--yes");
   expect(stuck.code).toBe(1);
-  expect(stuck.error).toContain("parts are left, and stage 2 changes nothing: terraform_data.b");
+  expect(stuck.error).toContain(
+    "Some parts are left, and stage 2 changes nothing: terraform_data.b.",
+  );
+  // Nothing but what is left would be done: the exit code says that something is.
+  expect((await run("plan", "--staged", "-detailed-exitcode")).code).toBe(2);
+  await write({
+    "main.tf": `
+resource "terraform_data" "a" { input = timestamp() }
+resource "terraform_data" "b" {
+  for_each = toset([terraform_data.a.output])
+}
+`,
+  });
+  const endless = await run("up", "--staged", "--yes");
+  expect(endless.code).toBe(1);
+  expect(endless.error).toContain(
+    "Some parts are left, and stage 2 leaves all that the one before left: terraform_data.b.",
+  );
 });

@@ -5,6 +5,7 @@ import {
   hasChanges,
   type Plan,
   planVariables,
+  stuckBecause,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
@@ -160,23 +161,15 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
   return { plan, variables: planVariables(plan, again), unresolved: false };
 }
 
-/** Stages of one run of the command. */
-const MAX_STAGES = 20;
-
 /** Plans and applies until nothing is left to a later stage; each stage is approved by itself. */
 async function inStages(run: Run): Promise<ExitCode> {
+  let last: readonly DeferredPart[] = [];
   for (let stage = 1; ; stage += 1) {
-    const { code, left, isChanged } = await planAndApply(run);
+    const { code, left } = await planAndApply(run, { stage, last });
     if (code !== EXIT.ok || left.length === 0) return code;
-    const first = left.slice(0, 5).map(({ address }) => address);
-    if (!isChanged || stage === MAX_STAGES) {
-      const why = isChanged ? `it took ${stage} stages` : `stage ${stage} changes nothing`;
-      throw new CommandError(`${left.length} parts are left, and ${why}: ${first.join(", ")}.`, {
-        advice:
-          "See what they depend on: a value that no apply gives, such as one of an excluded object.",
-      });
-    }
-    run.view.note(`\nStage ${stage + 1}, for ${left.length} parts that were left.\n`);
+    const parts = left.length === 1 ? "one part that was" : `${left.length} parts that were`;
+    run.view.note(`\nStage ${stage + 1}, for ${parts} left.\n`);
+    last = left;
   }
 }
 
@@ -185,10 +178,13 @@ interface StageEnd {
   readonly code: ExitCode;
   /** What is left to the next stage. */
   readonly left: readonly DeferredPart[];
-  readonly isChanged: boolean;
 }
 
-async function planAndApply(run: Run): Promise<StageEnd> {
+/** @throws {CommandError} where the plan leaves something to a stage that would never come */
+async function planAndApply(
+  run: Run,
+  { stage, last }: { readonly stage: number; readonly last: readonly DeferredPart[] },
+): Promise<StageEnd> {
   const { options, context, project, engine, session, view } = run;
   const workspace = stackName(context, options);
   const { state } = session;
@@ -203,7 +199,7 @@ async function planAndApply(run: Run): Promise<StageEnd> {
     ...(importing && { importing }),
   };
   const made = await makePlan(ground, options, view, context);
-  if (made === undefined) return { code: EXIT.failed, left: [], isChanged: false };
+  if (made === undefined) return { code: EXIT.failed, left: [] };
   const { deferred: left = [] } = made.plan;
   const runs = session.runsOf(session.stack.reference);
   if (importing !== undefined && !imports(made.plan, importing)) {
@@ -215,6 +211,16 @@ async function planAndApply(run: Run): Promise<StageEnd> {
   // The user did not ask for the part of the plan that an import is about.
   const partial = made.plan.partial && importing === undefined;
   view.planned({ ...made.plan, partial }, await schemasOf(engine, made.plan));
+  const stuck = stuckBecause({ stage, last, left, hasChanges: hasChanges(made.plan) });
+  if (stuck !== undefined) {
+    if (hasChanges(made.plan)) await runs.transition(record.id, "planned", "discarded");
+    const first = left.slice(0, 5).map(({ address }) => address);
+    const more = left.length > first.length ? ` and ${left.length - first.length} more` : "";
+    throw new CommandError(`Some parts are left, and ${stuck}: ${first.join(", ")}${more}.`, {
+      advice:
+        "See what they depend on: a value that no apply gives, such as one of an excluded object or of one that changes each time.",
+    });
+  }
   if (!hasChanges(made.plan)) {
     // There are no changes, but the state was written by another version of a provider or differs from the real
     // objects.
@@ -224,7 +230,7 @@ async function planAndApply(run: Run): Promise<StageEnd> {
     const code = stale ? await apply(made, { ...run, silent: true }) : EXIT.ok;
     if (!stale) await engine.noteUses(state);
     if (code === EXIT.ok) view.unchanged?.((await state.outputs()).outputs);
-    return { code: wholly(made, code), left, isChanged: false };
+    return { code: wholly(made, code), left };
   }
   if (!options.yes) {
     await runs.transition(record.id, "planned", "awaiting_approval");
@@ -236,12 +242,12 @@ async function planAndApply(run: Run): Promise<StageEnd> {
     if (!approved) {
       await discard();
       view.note("Nothing was done.");
-      return { code: EXIT.failed, left, isChanged: false };
+      return { code: EXIT.failed, left };
     }
   }
   await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
   const code = wholly(made, await apply(made, { ...run, id: record.id }));
-  return { code, left, isChanged: true };
+  return { code, left };
 }
 
 /** The plan is incomplete where an object was left out because the result of an earlier operation is unknown. */

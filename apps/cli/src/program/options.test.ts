@@ -58,8 +58,11 @@ describe("the options of the commands", () => {
     ["modules", ["--json"]],
     ["validate", ["--json"]],
     ["fmt", ["--check", "--diff", "--recursive", "--no-write", "--no-list"]],
-    ["plan", [...RUN, "--out", "--destroy", "--detailed-exitcode", "--generate-config-out"]],
-    ["up", [...RUN, "--yes", "--destroy", "--auto-approve"]],
+    [
+      "plan",
+      [...RUN, "--staged", "--out", "--destroy", "--detailed-exitcode", "--generate-config-out"],
+    ],
+    ["up", [...RUN, "--staged", "--yes", "--destroy", "--auto-approve"]],
     ["apply", [...RUN, "--yes", "--destroy"]],
     ["destroy", [...RUN, "--yes"]],
     ["refresh", [...RUN, "--yes"]],

@@ -106,9 +106,11 @@ function deferredText(deferred: readonly DeferredPart[]): string {
     .slice(0, MAX_DEFERRED)
     .map(({ address, because }) => `  ${address}: ${because}`);
   const more = deferred.length - lines.length;
-  const left = deferred.length === 1 ? "One part is" : `${deferred.length} parts are`;
+  const left = deferred.length === 1 ? "one part is" : `${deferred.length} parts are`;
   const rest = more > 0 ? [`  and ${more} more`] : [];
-  return [`${left} left to the next stage:`, ...lines, ...rest].map(printable).join("\n");
+  return [`This plan is a stage: ${left} left to the next one.`, ...lines, ...rest]
+    .map(printable)
+    .join("\n");
 }
 
 /** What is to be done, where that is nothing that is counted. */

@@ -26,6 +26,8 @@ interface PlanDocument {
   readonly revision: string;
   readonly mode: Plan["mode"];
   readonly partial: boolean;
+  readonly deferred?: Plan["deferred"];
+  readonly moves?: Plan["moves"];
   readonly created_at_ms: number;
   readonly workspace: string;
   readonly changes: readonly DocumentChange[];
@@ -56,6 +58,8 @@ export function planOfDocument(text: string): Plan {
     createdAtMs: document.created_at_ms,
     mode: document.mode,
     partial: document.partial,
+    ...(document.deferred !== undefined && { deferred: document.deferred }),
+    ...(document.moves !== undefined && { moves: document.moves }),
     options: { targets: [], excludes: [], replace: [] },
     workspace: document.workspace,
     variables: new Map(),

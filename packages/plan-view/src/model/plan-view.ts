@@ -18,6 +18,8 @@ export interface PlanView {
   readonly mode: "normal" | "refresh-only" | "destroy";
   /** Only a part of the configuration was planned. */
   readonly partial: boolean;
+  /** What is left to a later stage, as it cannot be planned before this one was applied. Absent: nothing. */
+  readonly deferred?: readonly DeferredView[];
   readonly createdAtMs: number;
   readonly summary: PlanCounts;
   /** Changes that cause others, most first. */
@@ -26,6 +28,8 @@ export interface PlanView {
   readonly groups: readonly ChangeGroup[];
   /** In the order of the plan: dependencies first. */
   readonly changes: readonly ChangeView[];
+  /** Records that get another address although no change is about their objects. Absent: none. */
+  readonly moves?: readonly MoveView[];
   readonly outputs: readonly OutputView[];
   readonly drift: readonly DriftView[];
   /** Conditions that failed, or that are decided during apply. */
@@ -117,6 +121,20 @@ export interface GroupEntry {
   readonly changes: readonly number[];
   /** Attributes in which folded changes differ, as paths. */
   readonly varies: readonly string[];
+}
+
+/** A resource or a call of a module that is left to a later stage. */
+export interface DeferredView {
+  /** Without instance keys. */
+  readonly address: string;
+  /** Why: a sentence without its full stop. */
+  readonly because: string;
+}
+
+/** A record that gets another address. */
+export interface MoveView {
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface OutputView {

@@ -40,6 +40,8 @@ it("describes every view", () => {
         drift: [
           { address: "t.a", deposed: "", type: "t", relevant: true, before: fromNative({ a: 1 }) },
         ],
+        deferred: [{ address: "t.later", because: "its count is not known" }],
+        moves: [{ from: "t.old", to: "t.later" }],
         checks: [{ address: "check.a", kind: "check", status: "fail", message: "m" }],
       });
       const sent = JSON.parse(JSON.stringify(view)) as unknown;

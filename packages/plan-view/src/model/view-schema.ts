@@ -22,56 +22,61 @@ const oneKind = (
 /** JSON Schema (2020-12) of a plan view. Further members may come with a release; readers ignore what they do not know. */
 export const VIEW_SCHEMA: Readonly<Record<string, unknown>> = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
-  ...record({
-    format: { const: "stackwright.plan-view/1" },
-    planDigest: text,
-    stack: text,
-    revision: { type: "string", pattern: "^[0-9]+$" },
-    mode: { enum: ["normal", "refresh-only", "destroy"] },
-    partial: { type: "boolean" },
-    createdAtMs: { type: "number" },
-    summary: record(
-      Object.fromEntries(
-        ["create", "update", "replace", "delete", "forget", "import", "move", "read"].map(
-          (name) => [name, count] as const,
+  ...record(
+    {
+      format: { const: "stackwright.plan-view/1" },
+      planDigest: text,
+      stack: text,
+      revision: { type: "string", pattern: "^[0-9]+$" },
+      mode: { enum: ["normal", "refresh-only", "destroy"] },
+      partial: { type: "boolean" },
+      deferred: listOf(record({ address: text, because: text })),
+      createdAtMs: { type: "number" },
+      summary: record(
+        Object.fromEntries(
+          ["create", "update", "replace", "delete", "forget", "import", "move", "read"].map(
+            (name) => [name, count] as const,
+          ),
         ),
       ),
-    ),
-    rootCauses: listOf(record({ address: text, explains: count })),
-    groups: listOf(
-      record({
-        risk: { enum: ["data-loss", "high", "destructive", "notable", "ordinary"] },
-        entries: listOf(
-          record({ changes: { ...listOf(count), minItems: 1 }, varies: listOf(text) }),
+      rootCauses: listOf(record({ address: text, explains: count })),
+      groups: listOf(
+        record({
+          risk: { enum: ["data-loss", "high", "destructive", "notable", "ordinary"] },
+          entries: listOf(
+            record({ changes: { ...listOf(count), minItems: 1 }, varies: listOf(text) }),
+          ),
+        }),
+      ),
+      changes: listOf(ref("change")),
+      moves: listOf(record({ from: text, to: text })),
+      outputs: listOf(record({ name: text, body: ref("diff") })),
+      drift: listOf(
+        record(
+          {
+            address: text,
+            deposed: text,
+            type: text,
+            relevant: { type: "boolean" },
+            body: ref("diff"),
+          },
+          ["deposed"],
         ),
-      }),
-    ),
-    changes: listOf(ref("change")),
-    outputs: listOf(record({ name: text, body: ref("diff") })),
-    drift: listOf(
-      record(
-        {
-          address: text,
-          deposed: text,
-          type: text,
-          relevant: { type: "boolean" },
-          body: ref("diff"),
-        },
-        ["deposed"],
       ),
-    ),
-    checks: listOf(
-      record(
-        {
-          address: text,
-          kind: text,
-          status: { enum: ["fail", "unknown", "error"] },
-          message: text,
-        },
-        ["message"],
+      checks: listOf(
+        record(
+          {
+            address: text,
+            kind: text,
+            status: { enum: ["fail", "unknown", "error"] },
+            message: text,
+          },
+          ["message"],
+        ),
       ),
-    ),
-  }),
+    },
+    ["deferred", "moves"],
+  ),
   $defs: {
     change: record(
       {

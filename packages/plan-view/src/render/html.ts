@@ -8,7 +8,17 @@ import {
   signOf,
 } from "./change-head.ts";
 import { bodyLines, type DiffLine, type LineSign, namedLines } from "./diff-lines.ts";
-import { driftText, isEmpty, NO_CHANGES, PARTIAL, shownDrift, warningTexts } from "./plan-notes.ts";
+import {
+  driftText,
+  isEmpty,
+  type Listed,
+  moveTexts,
+  noChangesText,
+  partialText,
+  shownDrift,
+  stageTexts,
+  warningTexts,
+} from "./plan-notes.ts";
 import { visibleText } from "./value-text.ts";
 
 const CLASSES: Readonly<Record<LineSign, string>> = {
@@ -43,15 +53,18 @@ export function renderHtml(view: PlanView, options: HtmlOptions = {}): string {
   const drift = shownDrift(view).map(
     (one) => `<p>${escape(driftText(one))}</p>${pre(bodyLines(one.body))}`,
   );
+  const [partial, stage, moves] = [partialText(view), stageTexts(view), moveTexts(view)];
   const notes = [
-    ...(isEmpty(view) ? [`No changes. ${NO_CHANGES}`] : []),
-    ...(view.partial ? [PARTIAL] : []),
+    ...(isEmpty(view) ? [noChangesText(view)] : []),
+    ...(partial === undefined ? [] : [partial]),
     ...warningTexts(view).map((text) => `Warning: ${text}`),
   ];
   return [
     '<div class="plan-view">',
     `<h3>${escape(options.title ?? view.stack)}: ${countsText(view.summary)}</h3>`,
     ...notes.map((text) => `<p class="note">${escape(text)}</p>`),
+    ...(stage === undefined ? [] : [listHtml("stage", stage)]),
+    ...(moves === undefined ? [] : [listHtml("moves", moves)]),
     ...(drift.length > 0
       ? [`<section class="drift"><h4>Changed outside</h4>${drift.join("\n")}</section>`]
       : []),
@@ -70,6 +83,12 @@ function changeHtml(change: ChangeView, folded: readonly string[], open: boolean
   return `<details class="change ${change.action}"${open ? " open" : ""}><summary><span class="sign">${escape(
     signOf(change),
   )}</span> ${escape(headText(change))}</summary>${list}${pre(lines)}</details>`;
+}
+
+function listHtml(name: string, { head, items, more }: Listed): string {
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  const list = [...items, ...rest].map((text) => `<li>${escape(text)}</li>`).join("");
+  return `<section class="${name}"><p class="note">${escape(head)}</p><ul>${list}</ul></section>`;
 }
 
 function pre(lines: readonly DiffLine[]): string {

@@ -8,7 +8,17 @@ import {
   signOf,
 } from "./change-head.ts";
 import { bodyLines, type DiffLine, namedLines } from "./diff-lines.ts";
-import { driftText, isEmpty, NO_CHANGES, PARTIAL, shownDrift, warningTexts } from "./plan-notes.ts";
+import {
+  driftText,
+  isEmpty,
+  type Listed,
+  moveTexts,
+  noChangesText,
+  partialText,
+  shownDrift,
+  stageTexts,
+  warningTexts,
+} from "./plan-notes.ts";
 import { visibleText } from "./value-text.ts";
 
 /** How a view is written as Markdown. */
@@ -60,8 +70,11 @@ interface Block {
 }
 
 function* parts(view: PlanView): Generator<Block, void> {
-  if (isEmpty(view)) yield { text: `No changes. ${NO_CHANGES}\n`, changes: 0 };
-  if (view.partial) yield { text: `> ${PARTIAL}\n`, changes: 0 };
+  if (isEmpty(view)) yield { text: `${noChangesText(view)}\n`, changes: 0 };
+  const [partial, stage, moves] = [partialText(view), stageTexts(view), moveTexts(view)];
+  if (partial !== undefined) yield { text: `> ${partial}\n`, changes: 0 };
+  if (stage !== undefined) yield* listBlocks(stage);
+  if (moves !== undefined) yield* listBlocks(moves);
   const losing = view.groups.find(({ risk }) => risk === "data-loss");
   if (losing !== undefined) {
     const named = losing.entries
@@ -100,6 +113,14 @@ function* parts(view: PlanView): Generator<Block, void> {
     const lines = outputs.flatMap(({ name, body }) => namedLines(name, body));
     yield { text: details("Outputs", fence(lines), false), changes: 0 };
   }
+}
+
+/** The sentence for itself, as it fits where the list does not. */
+function* listBlocks({ head, items, more }: Listed): Generator<Block, void> {
+  yield { text: `> ${head}\n`, changes: 0 };
+  const rest = more > 0 ? [`- and ${more} more`] : [];
+  const lines = [...items.map((text) => `- ${escape(cut(text, 400))}`), ...rest];
+  yield { text: `${lines.join("\n")}\n`, changes: 0 };
 }
 
 /** A create that its address tells enough of: no provisioner runs with it, and nothing is imported. */

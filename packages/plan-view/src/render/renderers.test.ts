@@ -106,6 +106,26 @@ describe.each(RENDERERS)("the %s form", (_, render) => {
     expect(text).toContain("t.b has changed");
   });
 
+  it("says that it is a stage, what is left for later and why, and what merely moves", () => {
+    const deferred = [
+      { address: "t.later", because: `its for_each${escapes} is not known` },
+      ...Array.from({ length: 60 }, (_, at) => ({ address: `t.n${at}`, because: "it waits" })),
+    ];
+    const moves = [{ from: "t.old", to: "t.later" }];
+    const text = render(planView(plan({ partial: true, deferred, moves })));
+    expect(text).toContain("This plan is a stage: 61 parts are left to the next one.");
+    expect(text).toContain("t.later: its for");
+    expect(text).toContain("and 11 more");
+    expect(text).toContain("t.old to t.later");
+    expect(text).toContain("1 to move");
+    expect(text).not.toContain("targeted part");
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    const empty = render(planView(plan({ partial: true, deferred })));
+    expect(empty).toContain("No changes");
+    expect(empty).toContain("in this stage");
+    expect(empty).not.toContain("as the configuration says");
+  });
+
   it("shows all drift of a plan that only refreshes, and no change where nothing changes", () => {
     const unrelated = { ...drift, address: "t.b", relevant: false };
     const of = (given: Partial<GivenPlan>) => render(planView(plan(given)));

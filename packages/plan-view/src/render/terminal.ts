@@ -14,7 +14,17 @@ import {
   type LineSign,
   namedLines,
 } from "./diff-lines.ts";
-import { driftText, isEmpty, NO_CHANGES, PARTIAL, shownDrift, warningTexts } from "./plan-notes.ts";
+import {
+  driftText,
+  isEmpty,
+  type Listed,
+  moveTexts,
+  noChangesText,
+  partialText,
+  shownDrift,
+  stageTexts,
+  warningTexts,
+} from "./plan-notes.ts";
 import { visibleText } from "./value-text.ts";
 
 /** How a view is written for a terminal. */
@@ -79,15 +89,24 @@ export function renderTerminal(view: PlanView, options: TerminalViewOptions = {}
   }
   parts.push(
     isEmpty(view)
-      ? `${paint("1", "No changes.")} ${NO_CHANGES}`
+      ? noChangesText(view).replace(/^No changes\.?/, (text) => paint("1", text))
       : `${paint("1", "Plan:")} ${countsText(view.summary)}.`,
   );
+  const moves = moveTexts(view);
+  if (moves !== undefined) parts.push(listText(moves));
   const outputs = view.outputs.filter(hasOutputChange);
   if (outputs.length > 0) {
     const lines = outputs.flatMap(({ name, body }) => namedLines(name, body, options));
     parts.push(`Changes to outputs:\n${lines.map((line) => lineText(line).slice(4)).join("\n")}`);
   }
   for (const text of warningTexts(view)) parts.push(`${paint("33", "Warning:")} ${text}`);
-  if (view.partial) parts.push(PARTIAL);
+  const [partial, stage] = [partialText(view), stageTexts(view)];
+  if (partial !== undefined) parts.push(partial);
+  if (stage !== undefined) parts.push(listText(stage));
   return `${parts.join("\n\n")}\n`;
+}
+
+function listText({ head, items, more }: Listed): string {
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return [head, ...[...items, ...rest].map((text) => `  ${text}`)].join("\n");
 }

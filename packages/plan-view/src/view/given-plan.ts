@@ -5,7 +5,8 @@ import type { PlanView, ViewAction } from "../model/plan-view.ts";
  * What a view is made of: the part of a plan that it needs. Values carry marks; what is marked sensitive is in no view. Paths, ids,
  * summaries and messages are in it as they are. A plan of `@stackwright/core` has this shape after `concealPlan`.
  */
-export interface GivenPlan extends Pick<PlanView, "stack" | "mode" | "partial" | "createdAtMs"> {
+export interface GivenPlan
+  extends Pick<PlanView, "stack" | "mode" | "partial" | "deferred" | "moves" | "createdAtMs"> {
   readonly revision: bigint;
   readonly changes: readonly GivenChange[];
   readonly outputs: readonly GivenOutput[];

@@ -33,6 +33,7 @@ export interface PlanViewOptions extends ShowOptions {
  * `concealPlan`). The work is bounded by the size of the plan; it reads no clock and no environment.
  */
 export function planView(plan: GivenPlan, options: PlanViewOptions = {}): PlanView {
+  const { deferred = [], moves = [] } = plan;
   const graph = new CauseGraph(plan.changes);
   const changes = plan.changes.map((change) => changeView(change, graph, options));
   return {
@@ -42,11 +43,15 @@ export function planView(plan: GivenPlan, options: PlanViewOptions = {}): PlanVi
     revision: plan.revision.toString(),
     mode: plan.mode,
     partial: plan.partial,
+    ...(deferred.length > 0 && {
+      deferred: deferred.map(({ address, because }) => ({ address, because })),
+    }),
     createdAtMs: plan.createdAtMs,
-    summary: countsOf(plan.changes),
+    summary: countsOf(plan),
     rootCauses: graph.rootCauses(),
     groups: groupChanges(changes),
     changes,
+    ...(moves.length > 0 && { moves: moves.map(({ from, to }) => ({ from, to })) }),
     outputs: plan.outputs.map((output) => outputView(output, options)),
     drift: plan.drift.map((drift) => driftView(drift, options)),
     checks: plan.checks.flatMap(({ address, kind, status, message }): CheckView[] =>
@@ -152,7 +157,7 @@ function driftView(
   };
 }
 
-function countsOf(changes: readonly GivenChange[]): PlanCounts {
+function countsOf({ changes, moves = [] }: GivenPlan): PlanCounts {
   const count = (test: (change: GivenChange) => boolean): number => changes.filter(test).length;
   const of = (action: GivenChange["action"]): number => count((change) => change.action === action);
   return {
@@ -162,7 +167,7 @@ function countsOf(changes: readonly GivenChange[]): PlanCounts {
     delete: of("delete"),
     forget: of("forget"),
     import: count(({ importing }) => importing !== undefined),
-    move: count(({ previousAddress }) => previousAddress !== undefined),
+    move: count(({ previousAddress }) => previousAddress !== undefined) + moves.length,
     read: of("read"),
   };
 }

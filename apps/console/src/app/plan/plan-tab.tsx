@@ -8,12 +8,17 @@ import {
   hasOutputChange,
   headText,
   isEmpty,
+  type Listed,
+  moveTexts,
   namedLines,
+  noChangesText,
   type PlanView,
+  partialText,
   type RiskClass,
   reasonTexts,
   shownDrift,
   signOf,
+  stageTexts,
   warningTexts,
 } from "@stackwright/plan-view/lines";
 import { useQuery } from "@tanstack/react-query";
@@ -72,6 +77,21 @@ function StoredPlan({
   );
 }
 
+/** A sentence about a plan with its list. */
+function NoteList({ head, items, more }: Listed) {
+  return (
+    <div className="note">
+      {head}
+      <ul>
+        {items.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+        {more > 0 && <li>and {more} more</li>}
+      </ul>
+    </div>
+  );
+}
+
 /** A view of a plan, whatever it is of. */
 function PlanViewer({ view }: { readonly view: PlanView }) {
   const [text, setText] = useState("");
@@ -84,8 +104,14 @@ function PlanViewer({ view }: { readonly view: PlanView }) {
   const actions = [...new Set(view.changes.map((change) => change.action))].filter(
     (name) => name !== "no-op",
   );
+  const [partial, stage, moves] = [partialText(view), stageTexts(view), moveTexts(view)];
   if (isEmpty(view)) {
-    return <Empty title="No changes">The infrastructure is as the configuration says.</Empty>;
+    return (
+      <>
+        <Empty title="No changes">{noChangesText(view).replace(/^No changes\. /, "")}</Empty>
+        {stage && <NoteList {...stage} />}
+      </>
+    );
   }
   return (
     <>
@@ -95,9 +121,9 @@ function PlanViewer({ view }: { readonly view: PlanView }) {
           base revision {view.revision}, plan <code>{view.planDigest.slice(0, 12)}</code>
         </span>
       </p>
-      {view.partial && (
-        <p className="note">This plan covers the targeted part of the configuration only.</p>
-      )}
+      {partial && <p className="note">{partial}</p>}
+      {stage && <NoteList {...stage} />}
+      {moves && <NoteList {...moves} />}
       {warningTexts(view).map((warning) => (
         <p key={warning} className="note attention">
           {warning}

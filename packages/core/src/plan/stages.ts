@@ -1,0 +1,33 @@
+import type { DeferredPart } from "./plan.ts";
+
+/** Stages that follow one another, at most. */
+export const MAX_STAGES = 20;
+
+/**
+ * Why no further stage leads on, as the end of a sentence; undefined where this stage may be applied and another one may follow.
+ *
+ * What an apply gives is known in the next stage. Where that still leaves all that the last one left, their values come from no apply:
+ * of an excluded object, or of one that changes each time.
+ *
+ * @param last what the stage before it left, empty for the first one
+ */
+export function stuckBecause({
+  stage,
+  last,
+  left,
+  hasChanges,
+}: {
+  /** Number of the stage, from 1. */
+  readonly stage: number;
+  readonly last: readonly DeferredPart[];
+  readonly left: readonly DeferredPart[];
+  readonly hasChanges: boolean;
+}): string | undefined {
+  if (left.length === 0) return undefined;
+  if (!hasChanges) return `stage ${stage} changes nothing`;
+  const addresses = new Set(left.map(({ address }) => address));
+  if (last.length > 0 && last.every(({ address }) => addresses.has(address))) {
+    return `stage ${stage} leaves all that the one before left`;
+  }
+  return stage >= MAX_STAGES ? `stages are limited to ${MAX_STAGES}` : undefined;
+}
