@@ -70,7 +70,7 @@ output "id" { value = mock_thing.a.id }
 provider "mock" { token = terraform_data.secret.output }
 resource "mock_thing" "a" {
   count = 2
-  name  = "a${"$"}{count.index}"
+  name  = "a\${count.index}"
 }
 resource "mock_thing" "b" { name = "b" }
 `,
@@ -81,7 +81,7 @@ resource "mock_thing" "b" { name = "b" }
 provider "mock" { token = terraform_data.secret.output }
 resource "mock_thing" "a" {
   count = 2
-  name  = "a${"$"}{count.index}"
+  name  = "a\${count.index}"
 }
 resource "mock_thing" "b" { name = "b" }
 `,
@@ -92,7 +92,7 @@ resource "mock_thing" "b" { name = "b" }
 provider "mock" { token = terraform_data.secret.output }
 resource "mock_thing" "a" {
   count = 1
-  name  = "a${"$"}{count.index}"
+  name  = "a\${count.index}"
 }
 `,
       options: staged,
@@ -110,7 +110,7 @@ resource "mock_thing" "a" {
 provider "mock" { token = terraform_data.secret.output }
 resource "mock_thing" "a" {
   count = 1
-  name  = "a${"$"}{count.index}"
+  name  = "a\${count.index}"
 }
 `,
       options: staged,
