@@ -22,6 +22,7 @@ import type { LoginSessions } from "./access/login-sessions.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
+import type { ServerFacts } from "./doctor/server-facts.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
 import type { IdentityIssuer } from "./identity/identity-issuer.ts";
@@ -106,6 +107,8 @@ interface RunServerOptions {
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;
   /** Vouches for runs. */
   readonly identity: IdentityIssuer;
+  /** What the server says of itself to those who operate it. */
+  readonly facts: ServerFacts;
   /** Ends streams of events when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -188,6 +191,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             hosts,
             notifications,
             tools,
+            server: { ...options.facts, directories: directoriesOf(options) },
           }),
       },
       {
@@ -316,6 +320,12 @@ export function openRunServer(options: RunServerOptions): RunServer {
       await Promise.all([bell[Symbol.asyncDispose](), tickets[Symbol.asyncDispose]()]);
     },
   };
+}
+
+/** Where the server writes: bundles, copies of repositories, and the store where it is embedded. */
+function directoriesOf({ directory, address, facts }: RunServerOptions): readonly string[] {
+  const own = address.kind === "sqlite" ? [address.directory] : [];
+  return [...own, directory, ...facts.directories];
 }
 
 /** A store in memory has one trusted user; a store on another server has workers there. */

@@ -17,6 +17,7 @@ import {
   createKeyRing,
   createRegistry,
   type FunctionProbe,
+  listSecretKeys,
   type Registry,
 } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
@@ -134,12 +135,13 @@ export async function serve(
 
   await using stack = new AsyncDisposableStack();
   const metrics = stack.use(new ServerMetrics({ engine: address.kind, clock }));
+  const blobDirectory = resolved.blobDirectory ?? join(directory, "blobs");
   const opened = await openStore(address, {
     ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
     ...(resolved.quotas?.blobBytes !== undefined && {
       blobQuotaBytes: resolved.quotas.blobBytes,
     }),
-    blobDirectory: resolved.blobDirectory ?? join(directory, "blobs"),
+    blobDirectory,
     logger,
     ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
   });
@@ -236,6 +238,11 @@ export async function serve(
       notificationHosts: resolved.notificationHosts,
       origin,
       tools: resolved.tools?.map(offeredToolOf),
+      facts: {
+        secretKeys: async (during) => listSecretKeys(store.storage, keys, { signal: during }),
+        identityKeys: async () => void (await identityKeys.published()),
+        directories: [blobDirectory],
+      },
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
         const { storagePort: port } = listening;

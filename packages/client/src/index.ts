@@ -6,6 +6,7 @@ export type { FollowOptions, RunLogEvent } from "./follow-run.ts";
 export type {
   Configuration,
   EffectiveVariable,
+  Finding,
   NewApproval,
   NewRun,
   NewStack,

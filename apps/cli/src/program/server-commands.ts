@@ -5,6 +5,7 @@ import {
 } from "@stackwright/engine/options";
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
+import type { DoctorOptions } from "../commands/doctor.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
 import { withListenErrors } from "../session/listen-error.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -27,6 +28,11 @@ SIGTERM drains the worker, a second signal ends it at once.
 
 const EXECUTE_HELP = `
 A worker with --executor container starts this in each container; it is of no use by hand.
+`;
+
+const DOCTOR_HELP = `
+Needs the role admin of the account; the role site-admin also has the server itself examined: keys, store, disks.
+Exit code 2 where something stays stuck until a user acts, 1 where the server cannot be asked.
 `;
 
 /** Name, description, usage and further help of each command of `server-key`. */
@@ -120,6 +126,17 @@ export function defineServerCommands(
         terminal.write(await opening(async () => runBootstrap(command.args, env, directory)));
         return 0;
       });
+    });
+
+  const server = define("server", "look after a server");
+  define("doctor", "say what is stuck on a server, why, and what to do", server)
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--strict", "end with 2 for warnings as well", false)
+    .option("--json", "write a JSON document", false)
+    .addHelpText("after", DOCTOR_HELP)
+    .action(async (options: DoctorOptions, command: Command) => {
+      const { serverDoctor } = await import("../commands/doctor.ts");
+      await run(command, async (context) => serverDoctor(options, context));
     });
 
   const serverKey = define(

@@ -131,6 +131,7 @@ const LOWEST = {
   ChangeVcsConnection: "admin",
   DeleteVcsConnection: "admin",
   ShowLiveGraph: "account-admin",
+  Examine: "account-admin",
   DeleteProject: "admin",
   ListPolicySets: "reader",
   ShowPolicySet: "reader",

@@ -9,6 +9,7 @@ import { type TSchema, Type } from "typebox";
 import type { AccessDirectory } from "../access/access-directory.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import type { AuditTrail } from "../access/registry-audit.ts";
+import type { ServerFacts } from "../doctor/server-facts.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
@@ -54,6 +55,8 @@ export interface ApiOptions extends TransactionParts {
   readonly notifications: Pick<NotificationParts, "logger" | "hosts" | "origin">;
   /** Programs that the worker of this server executes instead of the engine. */
   readonly tools: readonly OfferedTool[];
+  /** What this server says of itself to those who operate it. */
+  readonly server: ServerFacts;
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

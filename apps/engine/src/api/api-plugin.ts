@@ -18,6 +18,7 @@ import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { CallerLimiter } from "./caller-limiter.ts";
 import { configurationRoutes } from "./configurations/configuration-routes.ts";
+import { doctorRoutes } from "./doctor/doctor-routes.ts";
 import { driftRoutes } from "./drift/drift-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { hookRoutes } from "./hooks/hook-routes.ts";
@@ -183,6 +184,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   eventRoutes(fastify, parts, streams);
   watchRoutes(fastify, parts, streams);
   searchRoutes(fastify, parts);
+  doctorRoutes(fastify, parts);
   workerRoutes(fastify, parts);
 }
 

@@ -27,8 +27,10 @@ import { idOf } from "../queue/transaction.ts";
 export const CONFIGURATION = "c".repeat(64);
 
 /** A store in memory with one project, for tests of the run layer. */
-export function createRunFixture(storage: StorageBackend = createMemoryStorage()) {
-  const clock = createManualClock();
+export function createRunFixture(
+  storage: StorageBackend = createMemoryStorage(),
+  clock = createManualClock(),
+) {
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const parts = { storage, clock, token, random: () => 0.5 };
   const stacks = new StackDirectory({ storage, nextId: token, wallMs: () => clock.wallMs() });

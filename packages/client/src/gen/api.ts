@@ -193,6 +193,20 @@ export interface Executions {
   readonly executions: readonly string[];
 }
 
+export interface Finding {
+  readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_unclaimed" | "worker_away" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "disk_full";
+  /** error: it stays as it is until a user acts */
+  readonly severity: "error" | "warning";
+  readonly project?: string | undefined;
+  readonly stack?: string | undefined;
+  readonly run?: string | undefined;
+  readonly since?: string | undefined;
+  /** what it is, and why */
+  readonly detail: string;
+  /** what to do */
+  readonly advice: string;
+}
+
 export interface FoundResource {
   readonly project: string;
   readonly stack: string;
@@ -1707,6 +1721,18 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Say what is stuck in the account, and why: with the role site-admin also of the server itself: `GET /api/v1/doctor`. */
+  readonly Examine: {
+    readonly input: {};
+    readonly output: {
+  readonly checked_at: string;
+  readonly findings: readonly Finding[];
+  /** with those that are left out */
+  readonly total: number;
+  /** whether the server itself was examined */
+  readonly server: boolean;
+};
+  };
   /** Which of some executions have no claim, so that their worker ends them: `POST /api/v1/worker/orphans`. */
   readonly FindOrphans: {
     readonly input: {
@@ -2684,6 +2710,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   EndSession: {"method":"DELETE","path":"/api/v1/sessions/{session}","query":[],"headers":[]},
+  Examine: {"method":"GET","path":"/api/v1/doctor","query":[],"headers":[]},
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},

@@ -1,0 +1,72 @@
+import { isStorageError, type Resource, type StorageBackend, WILDCARD } from "@stackwright/storage";
+import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** A record of a project, or of one of its stacks. */
+interface ProjectRecord<M> {
+  readonly project: string;
+  readonly name: string;
+  /** What the name begins with: in most kinds the id of the stack. */
+  readonly owner: string;
+  readonly message: M;
+}
+
+/** The records of the projects of one account. Damage of one is a finding, and keeps nothing from being examined. */
+export class AccountRecords {
+  readonly damage: Finding[] = [];
+  readonly #storage: StorageBackend;
+  readonly #account: string;
+  readonly #signal: AbortSignal;
+
+  constructor(storage: StorageBackend, account: string, signal: AbortSignal) {
+    this.#storage = storage;
+    this.#account = account;
+    this.#signal = signal;
+  }
+
+  async list<M>(kind: RecordKind<M>): Promise<readonly ProjectRecord<M>[]> {
+    const where = { partition: this.#account, peerName: WILDCARD, namespace: WILDCARD };
+    const found = await this.#storage.list("strong", kind.type, where, "", {
+      signal: this.#signal,
+      onDamaged: ({ id, reason }) => this.#damaged(kind, id.tenancy.namespace, id.name, reason),
+    });
+    return found.flatMap((resource) => {
+      const { tenancy, name } = resource.id;
+      const message = this.#decode(kind, resource);
+      if (message === undefined) return [];
+      return [{ project: tenancy.namespace, name, owner: name.split(".", 1)[0] ?? "", message }];
+    });
+  }
+
+  /** One record, where there is one that can be read. */
+  async readOne<M>(
+    kind: RecordKind<M>,
+    project: string,
+    read: () => Promise<Resource | undefined>,
+  ): Promise<M | undefined> {
+    try {
+      const found = await read();
+      return found && this.#decode(kind, found);
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CORRUPT")) throw error;
+      const { name = "" } = (error.details as { id?: { name?: string } } | undefined)?.id ?? {};
+      this.#damaged(kind, project, name, error.message);
+      return undefined;
+    }
+  }
+
+  #decode<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
+    try {
+      return decodeRecord(kind, resource);
+    } catch {
+      const { tenancy, name } = resource.id;
+      this.#damaged(kind, tenancy.namespace, name, "it is of another kind, or cut");
+      return undefined;
+    }
+  }
+
+  #damaged({ type }: RecordKind<unknown>, project: string, name: string, why: string): void {
+    const detail = `the record ${type.kind} "${name}" cannot be read: ${why}`;
+    this.damage.push(finding("record_damaged", detail, project === "" ? {} : { project }));
+  }
+}

@@ -1,0 +1,132 @@
+/** What the doctor looks for, and what is to be done about it. */
+export const FINDINGS = Object.freeze({
+  approval_waits: {
+    severity: "warning",
+    advice: "Approve or discard the plan: stackwright runs approve, stackwright runs discard.",
+  },
+  cancel_waits: {
+    severity: "error",
+    advice: "Cancel it once more with --force, which ends its executor.",
+  },
+  step_long: {
+    severity: "warning",
+    advice: "Follow its log: stackwright runs logs. Cancel it if its provider hangs.",
+  },
+  step_unclaimed: {
+    severity: "error",
+    advice:
+      "Start a worker for its pool, or give those there more capacity. A step with many attempts ends each worker: see its log.",
+  },
+  worker_away: {
+    severity: "error",
+    advice:
+      "Start a server or read the logs of those there: one relieves a dead worker after the time to live of its lease.",
+  },
+  queue_locked: {
+    severity: "warning",
+    advice: "Ask who locked the stack, or unlock it with --force.",
+  },
+  queue_frozen: {
+    severity: "warning",
+    advice: "End the freeze, or let the run apply with an override of it.",
+  },
+  queue_without_turn: {
+    severity: "error",
+    advice: "Read the logs of the servers: one of them repairs queues every ten seconds.",
+  },
+  apply_interrupted: {
+    severity: "error",
+    advice:
+      "Request a run of the stack: planning it resolves what the interrupted apply left open.",
+  },
+  lock_held: {
+    severity: "warning",
+    advice: "Ask who locked the stack, or unlock it with --force.",
+  },
+  schedule_failed: {
+    severity: "warning",
+    advice: "Resolve the problem, or pause the schedule.",
+  },
+  schedule_overdue: {
+    severity: "error",
+    advice: "Read the logs of the servers: one of them looks for what is due every ten seconds.",
+  },
+  drift_failed: {
+    severity: "warning",
+    advice: "Read the log of the check: stackwright drift show.",
+  },
+  drift_overdue: {
+    severity: "warning",
+    advice:
+      "Checks wait for those before them: make them rarer, or give the workers more capacity.",
+  },
+  notification_waits: {
+    severity: "warning",
+    advice: "Test the destination: stackwright notifications test.",
+  },
+  notification_dead: {
+    severity: "warning",
+    advice:
+      "Repair the destination, then send them again: stackwright notifications deliveries, stackwright notifications redeliver.",
+  },
+  repository_failed: {
+    severity: "warning",
+    advice: "See its tasks: stackwright vcs tasks. It is tried again by itself.",
+  },
+  token_expires: {
+    severity: "warning",
+    advice: "Make another token and give it to its user before this one ends.",
+  },
+  key_unavailable: {
+    severity: "error",
+    advice: "Start the server with the former key as well, by --former-key-file or its variable.",
+  },
+  key_former: {
+    severity: "warning",
+    advice: "Encrypt stored secrets with the present key: stackwright server-key rotate.",
+  },
+  identity_key_unavailable: {
+    severity: "error",
+    advice: "Give the server the key that its stored secrets are encrypted with.",
+  },
+  record_damaged: {
+    severity: "error",
+    advice: "Restore the store from a backup, or drop the record: stackwright store damaged.",
+  },
+  store_slow: {
+    severity: "warning",
+    advice: "Check the load of the store and the network to it.",
+  },
+  disk_full: {
+    severity: "error",
+    advice: "Free space, or move the directory to a larger disk.",
+  },
+} as const satisfies Readonly<Record<string, FindingFacts>>);
+
+interface FindingFacts {
+  readonly severity: "error" | "warning";
+  /** What to do. */
+  readonly advice: string;
+}
+
+type FindingCode = keyof typeof FINDINGS;
+
+/** Where something is, and since when. */
+interface Found {
+  readonly project?: string;
+  /** Name of the stack. */
+  readonly stack?: string;
+  readonly run?: string;
+  readonly sinceMs?: number;
+}
+
+/** Something that is stuck or will be, and what to do. */
+export interface Finding extends Found, FindingFacts {
+  readonly code: FindingCode;
+  /** What it is, with why where that is known. */
+  readonly detail: string;
+}
+
+export function finding(code: FindingCode, detail: string, found: Found = {}): Finding {
+  return { code, ...FINDINGS[code], detail, ...found };
+}

@@ -1,0 +1,11 @@
+import type { SecretKeyUse } from "@stackwright/registry";
+
+/** What this server says of itself, for those who operate it. */
+export interface ServerFacts {
+  /** The keys that the stored secrets of the store need. */
+  readonly secretKeys: (signal: AbortSignal) => Promise<readonly SecretKeyUse[]>;
+  /** Rejects where the keys that sign tokens of runs cannot be used. */
+  readonly identityKeys: () => Promise<void>;
+  /** The directories in which it writes. */
+  readonly directories: readonly string[];
+}

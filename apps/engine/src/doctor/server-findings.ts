@@ -1,0 +1,69 @@
+import { statfs } from "node:fs/promises";
+import { readStored, tenancyOf } from "@stackwright/storage";
+import { fenceResourceId } from "@stackwright/storage/lease";
+import { WORKER_LEASE } from "../domain/run-places.ts";
+import type { DoctorParts } from "./doctor-parts.ts";
+import { type Finding, finding } from "./finding.ts";
+import type { ServerFacts } from "./server-facts.ts";
+
+const SLOW_MS = 1_000;
+const FREE_BYTES = 1024 ** 3;
+const FREE_SHARE = 0.05;
+
+/** Keys, store and disks of the server that is asked. */
+export async function serverFindings(
+  parts: DoctorParts,
+  facts: ServerFacts,
+): Promise<readonly Finding[]> {
+  return [
+    ...(await storeFindings(parts)),
+    ...(await keyFindings(parts, facts)),
+    ...(await Promise.all(facts.directories.map(diskFindings))).flat(),
+  ];
+}
+
+async function storeFindings({ storage, clock, signal }: DoctorParts): Promise<readonly Finding[]> {
+  const startMs = clock.monotonicMs();
+  const name = `${WORKER_LEASE}none`;
+  const id = fenceResourceId({ tenancy: tenancyOf({ kind: "site" }), name });
+  await readStored(storage, "strong", id, { signal });
+  const tookMs = Math.round(clock.monotonicMs() - startMs);
+  if (tookMs < SLOW_MS) return [];
+  return [finding("store_slow", `one read of the store took ${tookMs} ms`)];
+}
+
+async function keyFindings(
+  { signal }: DoctorParts,
+  { secretKeys, identityKeys }: ServerFacts,
+): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const { keyId, secrets, isCurrent, isAvailable } of await secretKeys(signal)) {
+    const of = `${secrets} stored ${secrets === 1 ? "secret needs" : "secrets need"} the key ${keyId}`;
+    if (!isAvailable)
+      found.push(finding("key_unavailable", `${of}, which this server does not have`));
+    else if (!isCurrent) found.push(finding("key_former", `${of}, which is a former one`));
+  }
+  try {
+    await identityKeys();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    found.push(finding("identity_key_unavailable", `tokens of runs cannot be signed: ${why}`));
+  }
+  return found;
+}
+
+async function diskFindings(directory: string): Promise<readonly Finding[]> {
+  let free: number;
+  let all: number;
+  try {
+    const { bavail, blocks, bsize } = await statfs(directory);
+    [free, all] = [bavail * bsize, blocks * bsize];
+  } catch (error) {
+    // It is made when something is written there for the first time.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  if (all === 0 || free >= Math.min(FREE_BYTES, all * FREE_SHARE)) return [];
+  const mib = Math.floor(free / 1024 ** 2);
+  return [finding("disk_full", `${mib} MiB are free where ${directory} is`)];
+}

@@ -1,0 +1,119 @@
+import { sleep } from "@stackwright/base/clock";
+import { type RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { readStored, tenancyOf } from "@stackwright/storage";
+import {
+  fenceHolderOf,
+  fenceResourceId,
+  heartbeatId,
+  type LeaseName,
+  resolveTiming,
+} from "@stackwright/storage/lease";
+import { DEFAULT_POOL, WORKER_LEASE } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { STEPS } from "../queue/claim.ts";
+import { type DoctorParts, HOUR_MS, MINUTE_MS } from "./doctor-parts.ts";
+import { type Finding, finding } from "./finding.ts";
+import type { StackHolds } from "./stack-holds.ts";
+
+const HELD_MS = 15 * MINUTE_MS;
+const UNCLAIMED_MS = 5 * MINUTE_MS;
+const LONG_MS = 2 * HOUR_MS;
+const POLL_MS = 500;
+
+interface Step {
+  readonly project: string;
+  readonly stack: string;
+  readonly ticket: RunTicket;
+}
+
+/** Steps of runs that no worker takes, that take long, or whose worker is away. */
+export async function stepFindings(
+  parts: DoctorParts,
+  holds: StackHolds,
+): Promise<readonly Finding[]> {
+  const { records, nameOf, nowMs } = parts;
+  const found: Finding[] = [];
+  const claims = new Map<string, Step[]>();
+  for (const { project, message: ticket } of await records.list(SERVER_KINDS.ticket)) {
+    const stack = nameOf(project, ticket.stack);
+    const where = { project, stack, run: ticket.run };
+    const step = STEPS[ticket.step] ?? "step";
+    const { claim } = ticket;
+    if (claim === undefined) {
+      const sinceMs = Number(ticket.createdAtMs);
+      const held = heldBy(holds, project, ticket);
+      if (held !== undefined) {
+        const detail = `the step ${step} waits: ${held.detail}`;
+        if (nowMs - sinceMs >= HELD_MS)
+          found.push(finding(held.code, detail, { ...where, sinceMs }));
+        continue;
+      }
+      if (nowMs - sinceMs < UNCLAIMED_MS) continue;
+      const pool = ticket.pool === "" ? DEFAULT_POOL : ticket.pool;
+      const tried =
+        ticket.attempts === 0 ? "" : `; ${ticket.attempts} attempts ended without a result`;
+      const detail = `no worker of the pool "${pool}" takes the step ${step}${tried}`;
+      found.push(finding("step_unclaimed", detail, { ...where, sinceMs }));
+      continue;
+    }
+    const sinceMs = Number(claim.sinceMs);
+    if (nowMs - sinceMs >= LONG_MS) {
+      const detail = `the step ${step} is executed by ${claim.worker}`;
+      found.push(finding("step_long", detail, { ...where, sinceMs }));
+    }
+    const held = claims.get(claim.worker) ?? [];
+    claims.set(claim.worker, [...held, { project, stack, ticket }]);
+  }
+  const away = await Promise.all(
+    [...claims].map(async ([worker, steps]) => {
+      const why = await whyAway(parts, worker, steps);
+      return steps.flatMap(({ project, stack, ticket }) => {
+        if (why === undefined) return [];
+        const detail = `the worker ${worker} has claimed a step and is away: ${why}`;
+        return [finding("worker_away", detail, { project, stack, run: ticket.run })];
+      });
+    }),
+  );
+  return [...found, ...away.flat()];
+}
+
+/** The lock or freeze that keeps workers from a step. */
+function heldBy(
+  holds: StackHolds,
+  project: string,
+  { stack, step, class: ticketClass }: RunTicket,
+): { readonly code: "queue_locked" | "queue_frozen"; readonly detail: string } | undefined {
+  if (step === RunTicket_Step.STEP_RECOVER) return undefined;
+  const lock = ticketClass === RunTicket_Class.CLASS_BLOCKING && holds.lockOf(project, stack);
+  if (lock) return { code: "queue_locked", detail: lock };
+  const freeze = step === RunTicket_Step.STEP_APPLY && holds.freezeOf(project, stack);
+  return freeze ? { code: "queue_frozen", detail: freeze } : undefined;
+}
+
+/** Why a worker with claims is taken for away; undefined for one that renews its lease. */
+async function whyAway(
+  parts: DoctorParts,
+  worker: string,
+  steps: readonly Step[],
+): Promise<string | undefined> {
+  const { storage, clock, signal } = parts;
+  const lease: LeaseName = {
+    tenancy: tenancyOf({ kind: "site" }),
+    name: `${WORKER_LEASE}${worker}`,
+  };
+  const { ttlMs } = resolveTiming();
+  const fence = await readStored(storage, "strong", fenceResourceId(lease), { signal });
+  const { owner, epoch } = fenceHolderOf(fence);
+  const epochs = steps.map(({ ticket }) => ticket.claim?.epoch);
+  if (owner === "" || !epochs.includes(epoch)) return "its lease was released or taken";
+  const renewal = async (): Promise<string | undefined> =>
+    (await readStored(storage, "strong", heartbeatId(lease), { signal }))?.version;
+  const first = await renewal();
+  // As those do that take leases over: by renewals and this clock alone, whatever times others have.
+  const startMs = clock.monotonicMs();
+  while (clock.monotonicMs() - startMs < ttlMs) {
+    await sleep(clock, POLL_MS, signal);
+    if ((await renewal()) !== first) return undefined;
+  }
+  return `its lease was not renewed for ${ttlMs / 1_000} s`;
+}
