@@ -14,6 +14,16 @@ export function createConsoleRouter() {
   const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
   const inRoot = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
     createRoute({ getParentRoute: () => root, path, component });
+  const project = createRoute({
+    getParentRoute: () => root,
+    path: "/p/$project",
+    component: lazyRouteComponent(
+      async () => import("./pages/project/project-page.tsx"),
+      "ProjectPage",
+    ),
+  });
+  const inProject = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
+    createRoute({ getParentRoute: () => project, path, component });
   const stack = createRoute({
     getParentRoute: () => root,
     path: "/p/$project/s/$stack",
@@ -32,10 +42,26 @@ export function createConsoleRouter() {
       "/projects",
       lazyRouteComponent(async () => import("./pages/projects-page.tsx"), "ProjectsPage"),
     ),
-    inRoot(
-      "/p/$project",
-      lazyRouteComponent(async () => import("./pages/project-page.tsx"), "ProjectPage"),
-    ),
+    project.addChildren([
+      inProject(
+        "/",
+        lazyRouteComponent(
+          async () => import("./pages/project/project-summary.tsx"),
+          "ProjectSummary",
+        ),
+      ),
+      inProject(
+        "/notifications",
+        lazyRouteComponent(
+          async () => import("./pages/project/notifications-tab.tsx"),
+          "NotificationsTab",
+        ),
+      ),
+      inProject(
+        "/hooks",
+        lazyRouteComponent(async () => import("./pages/project/hooks-tab.tsx"), "HooksTab"),
+      ),
+    ]),
     stack.addChildren([
       inStack(
         "/",

@@ -6,6 +6,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Loaded, ProblemBox } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
+import { Hooks } from "../hooks/hooks.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
 
 type Hold = "lock" | "freeze";
@@ -38,13 +39,18 @@ const HOLDS = {
 
 /** What holds runs of a stack back, and what requests them by itself. */
 export function SettingsTab() {
+  const place = useStackPlace();
+  const { caller } = useServer();
   return (
-    <div className="columns">
-      <HoldCard hold="lock" />
-      <HoldCard hold="freeze" />
-      <Schedules />
-      <Triggers />
-    </div>
+    <>
+      <div className="columns">
+        <HoldCard hold="lock" />
+        <HoldCard hold="freeze" />
+        <Schedules />
+        <Triggers />
+      </div>
+      {mayDo(caller, "deployer", place.project) && <Hooks owner={place} />}
+    </>
   );
 }
 

@@ -1,15 +1,12 @@
-import { isClientError } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { PageHead } from "../parts/page-head.tsx";
-import { StackTable } from "../parts/stack-table.tsx";
-import { Empty, Loaded } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
-import { usePath } from "../parts/use-address.ts";
-import { useServer } from "../session/server-context.tsx";
+import { StackTable } from "../../parts/stack-table.tsx";
+import { Empty, Loaded } from "../../parts/states.tsx";
+import { usePath } from "../../parts/use-address.ts";
+import { useServer } from "../../session/server-context.tsx";
 
-/** One project: its stacks, its rules of approval, its variable sets. */
-export function ProjectPage() {
+/** The stacks of a project, its rules of approval, its variable sets. */
+export function ProjectSummary() {
   const { project = "" } = usePath<"project">();
   const { client, stacks: store } = useServer();
   const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
@@ -17,17 +14,6 @@ export function ProjectPage() {
   const settings = useQuery({
     queryKey: ["project", project],
     queryFn: async ({ signal }) => (await client.showProject({ project }, { signal })).data,
-  });
-  const freeze = useQuery({
-    queryKey: ["project-freeze", project],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await client.showProjectFreeze({ project }, { signal })).data;
-      } catch (error) {
-        if (isClientError(error, "not_found")) return null;
-        throw error;
-      }
-    },
   });
   const sets = useQuery({
     queryKey: ["variable-sets", project],
@@ -37,13 +23,6 @@ export function ProjectPage() {
     <Loaded query={settings} what="project">
       {(rules) => (
         <>
-          <PageHead title={rules.display_name === "" ? project : rules.display_name} part="Project">
-            {freeze.data !== null && freeze.data !== undefined && (
-              <p className="note attention">
-                Frozen by {freeze.data.actor} <Time at={freeze.data.at} />: {freeze.data.reason}
-              </p>
-            )}
-          </PageHead>
           <section aria-labelledby="stacks">
             <h2 id="stacks">Stacks</h2>
             {own.length === 0 ? (
