@@ -5,8 +5,9 @@ import { StorageError } from "../errors.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { RestoreTarget } from "../restore-target.ts";
 import type { StorageBackend } from "../types.ts";
-import { EtcdBackend } from "./etcd/etcd-backend.ts";
+import { EngineBackend } from "./engine-backend.ts";
 import { EtcdClient } from "./etcd/etcd-client.ts";
+import { EtcdEngine } from "./etcd/etcd-engine.ts";
 import { fillStore } from "./etcd/fill-store.ts";
 import { Layout } from "./etcd/layout.ts";
 import { openLine } from "./etcd/store-line.ts";
@@ -78,7 +79,7 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
     if (options.allowOldServers !== true) await checkVersions(client);
     const { epoch, salt } = await openLine(client, new Layout(root).epochKey);
     const layout = new Layout(root, salt);
-    return new EtcdBackend({
+    const engine = new EtcdEngine({
       client,
       layout,
       epoch,
@@ -87,6 +88,7 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
       timeoutMs,
       logger,
     });
+    return new EngineBackend(engine);
   } catch (error) {
     await client.close();
     throw error;

@@ -7,7 +7,8 @@ import {
 import type { HistoryOptions } from "../feed/commit-log.ts";
 import type { WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { StorageBackend } from "../types.ts";
-import { MemoryStorage } from "./memory/memory-storage.ts";
+import { EngineBackend } from "./engine-backend.ts";
+import { MemoryEngine } from "./memory/memory-engine.ts";
 
 /** Options of {@link createMemoryStorage}. */
 export interface MemoryStorageOptions {
@@ -40,5 +41,5 @@ export const MEMORY_CAPABILITIES: StorageCapabilities = Object.freeze({
  * Everything is linearizable, `eventual` reads too.
  */
 export function createMemoryStorage(options: MemoryStorageOptions = {}): StorageBackend {
-  return new MemoryStorage({ ...options, capabilities: MEMORY_CAPABILITIES });
+  return new EngineBackend(new MemoryEngine({ ...options, capabilities: MEMORY_CAPABILITIES }));
 }

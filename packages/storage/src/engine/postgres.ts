@@ -13,8 +13,8 @@ import {
   resolveConnectionOptions,
 } from "./postgres/connections.ts";
 import { prepareDatabase } from "./postgres/migrate.ts";
-import { PostgresBackend } from "./postgres/postgres-backend.ts";
-import type { PostgresStorage } from "./postgres/postgres-storage.ts";
+import { PostgresEngine } from "./postgres/postgres-engine.ts";
+import { PostgresBackend, type PostgresStorage } from "./postgres/postgres-storage.ts";
 
 export type { ConnectionOptions } from "./postgres/connections.ts";
 export type { PostgresStorage } from "./postgres/postgres-storage.ts";
@@ -80,7 +80,7 @@ export async function createPostgresStorage(
     await connections.close();
     throw error;
   }
-  return new PostgresBackend({
+  const engine = new PostgresEngine({
     connections,
     capabilities: POSTGRES_CAPABILITIES,
     watchBuffer: resolveWatchBuffer(options.watchBuffer),
@@ -91,4 +91,5 @@ export async function createPostgresStorage(
     pollMs: options.pollMs ?? 500,
     logger: options.logger,
   });
+  return new PostgresBackend(engine);
 }

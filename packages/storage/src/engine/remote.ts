@@ -3,8 +3,9 @@ import { StorageService } from "@stackwright/proto/storage";
 import { StorageError } from "../errors.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { StorageBackend } from "../types.ts";
+import { EngineBackend } from "./engine-backend.ts";
 import { openConnection, type RemoteConnectionOptions } from "./remote/connect.ts";
-import { RemoteBackend } from "./remote/remote-backend.ts";
+import { RemoteEngine } from "./remote/remote-engine.ts";
 import { messageToCapabilities } from "./remote/wire.ts";
 import { rpcToStorageError } from "./remote/wire-error.ts";
 
@@ -38,13 +39,14 @@ export async function createRemoteStorage(options: RemoteStorageOptions): Promis
     if (capabilities === undefined) {
       throw new StorageError("STORAGE_INCONSISTENT", "the service has no capabilities");
     }
-    return new RemoteBackend({
+    const engine = new RemoteEngine({
       channel,
       client,
       capabilities: messageToCapabilities(capabilities),
       watchBuffer: resolveWatchBuffer(options.watchBuffer),
       timeoutMs,
     });
+    return new EngineBackend(engine);
   } catch (error) {
     await channel.close();
     throw rpcToStorageError(error, "read");

@@ -9,8 +9,8 @@ import {
 import type { HistoryOptions } from "../feed/commit-log.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
-import { SqliteBackend } from "./sqlite/sqlite-backend.ts";
-import type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
+import { SqliteEngine } from "./sqlite/sqlite-engine.ts";
+import { SqliteBackend, type SqliteStorage } from "./sqlite/sqlite-storage.ts";
 import { WorkerClient } from "./sqlite/worker-client.ts";
 
 export type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
@@ -87,7 +87,7 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     cursorIdleMs: options.scanIdleMs ?? 60_000,
   };
   const { client, epoch, notices } = await WorkerClient.start(workerOptions);
-  const backend = new SqliteBackend({
+  const engine = new SqliteEngine({
     client,
     epoch,
     capabilities: SQLITE_CAPABILITIES,
@@ -96,5 +96,5 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
   });
   const { directory } = workerOptions;
   for (const notice of notices) options.logger?.warn({ directory, notice }, "store recovered");
-  return backend;
+  return new SqliteBackend(engine);
 }

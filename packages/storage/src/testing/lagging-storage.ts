@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { StorageCapabilities } from "../capabilities.ts";
+import { EngineBackend } from "../engine/engine-backend.ts";
+import { MemoryEngine } from "../engine/memory/memory-engine.ts";
 import { MemoryLists } from "../engine/memory/memory-lists.ts";
-import { MemoryStorage } from "../engine/memory/memory-storage.ts";
 import { ResourceIndex } from "../engine/memory/resource-index.ts";
 import { selectResources } from "../engine/memory/select.ts";
 import { MEMORY_CAPABILITIES } from "../engine/memory.ts";
@@ -49,7 +50,7 @@ export class LaggingStorage extends DelegatingStorage {
 
   constructor(seed: number, maxLagMs: number, options: OpenOptions = {}) {
     const random = createRandom(seed);
-    const leader = new MemoryStorage({
+    const leader = new MemoryEngine({
       capabilities: LAGGING_CAPABILITIES,
       onCommit: (commit) => {
         this.#arrived.push(commit);
@@ -58,7 +59,7 @@ export class LaggingStorage extends DelegatingStorage {
         this.#replication = this.#applyLater(this.#replication, dueAt);
       },
     });
-    super(leader);
+    super(new EngineBackend(leader));
     this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer));
   }
 

@@ -1,4 +1,6 @@
 import type { StorageBackend } from "../../types.ts";
+import { EngineBackend } from "../engine-backend.ts";
+import type { PostgresEngine } from "./postgres-engine.ts";
 
 /** A store in PostgreSQL. */
 export interface PostgresStorage extends StorageBackend {
@@ -7,4 +9,19 @@ export interface PostgresStorage extends StorageBackend {
    * Watches of this instance are brought up to date before.
    */
   compactHistory(): Promise<void>;
+}
+
+/** The engine with what only it can do. */
+export class PostgresBackend extends EngineBackend implements PostgresStorage {
+  readonly #engine: PostgresEngine;
+
+  constructor(engine: PostgresEngine) {
+    super(engine);
+    this.#engine = engine;
+  }
+
+  async compactHistory(): Promise<void> {
+    this.checkOpen();
+    await this.#engine.compactHistory();
+  }
 }

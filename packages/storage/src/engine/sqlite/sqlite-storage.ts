@@ -1,4 +1,6 @@
 import type { StorageBackend } from "../../types.ts";
+import { EngineBackend } from "../engine-backend.ts";
+import type { SqliteEngine } from "./sqlite-engine.ts";
 
 /** A store in an SQLite database. */
 export interface SqliteStorage extends StorageBackend {
@@ -9,4 +11,24 @@ export interface SqliteStorage extends StorageBackend {
   backup(path: string): Promise<void>;
   /** Drops all history but the newest `keep` commits. Watches that are open are not concerned. */
   compactHistory(keep: number): Promise<void>;
+}
+
+/** The engine with what only it can do. */
+export class SqliteBackend extends EngineBackend implements SqliteStorage {
+  readonly #engine: SqliteEngine;
+
+  constructor(engine: SqliteEngine) {
+    super(engine);
+    this.#engine = engine;
+  }
+
+  async backup(path: string): Promise<void> {
+    this.checkOpen();
+    await this.#engine.backup(path);
+  }
+
+  async compactHistory(keep: number): Promise<void> {
+    this.checkOpen();
+    await this.#engine.compactHistory(keep);
+  }
 }

@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../../errors.ts";
+import { closedError } from "../closed-error.ts";
 import type {
   AnswerMessage,
   CallMessage,
@@ -112,13 +113,6 @@ export class WorkerClient {
     this.#pending.clear();
     this.onLost?.(lost);
   }
-}
-
-/** The error of calls to an instance that was closed. */
-export function closedError(): StorageError {
-  return new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
-    details: { outcome: "not-applied" },
-  });
 }
 
 function toError(message: ErrorMessage): StorageError {

@@ -7,34 +7,22 @@ import { StorageError } from "../../errors.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
-import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
+import { toReadonlyResource, withVersion } from "../../freeze.ts";
 import { lifetimeKey, type ResourceFilter } from "../../key.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
-import { checkReadResult } from "../../preconditions.ts";
-import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import type { Resource, ResourceId } from "../../resource.ts";
 import type {
-  BatchOperation,
-  CallOptions,
   ReadConsistency,
   ReadManyOptions,
-  Restore,
   Snapshot,
-  StorageBackend,
   Watch,
   WatchOptions,
-  WriteOptions,
 } from "../../types.ts";
-import {
-  checkBatch,
-  checkConsistency,
-  checkFilter,
-  checkGuards,
-  checkId,
-  checkResource,
-  checkVersion,
-  unsupported,
-} from "../../validate.ts";
+import { unsupported } from "../../validate.ts";
 import { abortable } from "../abortable.ts";
+import type { CheckedWrite, EngineAdapter } from "../engine-adapter.ts";
+import { copyOperation } from "../operation.ts";
+import { startWatch } from "../start-watch.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { HistoryFollower } from "./history-follower.ts";
 import type { Layout } from "./layout.ts";
@@ -55,8 +43,8 @@ import { EtcdWriteGroups } from "./write-groups.ts";
 /** Most operations in one transaction of etcd, by default. */
 const TXN_OPERATIONS = 128;
 
-/** What an {@link EtcdBackend} is made of. */
-interface EtcdBackendParts {
+/** What an {@link EtcdEngine} is made of. */
+interface EtcdEngineParts {
   readonly client: EtcdClient;
   readonly layout: Layout;
   /** Names the store and the cluster, in cursors. */
@@ -72,8 +60,8 @@ interface EtcdBackendParts {
 // leader how far the cluster is. So a commit that was acknowledged or delivered by a watch, of
 // whichever member, is in every later read.
 
-/** A store in etcd as its callers see it. */
-export class EtcdBackend implements StorageBackend {
+/** A store in etcd. */
+export class EtcdEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
   readonly #client: EtcdClient;
   readonly #layout: Layout;
@@ -84,9 +72,8 @@ export class EtcdBackend implements StorageBackend {
   readonly #encoder = new ResourceEncoder();
   /** Calls under way, so that closing can wait for them. */
   readonly #running = new Set<Promise<unknown>>();
-  #closing: Promise<void> | undefined;
 
-  constructor(parts: EtcdBackendParts) {
+  constructor(parts: EtcdEngineParts) {
     this.capabilities = parts.capabilities;
     this.#client = parts.client;
     this.#layout = parts.layout;
@@ -96,139 +83,86 @@ export class EtcdBackend implements StorageBackend {
     this.#groups = new EtcdWriteGroups(parts.client, parts.timeoutMs);
   }
 
-  async read(
-    consistency: ReadConsistency,
-    id: ResourceId,
-    options: CallOptions = {},
-  ): Promise<Resource> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkId(id, this.capabilities.limits);
+  async read(_consistency: ReadConsistency, id: ResourceId): Promise<Resource | undefined> {
     const request = RangeRequest.create({ ...this.#layout.lifetimes(id) });
-    const { kvs } = await this.#run(this.#client.range(request), options);
+    const { kvs } = await this.#run(this.#client.range(request));
     const [stored] = fromValues(this.#layout, kvs.slice(0, 1));
-    return checkReadResult(stored, id);
+    return stored;
   }
 
-  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
-    this.#begin(options);
-    checkResource(resource, this.capabilities.limits);
-    const [stored] = await this.#write([{ kind: "write", resource }], options, false);
-    return stored as Resource;
+  async write({
+    operations,
+    guards,
+    batch,
+  }: CheckedWrite): Promise<readonly (Resource | undefined)[]> {
+    const request = { guards: [...guards], operations: operations.map(copyOperation), batch };
+    const revision = await this.#run(this.#apply(request));
+    return request.operations.map((operation) =>
+      operation.kind === "delete"
+        ? undefined
+        : toReadonlyResource(
+            withVersion(operation.resource, this.#layout.version(operation.resource.id, revision)),
+          ),
+    );
   }
 
-  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    checkVersion(version);
-    await this.#write([{ kind: "delete", id, version }], options, false);
-  }
-
-  async batch(
-    operations: readonly BatchOperation[],
-    options: WriteOptions = {},
-  ): Promise<readonly (Resource | undefined)[]> {
-    this.#begin(options);
-    checkBatch(operations, this.capabilities);
-    return this.#write(operations, options, true);
-  }
-
-  async list(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ReadManyOptions = {},
+  list(
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    { onDamaged }: ReadManyOptions,
   ): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
     const collect = async (): Promise<readonly Resource[]> => {
       const resources: Resource[] = [];
-      const { onDamaged } = options;
       for await (const page of scanResources(this.#client, this.#layout, filter, onDamaged)) {
         resources.push(...page.resources);
       }
       return resources;
     };
-    return this.#run(collect(), options);
+    return this.#run(collect());
   }
 
   async listPage(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage> {
-    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = listValues(this.#source, "resources", filter, options);
-    const { values, ...rest } = await this.#run(reading, options);
+    const { values, ...rest } = await this.#run(reading);
     return { ...rest, resources: fromValues(this.#layout, values, options.onDamaged) };
   }
 
   async listHeads(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage<ResourceHead>> {
-    const filter = this.#beginPage(consistency, { type, tenancy, namePrefix }, options);
     const reading = listValues(this.#source, "heads", filter, options);
-    const { values, ...rest } = await this.#run(reading, options);
+    const { values, ...rest } = await this.#run(reading);
     return { ...rest, resources: headsOfValues(this.#layout, values, options.onDamaged) };
   }
 
-  async listByOwner(id: ResourceId, options: ReadManyOptions = {}): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    return this.#run(this.#readOwned(freezeId(id), options), options);
+  listByOwner(owner: ResourceId, options: ReadManyOptions): Promise<readonly Resource[]> {
+    return this.#run(this.#readOwned(owner, options));
   }
 
-  async watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: WatchOptions = {},
-  ): Promise<Watch> {
-    this.#begin(options);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = {
-      type: { group: type.group, kind: type.kind },
-      tenancy: { ...tenancy },
-      namePrefix,
-    };
-    const { resumeAfter } = options;
+  async watch(filter: ResourceFilter, options: WatchOptions): Promise<Watch> {
+    const { resumeAfter, signal } = options;
     const stream = this.#feed.open(filter, options.bookmarks);
-    try {
-      const opening = this.#follower
-        .start(this.#head)
-        .then(() =>
-          resumeAfter === undefined
-            ? openSnapshotWatch(this.#source, filter, options)
-            : openResumed(this.#source, filter, resumeAfter, this.#head),
-        );
-      // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.
-      opening.then((prologue) => stream.start(prologue)).catch(() => undefined);
-      await this.#run(opening, options);
-    } catch (error) {
-      if (error instanceof StorageError && error.code === "STORAGE_WATCH_CLOSED") {
-        stream.fail(error);
-      } else {
-        stream.close();
-        throw error;
-      }
-    }
+    const opening = this.#follower
+      .start(this.#head)
+      .then(() =>
+        resumeAfter === undefined
+          ? openSnapshotWatch(this.#source, filter, options)
+          : openResumed(this.#source, filter, resumeAfter, this.#head),
+      );
+    await startWatch(stream, this.#run(opening), signal);
     return stream;
   }
 
-  async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
-    this.#begin(options);
+  async snapshot(options: ReadManyOptions): Promise<Snapshot> {
     const pages = scanResources(this.#client, this.#layout, undefined, options.onDamaged);
     // The first page fixes the revision; it is fetched now, not at the first iteration.
-    const first = await this.#run(pages.next(), options);
+    const first = await abortable(this.#run(pages.next()), options.signal);
     const close = async (): Promise<void> => {
       await pages.return(undefined);
     };
@@ -250,51 +184,21 @@ export class EtcdBackend implements StorageBackend {
     };
   }
 
-  async restore(options: CallOptions = {}): Promise<Restore> {
-    this.#begin(options);
-    throw unsupported(this.capabilities, "restore");
+  restore(): Promise<never> {
+    return Promise.reject(unsupported(this.capabilities, "restore"));
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#close();
-    await this.#closing;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-
-  async #close(): Promise<void> {
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.#follower.stop();
     await Promise.allSettled(this.#running);
     await this.#client.close();
   }
 
-  #begin(options: CallOptions): void {
-    options.signal?.throwIfAborted();
-    if (this.#closing === undefined) return;
-    throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
-      details: { outcome: "not-applied" },
-    });
-  }
-
-  /** The filter of a page, once its arguments are checked. */
-  #beginPage(
-    consistency: ReadConsistency,
-    { type, tenancy, namePrefix }: ResourceFilter,
-    options: ListPageOptions,
-  ): ResourceFilter {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    return { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
-  }
-
-  #run<T>(call: Promise<T>, options: CallOptions): Promise<T> {
+  #run<T>(call: Promise<T>): Promise<T> {
     this.#running.add(call);
     void call.catch(() => undefined).finally(() => this.#running.delete(call));
-    return abortable(call, options.signal);
+    return call;
   }
 
   /** The position of the last commit. */
@@ -303,25 +207,6 @@ export class EtcdBackend implements StorageBackend {
     const { header } = await this.#client.range(RangeRequest.create({ key, countOnly: true }));
     return endOfRevision(header?.revision ?? 0n);
   };
-
-  /** Writes checked operations; in a batch errors carry their position. */
-  async #write(
-    operations: readonly BatchOperation[],
-    options: WriteOptions,
-    batch: boolean,
-  ): Promise<readonly (Resource | undefined)[]> {
-    const guards = [...(options.guards ?? [])];
-    checkGuards(guards, this.capabilities);
-    const request = { guards, operations: operations.map(prepareOperation), batch };
-    const revision = await this.#run(this.#apply(request), options);
-    return request.operations.map((operation) =>
-      operation.kind === "delete"
-        ? undefined
-        : toReadonlyResource(
-            withVersion(operation.resource, this.#layout.version(operation.resource.id, revision)),
-          ),
-    );
-  }
 
   /** Applies a request and gives the revision of its commit. */
   async #apply(request: WriteRequest): Promise<bigint> {
@@ -365,7 +250,7 @@ export class EtcdBackend implements StorageBackend {
   /** Removes an owner entry in the background; left alone it does no harm. */
   #removeEntry(entry: Buffer, resource: Buffer, seen: bigint): void {
     const removing = this.#client.txn(removeEntry(entry, resource, seen), "read");
-    this.#run(removing, {}).catch(() => undefined);
+    this.#run(removing).catch(() => undefined);
   }
 
   async #readOwned(
@@ -395,11 +280,4 @@ export class EtcdBackend implements StorageBackend {
     }
     return resources;
   }
-}
-
-/** The operation, independent of what its caller does with the argument afterwards. */
-function prepareOperation(operation: BatchOperation): BatchOperation {
-  return operation.kind === "delete"
-    ? { kind: "delete", id: freezeId(operation.id), version: operation.version }
-    : { kind: "write", resource: freezeResource(operation.resource) };
 }

@@ -8,47 +8,35 @@ import { EventFeed } from "../../feed/event-feed.ts";
 import { backlogPrologue, pagedPrologue } from "../../feed/prologue.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../../feed/watch-stream.ts";
 import { freezeResource, toReadonlyResource } from "../../freeze.ts";
-import { filterMatches, resourceKey } from "../../key.ts";
+import { filterMatches, type ResourceFilter, resourceKey } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import { toHead } from "../../list/resource-head.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
 import {
   checkDeletePreconditions,
-  checkReadResult,
   checkWritePreconditions,
   guardFailed,
   guardHolds,
   refused,
 } from "../../preconditions.ts";
-import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import type { Resource, ResourceId } from "../../resource.ts";
 import type {
-  BatchOperation,
-  CallOptions,
   Guard,
   ReadConsistency,
   Restore,
   Snapshot,
-  StorageBackend,
   Watch,
   WatchOptions,
-  WriteOptions,
 } from "../../types.ts";
-import {
-  checkBatch,
-  checkConsistency,
-  checkFilter,
-  checkGuards,
-  checkId,
-  checkResource,
-  checkVersion,
-} from "../../validate.ts";
+import { checkResource } from "../../validate.ts";
+import type { CheckedWrite, EngineAdapter } from "../engine-adapter.ts";
 import { MemoryLists } from "./memory-lists.ts";
 import { indexResources, ResourceIndex } from "./resource-index.ts";
 import { ScopeCache } from "./scope-cache.ts";
 import { selectResources } from "./select.ts";
 
-/** What a {@link MemoryStorage} is made of. */
-interface MemoryStorageParts {
+/** What a {@link MemoryEngine} is made of. */
+interface MemoryEngineParts {
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer?: WatchBufferOptions | undefined;
   readonly history?: HistoryOptions | undefined;
@@ -61,8 +49,8 @@ interface MemoryStorageParts {
 // Atomicity comes from the single thread: judging, changing and publishing are one synchronous
 // block. Code that continues after an `await` therefore sees a commit and its event together.
 
-/** The {@link StorageBackend} of the memory engine. */
-export class MemoryStorage implements StorageBackend {
+/** A store in the memory of this process. */
+export class MemoryEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
   readonly #feed: EventFeed;
   readonly #history: HistoryOptions;
@@ -77,9 +65,8 @@ export class MemoryStorage implements StorageBackend {
   /** Changes with every restore, so that cursors of the old content are recognised. */
   #epoch: string;
   #restores = 0;
-  #closed = false;
 
-  constructor(options: MemoryStorageParts) {
+  constructor(options: MemoryEngineParts) {
     this.capabilities = options.capabilities;
     this.#onCommit = options.onCommit;
     this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer));
@@ -88,85 +75,62 @@ export class MemoryStorage implements StorageBackend {
     this.#epoch = options.epoch ?? randomUUID();
   }
 
-  async read(
-    consistency: ReadConsistency,
-    id: ResourceId,
-    options: CallOptions = {},
-  ): Promise<Resource> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkId(id, this.capabilities.limits);
+  async read(_consistency: ReadConsistency, id: ResourceId): Promise<Resource | undefined> {
     const stored = this.#resources.get(resourceKey(id));
-    return checkReadResult(stored === undefined ? undefined : toReadonlyResource(stored), id);
+    return stored === undefined ? undefined : toReadonlyResource(stored);
   }
 
-  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
-    this.#begin(options);
-    checkResource(resource, this.capabilities.limits);
-    this.#checkGuards(options.guards ?? []);
-    const key = resourceKey(resource.id);
-    this.#checkWritePreconditions(key, resource);
-    return this.#put(key, resource);
+  async write({
+    operations,
+    guards,
+    batch,
+  }: CheckedWrite): Promise<readonly (Resource | undefined)[]> {
+    this.#checkGuards(guards);
+    const steps = operations.map((operation, position) => {
+      const index = batch ? position : undefined;
+      if (operation.kind === "write") {
+        const key = resourceKey(operation.resource.id);
+        this.#checkWritePreconditions(key, operation.resource, index);
+        return () => this.#put(key, operation.resource);
+      }
+      const key = resourceKey(operation.id);
+      const doomed = this.#checkDeletePreconditions(key, operation.id, operation.version, index);
+      return () => {
+        if (doomed !== undefined) this.#drop(key, doomed);
+        return undefined;
+      };
+    });
+    // All are judged and none can fail any more: only now the first is applied.
+    return steps.map((apply) => apply());
   }
 
-  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    checkVersion(version);
-    this.#checkGuards(options.guards ?? []);
-    const key = resourceKey(id);
-    const doomed = this.#checkDeletePreconditions(key, id, version);
-    if (doomed !== undefined) this.#drop(key, doomed);
-  }
-
-  async list(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: CallOptions = {},
-  ): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    return this.#resources.select({ type, tenancy, namePrefix }).map(toReadonlyResource);
+  async list(_consistency: ReadConsistency, filter: ResourceFilter): Promise<readonly Resource[]> {
+    return this.#resources.select(filter).map(toReadonlyResource);
   }
 
   async listPage(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage> {
-    const page = this.#page("resources", consistency, type, tenancy, namePrefix, options);
+    const page = this.#page("resources", filter, options);
     return { ...page, resources: page.resources.map(toReadonlyResource) };
   }
 
   async listHeads(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage<ResourceHead>> {
-    const page = this.#page("heads", consistency, type, tenancy, namePrefix, options);
+    const page = this.#page("heads", filter, options);
     return { ...page, resources: page.resources.map(toHead) };
   }
 
-  async watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: WatchOptions = {},
-  ): Promise<Watch> {
-    this.#begin(options);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = {
-      type: { group: type.group, kind: type.kind },
-      tenancy: { ...tenancy },
-      namePrefix,
-    };
+  async listByOwner(owner: ResourceId): Promise<readonly Resource[]> {
+    return this.#resources.ownedBy(owner).map(toReadonlyResource);
+  }
+
+  async watch(filter: ResourceFilter, options: WatchOptions): Promise<Watch> {
     const stream = this.#feed.open(filter, options.bookmarks);
     if (options.resumeAfter === undefined) {
       stream.start(
@@ -191,38 +155,7 @@ export class MemoryStorage implements StorageBackend {
     return stream;
   }
 
-  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    return this.#resources.ownedBy(id).map(toReadonlyResource);
-  }
-
-  async batch(
-    operations: readonly BatchOperation[],
-    options: WriteOptions = {},
-  ): Promise<readonly (Resource | undefined)[]> {
-    this.#begin(options);
-    checkBatch(operations, this.capabilities);
-    this.#checkGuards(options.guards ?? []);
-    const steps = operations.map((operation, index) => {
-      if (operation.kind === "write") {
-        const key = resourceKey(operation.resource.id);
-        this.#checkWritePreconditions(key, operation.resource, index);
-        return () => this.#put(key, operation.resource);
-      }
-      const key = resourceKey(operation.id);
-      const doomed = this.#checkDeletePreconditions(key, operation.id, operation.version, index);
-      return () => {
-        if (doomed !== undefined) this.#drop(key, doomed);
-        return undefined;
-      };
-    });
-    // All are judged and none can fail any more: only now the first is applied.
-    return steps.map((apply) => apply());
-  }
-
-  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
-    this.#begin(options);
+  async snapshot(): Promise<Snapshot> {
     const resources = this.#resources.snapshot();
     const close = (): Promise<void> => Promise.resolve();
     return {
@@ -235,15 +168,14 @@ export class MemoryStorage implements StorageBackend {
     };
   }
 
-  async restore(options: CallOptions = {}): Promise<Restore> {
-    this.#begin(options);
+  async restore(checkOpen: () => void): Promise<Restore> {
     let staged: Resource[] | undefined = [];
     const abort = (): Promise<void> => {
       staged = undefined;
       return Promise.resolve();
     };
     const staging = (): Resource[] => {
-      this.#begin({});
+      checkOpen();
       if (staged === undefined) {
         throw new StorageError("STORAGE_INVALID_ARGUMENT", "the restore is over");
       }
@@ -270,36 +202,11 @@ export class MemoryStorage implements StorageBackend {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
     this.#lists.endAll();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-
-  #begin(options: CallOptions): void {
-    options.signal?.throwIfAborted();
-    if (!this.#closed) return;
-    throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
-      details: { outcome: "not-applied" },
-    });
-  }
-
-  #page(
-    content: ListContent,
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions,
-  ): ListPage {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = { type, tenancy, namePrefix };
+  #page(content: ListContent, filter: ResourceFilter, options: ListPageOptions): ListPage {
     return this.#lists.page(
       content,
       filter,
@@ -310,7 +217,6 @@ export class MemoryStorage implements StorageBackend {
   }
 
   #checkGuards(guards: readonly Guard[]): void {
-    checkGuards(guards, this.capabilities);
     for (const guard of guards) {
       if (!guardHolds(headOf(this.#resources.get(resourceKey(guard.id))), guard)) {
         throw guardFailed(guard);

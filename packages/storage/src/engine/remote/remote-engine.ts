@@ -1,38 +1,26 @@
 import type { RpcCallOptions, RpcChannel, RpcClient } from "@stackwright/proto/grpc";
 import { RpcError } from "@stackwright/proto/grpc";
-import type { ListPageResponse, StorageService } from "@stackwright/proto/storage";
+import type { ListPageResponse, StorageService, WriteCasRequest } from "@stackwright/proto/storage";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { idToMessage, messageToResource, resourceToMessage } from "../../codec.ts";
-import { GroupVersionMismatchError, StorageError } from "../../errors.ts";
+import { StorageError } from "../../errors.ts";
 import type { ResolvedWatchBuffer, WatchStream } from "../../feed/watch-stream.ts";
-import { freezeId, freezeResource } from "../../freeze.ts";
 import type { ResourceFilter } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import { resolvePageBounds } from "../../list/page-bounds.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
-import { checkReadResult } from "../../preconditions.ts";
-import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import type { Resource, ResourceId } from "../../resource.ts";
 import type {
   BatchOperation,
   CallOptions,
   ReadConsistency,
   Restore,
   Snapshot,
-  StorageBackend,
   Watch,
   WatchOptions,
-  WriteOptions,
 } from "../../types.ts";
-import {
-  checkBatch,
-  checkConsistency,
-  checkFilter,
-  checkGuards,
-  checkId,
-  checkResource,
-  checkVersion,
-  unsupported,
-} from "../../validate.ts";
+import type { CheckedWrite, EngineAdapter } from "../engine-adapter.ts";
+import { copyOperation } from "../operation.ts";
 import { writeTimeMs } from "../write-time.ts";
 import { createRemoteRestore } from "./remote-restore.ts";
 import { openRemoteWatch } from "./remote-watch.ts";
@@ -47,8 +35,8 @@ import {
 } from "./wire.ts";
 import { rpcToStorageError } from "./wire-error.ts";
 
-/** What a {@link RemoteBackend} is made of. */
-interface RemoteBackendParts {
+/** What a {@link RemoteEngine} is made of. */
+interface RemoteEngineParts {
   readonly channel: RpcChannel;
   readonly client: RpcClient<typeof StorageService>;
   readonly capabilities: StorageCapabilities;
@@ -60,17 +48,16 @@ type Messages = AsyncIterable<{
   readonly resources: readonly Parameters<typeof messageToResource>[0][];
 }>;
 
-/** A store behind a storage service as its callers see it. */
-export class RemoteBackend implements StorageBackend {
+/** A store behind a storage service. */
+export class RemoteEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
   readonly #channel: RpcChannel;
   readonly #client: RpcClient<typeof StorageService>;
   readonly #watchBuffer: ResolvedWatchBuffer;
   readonly #timeoutMs: number;
   readonly #watches = new Set<WatchStream>();
-  #closing: Promise<void> | undefined;
 
-  constructor(parts: RemoteBackendParts) {
+  constructor(parts: RemoteEngineParts) {
     this.capabilities = parts.capabilities;
     this.#channel = parts.channel;
     this.#client = parts.client;
@@ -81,11 +68,8 @@ export class RemoteBackend implements StorageBackend {
   async read(
     consistency: ReadConsistency,
     id: ResourceId,
-    options: CallOptions = {},
-  ): Promise<Resource> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkId(id, this.capabilities.limits);
+    options: CallOptions,
+  ): Promise<Resource | undefined> {
     try {
       const request = { consistency: consistencyToMessage(consistency), id: idToMessage(id) };
       const { resource } = await this.#client.read(request, this.#options(options));
@@ -100,87 +84,37 @@ export class RemoteBackend implements StorageBackend {
     }
   }
 
-  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
-    this.#begin(options);
-    checkResource(resource, this.capabilities.limits);
-    checkGuards(options.guards ?? [], this.capabilities);
-    const request = {
-      resource: resourceToMessage(freezeResource(resource)),
-      guards: (options.guards ?? []).map(guardToMessage),
-    };
-    const send = async (rpc: RpcCallOptions): Promise<Resource> => {
-      const answer = await sendWriteCas(this.#client, request, rpc);
-      if (answer.resource === undefined) throw new RpcError("INTERNAL", "an empty answer");
-      return messageToResource(answer.resource);
-    };
-    return this.#call("write", options, send, resource.data?.value.length);
-  }
-
-  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    checkVersion(version);
-    checkGuards(options.guards ?? [], this.capabilities);
-    const guards = (options.guards ?? []).map(guardToMessage);
-    const request = { id: idToMessage(id), version, guards };
-    await this.#call("write", options, (rpc) => this.#client.deleteCas(request, rpc));
-  }
-
-  async batch(
-    operations: readonly BatchOperation[],
-    options: WriteOptions = {},
+  async write(
+    { operations, guards, batch }: CheckedWrite,
+    options: CallOptions,
   ): Promise<readonly (Resource | undefined)[]> {
-    this.#begin(options);
-    checkBatch(operations, this.capabilities);
-    checkGuards(options.guards ?? [], this.capabilities);
-    const request = {
-      operations: operations.map((operation) =>
-        operationToMessage(
-          operation.kind === "write"
-            ? { kind: "write", resource: freezeResource(operation.resource) }
-            : operation,
-        ),
-      ),
-      guards: (options.guards ?? []).map(guardToMessage),
-    };
-    const bytes = operations.reduce(
-      (sum, one) => sum + (one.kind === "write" ? (one.resource.data?.value.length ?? 0) : 0),
-      0,
-    );
-    const send = async (rpc: RpcCallOptions): Promise<readonly (Resource | undefined)[]> => {
-      const { results } = await sendBatch(this.#client, request, rpc);
-      return results.map(({ resource }) =>
-        resource === undefined ? undefined : messageToResource(resource),
-      );
-    };
-    return this.#call("write", options, send, bytes);
+    const copies = operations.map(copyOperation);
+    const sent = guards.map(guardToMessage);
+    const [only] = copies;
+    if (batch || only === undefined) return this.#writeAll(copies, sent, options);
+    if (only.kind === "write") return [await this.#writeOne(only.resource, sent, options)];
+    const request = { id: idToMessage(only.id), version: only.version, guards: sent };
+    await this.#call("write", options, (rpc) => this.#client.deleteCas(request, rpc));
+    return [undefined];
   }
 
-  async list(
+  list(
     consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: CallOptions = {},
+    filter: ResourceFilter,
+    options: CallOptions,
   ): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
     const request = {
       consistency: consistencyToMessage(consistency),
-      filter: filterToMessage({ type, tenancy, namePrefix }),
+      filter: filterToMessage(filter),
     };
     return this.#call("read", options, (rpc) => collect(this.#client.list(request, rpc)));
   }
 
   async listPage(
     consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage> {
-    const filter = { type, tenancy, namePrefix };
     const resources: Resource[] = [];
     const rest = await this.#page("resources", consistency, filter, options, (message) => {
       for (const resource of message.resources) resources.push(messageToResource(resource));
@@ -190,12 +124,9 @@ export class RemoteBackend implements StorageBackend {
 
   async listHeads(
     consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage<ResourceHead>> {
-    const filter = { type, tenancy, namePrefix };
     const resources: ResourceHead[] = [];
     const rest = await this.#page("heads", consistency, filter, options, (message) => {
       for (const head of message.heads) resources.push(messageToHead(head));
@@ -203,32 +134,16 @@ export class RemoteBackend implements StorageBackend {
     return { resources, ...rest };
   }
 
-  async listByOwner(id: ResourceId, options: CallOptions = {}): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    const request = { id: idToMessage(id) };
+  listByOwner(owner: ResourceId, options: CallOptions): Promise<readonly Resource[]> {
+    const request = { id: idToMessage(owner) };
     return this.#call("read", options, (rpc) => collect(this.#client.listByOwner(request, rpc)));
   }
 
-  async watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: WatchOptions = {},
-  ): Promise<Watch> {
-    this.#begin(options);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    if (options.endOfSnapshot === true && !this.capabilities.endOfSnapshot) {
-      throw unsupported(this.capabilities, "end-of-snapshot marker");
-    }
-    if (options.resumeAfter !== undefined && !this.capabilities.resume) {
-      throw unsupported(this.capabilities, "watch resume");
-    }
-    const filter = { type: { ...type }, tenancy: { ...tenancy }, namePrefix };
+  async watch(filter: ResourceFilter, options: WatchOptions): Promise<Watch> {
     return openRemoteWatch({
       client: this.#client,
       filter,
-      options: { ...options },
+      options,
       buffer: this.#watchBuffer,
       marker: this.capabilities.endOfSnapshot,
       resumes: this.capabilities.resume,
@@ -237,9 +152,7 @@ export class RemoteBackend implements StorageBackend {
     });
   }
 
-  async snapshot(options: CallOptions = {}): Promise<Snapshot> {
-    this.#begin(options);
-    if (!this.capabilities.snapshot) throw unsupported(this.capabilities, "snapshot");
+  async snapshot(options: CallOptions): Promise<Snapshot> {
     const stopping = new AbortController();
     const pages = this.#client.snapshot({}, { signal: stopping.signal });
     // The first page comes after the server has fixed the point in time.
@@ -264,33 +177,47 @@ export class RemoteBackend implements StorageBackend {
     };
   }
 
-  async restore(options: CallOptions = {}): Promise<Restore> {
-    this.#begin(options);
-    if (!this.capabilities.restore) throw unsupported(this.capabilities, "restore");
-    return createRemoteRestore(this.#client, this.capabilities.limits, () => this.#begin({}));
+  async restore(checkOpen: () => void): Promise<Restore> {
+    return createRemoteRestore(this.#client, this.capabilities.limits, checkOpen);
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#close();
-    await this.#closing;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-
-  async #close(): Promise<void> {
     const closed = new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed");
     for (const watch of Array.from(this.#watches)) watch.fail(closed);
     await this.#channel.close();
   }
 
-  #begin(options: CallOptions): void {
-    options.signal?.throwIfAborted();
-    if (this.#closing === undefined) return;
-    throw new StorageError("STORAGE_INCONSISTENT", "the backend is closed", {
-      details: { outcome: "not-applied" },
-    });
+  #writeOne(
+    resource: Resource,
+    guards: WriteCasRequest["guards"],
+    options: CallOptions,
+  ): Promise<Resource> {
+    const request = { resource: resourceToMessage(resource), guards };
+    const send = async (rpc: RpcCallOptions): Promise<Resource> => {
+      const answer = await sendWriteCas(this.#client, request, rpc);
+      if (answer.resource === undefined) throw new RpcError("INTERNAL", "an empty answer");
+      return messageToResource(answer.resource);
+    };
+    return this.#call("write", options, send, resource.data?.value.length);
+  }
+
+  #writeAll(
+    operations: readonly BatchOperation[],
+    guards: WriteCasRequest["guards"],
+    options: CallOptions,
+  ): Promise<readonly (Resource | undefined)[]> {
+    const request = { operations: operations.map(operationToMessage), guards };
+    const bytes = operations.reduce(
+      (sum, one) => sum + (one.kind === "write" ? (one.resource.data?.value.length ?? 0) : 0),
+      0,
+    );
+    const send = async (rpc: RpcCallOptions): Promise<readonly (Resource | undefined)[]> => {
+      const { results } = await sendBatch(this.#client, request, rpc);
+      return results.map(({ resource }) =>
+        resource === undefined ? undefined : messageToResource(resource),
+      );
+    };
+    return this.#call("write", options, send, bytes);
   }
 
   #options({ signal }: CallOptions, bytes = 0): RpcCallOptions {
@@ -325,10 +252,6 @@ export class RemoteBackend implements StorageBackend {
     options: ListPageOptions,
     take: (message: ListPageResponse) => void,
   ): Promise<Pick<ListPage, "continuation">> {
-    this.#begin(options);
-    if (!this.capabilities.pagedList) throw unsupported(this.capabilities, "paged lists");
-    checkConsistency(consistency);
-    checkFilter(filter.type, filter.tenancy, filter.namePrefix, this.capabilities.limits);
     resolvePageBounds(options);
     const request = listPageToMessage(content, consistency, filter, options);
     return this.#call("read", options, async (rpc) => {
@@ -343,17 +266,12 @@ export class RemoteBackend implements StorageBackend {
 
   async #readByList(
     consistency: ReadConsistency,
-    id: ResourceId,
+    { type, tenancy, name }: ResourceId,
     options: CallOptions,
-  ): Promise<Resource> {
-    const wanted = freezeId(id);
+  ): Promise<Resource | undefined> {
     const mode = this.capabilities.strongList ? consistency : "eventual";
-    const found = await this.list(mode, id.type, id.tenancy, id.name, options);
-    const resource = found.find((one) => one.id.name === wanted.name);
-    if (resource !== undefined && resource.id.type.groupVersion !== wanted.type.groupVersion) {
-      throw new GroupVersionMismatchError(wanted.type, resource);
-    }
-    return checkReadResult(resource, wanted);
+    const found = await this.list(mode, { type, tenancy, namePrefix: name }, options);
+    return found.find((one) => one.id.name === name);
   }
 }
 

@@ -9,11 +9,10 @@ import { lifetimeKey, type ResourceFilter, resourceKey } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import { resolvePageBounds } from "../../list/page-bounds.ts";
 import type { ListPage, ListPageOptions, ResourceHead } from "../../list/types.ts";
-import { checkReadResult, guardFailed, refused } from "../../preconditions.ts";
-import type { Resource, ResourceId, Tenancy, UnversionedType } from "../../resource.ts";
+import { guardFailed, refused } from "../../preconditions.ts";
+import type { Resource, ResourceId } from "../../resource.ts";
 import type {
   BatchOperation,
-  CallOptions,
   Guard,
   ReadConsistency,
   ReadManyOptions,
@@ -21,18 +20,9 @@ import type {
   Snapshot,
   Watch,
   WatchOptions,
-  WriteOptions,
 } from "../../types.ts";
-import {
-  checkBatch,
-  checkConsistency,
-  checkFilter,
-  checkGuards,
-  checkId,
-  checkResource,
-  checkVersion,
-} from "../../validate.ts";
-import { abortable } from "../abortable.ts";
+import type { CheckedWrite, EngineAdapter } from "../engine-adapter.ts";
+import { startWatch } from "../start-watch.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { decodeRows } from "./decode-rows.ts";
 import { openResumed, openSnapshotWatch } from "./open-watch.ts";
@@ -49,12 +39,11 @@ import {
 import { createRestore } from "./restore-handle.ts";
 import { fromBodyRow, fromHeadRow, toGuardRow, toWriteRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
-import type { SqliteStorage } from "./sqlite-storage.ts";
-import { closedError, type WorkerClient } from "./worker-client.ts";
+import type { WorkerClient } from "./worker-client.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** What a {@link SqliteBackend} is made of. */
-interface SqliteBackendParts {
+/** What a {@link SqliteEngine} is made of. */
+interface SqliteEngineParts {
   readonly client: WorkerClient;
   readonly epoch: string;
   readonly capabilities: StorageCapabilities;
@@ -68,8 +57,8 @@ interface SqliteBackendParts {
 // worker took up after them is handled: no reader and no watcher on this side can see them
 // in another order.
 
-/** The side of the sqlite engine that its callers see. */
-export class SqliteBackend implements SqliteStorage {
+/** The side of the sqlite engine that is in the caller's thread. */
+export class SqliteEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
   readonly #client: WorkerClient;
   readonly #feed: EventFeed;
@@ -79,9 +68,8 @@ export class SqliteBackend implements SqliteStorage {
   /** Epoch of the content, for the cursors of this instance's commits. */
   #epoch: string;
   #restores = 0;
-  #closing: Promise<void> | undefined;
 
-  constructor(parts: SqliteBackendParts) {
+  constructor(parts: SqliteEngineParts) {
     this.capabilities = parts.capabilities;
     this.#client = parts.client;
     this.#epoch = parts.epoch;
@@ -93,130 +81,68 @@ export class SqliteBackend implements SqliteStorage {
     }
   }
 
-  async read(
-    consistency: ReadConsistency,
-    id: ResourceId,
-    options: CallOptions = {},
-  ): Promise<Resource> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkId(id, this.capabilities.limits);
-    const row = await abortable(this.#client.call("read", resourceKey(id)), options.signal);
+  async read(_consistency: ReadConsistency, id: ResourceId): Promise<Resource | undefined> {
+    const row = await this.#client.call("read", resourceKey(id));
     const [stored] = row === undefined ? [] : await decodeRows(this.#client, [row], fromBodyRow);
-    return checkReadResult(stored, id);
+    return stored;
   }
 
-  async writeCAS(resource: Resource, options: WriteOptions = {}): Promise<Resource> {
-    this.#begin(options);
-    checkResource(resource, this.capabilities.limits);
-    const operation: BatchOperation = { kind: "write", resource };
-    const [stored] = await this.#write([operation], options, false);
-    return stored as Resource;
+  write({ operations, guards, batch }: CheckedWrite): Promise<readonly (Resource | undefined)[]> {
+    const prepared = operations.map((operation) => prepareOperation(operation, this.#encoder));
+    const steps = prepared.map((operation) => operation.step);
+    const [only] = steps;
+    const single =
+      steps.length === 1 && guards.length === 0 && only !== undefined && isWriteRow(only);
+    const request: WriteRequest = single ? only : [steps, guards.map(toGuardRow)];
+    const judged = [...guards];
+    return this.#writes.add(request, (outcome) => this.#settle(prepared, judged, outcome, batch));
   }
 
-  async deleteCAS(id: ResourceId, version: string, options: WriteOptions = {}): Promise<void> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    checkVersion(version);
-    await this.#write([{ kind: "delete", id, version }], options, false);
-  }
-
-  async batch(
-    operations: readonly BatchOperation[],
-    options: WriteOptions = {},
-  ): Promise<readonly (Resource | undefined)[]> {
-    this.#begin(options);
-    checkBatch(operations, this.capabilities);
-    return this.#write(operations, options, true);
-  }
-
-  async list(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ReadManyOptions = {},
+  list(
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ReadManyOptions,
   ): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = { type: { group: type.group, kind: type.kind }, tenancy, namePrefix };
     return this.#collect({ kind: "filter", filter }, options);
   }
 
   async listPage(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage> {
-    const filter = { type, tenancy, namePrefix };
-    const { rows, ...rest } = await this.#page("resources", consistency, filter, options);
+    const { rows, ...rest } = await this.#page("resources", filter, options);
     const { onDamaged } = options;
     return { ...rest, resources: await decodeRows(this.#client, rows, fromBodyRow, onDamaged) };
   }
 
   async listHeads(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: ListPageOptions = {},
+    _consistency: ReadConsistency,
+    filter: ResourceFilter,
+    options: ListPageOptions,
   ): Promise<ListPage<ResourceHead>> {
-    const { rows, ...rest } = await this.#page(
-      "heads",
-      consistency,
-      { type, tenancy, namePrefix },
-      options,
-    );
+    const { rows, ...rest } = await this.#page("heads", filter, options);
     const { onDamaged } = options;
     return { ...rest, resources: await decodeRows(this.#client, rows, fromHeadRow, onDamaged) };
   }
 
-  async listByOwner(id: ResourceId, options: ReadManyOptions = {}): Promise<readonly Resource[]> {
-    this.#begin(options);
-    checkId(id, this.capabilities.limits);
-    return this.#collect({ kind: "owner", owner: lifetimeKey(id) }, options);
+  listByOwner(owner: ResourceId, options: ReadManyOptions): Promise<readonly Resource[]> {
+    return this.#collect({ kind: "owner", owner: lifetimeKey(owner) }, options);
   }
 
-  async watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options: WatchOptions = {},
-  ): Promise<Watch> {
-    this.#begin(options);
-    checkFilter(type, tenancy, namePrefix, this.capabilities.limits);
-    const filter = {
-      type: { group: type.group, kind: type.kind },
-      tenancy: { ...tenancy },
-      namePrefix,
-    };
+  async watch(filter: ResourceFilter, options: WatchOptions): Promise<Watch> {
+    const { resumeAfter, signal } = options;
     const stream = this.#feed.open(filter, options.bookmarks);
-    try {
-      this.#poller?.start();
-      const { resumeAfter } = options;
-      const opening =
-        resumeAfter === undefined
-          ? openSnapshotWatch(this.#client, filter, options)
-          : openResumed(this.#client, filter, resumeAfter);
-      // Also the prologue of a watch that was given up meanwhile has to be freed: start() does.
-      opening.then((prologue) => stream.start(prologue)).catch(() => undefined);
-      await abortable(opening, options.signal);
-    } catch (error) {
-      if (error instanceof StorageError && error.code === "STORAGE_WATCH_CLOSED") {
-        stream.fail(error);
-      } else {
-        stream.close();
-        throw error;
-      }
-    }
+    this.#poller?.start();
+    const opening =
+      resumeAfter === undefined
+        ? openSnapshotWatch(this.#client, filter, options)
+        : openResumed(this.#client, filter, resumeAfter);
+    await startWatch(stream, opening, signal);
     return stream;
   }
 
-  async snapshot(options: ReadManyOptions = {}): Promise<Snapshot> {
-    this.#begin(options);
+  async snapshot(options: ReadManyOptions): Promise<Snapshot> {
     const client = this.#client;
     const pages = scanPages(client, { kind: "all" });
     // The first page fixes the point in time; it is fetched now, not at the first iteration.
@@ -242,14 +168,13 @@ export class SqliteBackend implements SqliteStorage {
     };
   }
 
-  async restore(options: CallOptions = {}): Promise<Restore> {
-    this.#begin(options);
+  async restore(checkOpen: () => void): Promise<Restore> {
     if (this.#poller !== undefined) throw new StorageError("STORAGE_READ_ONLY");
     return createRestore({
       client: this.#client,
       limits: this.capabilities.limits,
       id: (this.#restores += 1),
-      begin: () => this.#begin({}),
+      begin: checkOpen,
       committed: (epoch) => {
         this.#epoch = epoch;
         this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "a snapshot was restored"));
@@ -258,12 +183,10 @@ export class SqliteBackend implements SqliteStorage {
   }
 
   async backup(path: string): Promise<void> {
-    this.#begin({});
     await this.#client.call("backup", path);
   }
 
   async compactHistory(keep: number): Promise<void> {
-    this.#begin({});
     await this.#client.call("compact", { keep });
   }
 
@@ -274,39 +197,20 @@ export class SqliteBackend implements SqliteStorage {
   }
 
   async close(): Promise<void> {
-    this.#closing ??= this.#close();
-    await this.#closing;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-
-  async #close(): Promise<void> {
     this.#poller?.stop();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.#writes.idle();
     await this.#client.close();
   }
 
-  #begin(options: CallOptions): void {
-    options.signal?.throwIfAborted();
-    if (this.#closing !== undefined) throw closedError();
-  }
-
   async #page(
     content: ListContent,
-    consistency: ReadConsistency,
     filter: ResourceFilter,
     options: ListPageOptions,
   ): Promise<ListPageRows> {
-    this.#begin(options);
-    checkConsistency(consistency);
-    checkFilter(filter.type, filter.tenancy, filter.namePrefix, this.capabilities.limits);
     const bounds = resolvePageBounds(options);
     const { continueAfter } = options;
-    const reading = this.#client.call("listPage", { content, filter, bounds, continueAfter });
-    return abortable(reading, options.signal);
+    return this.#client.call("listPage", { content, filter, bounds, continueAfter });
   }
 
   async #collect(
@@ -319,26 +223,6 @@ export class SqliteBackend implements SqliteStorage {
       for (const resource of page) resources.push(resource);
     }
     return resources;
-  }
-
-  /** Writes checked operations; in a batch errors carry their position. */
-  async #write(
-    operations: readonly BatchOperation[],
-    options: WriteOptions,
-    batch: boolean,
-  ): Promise<readonly (Resource | undefined)[]> {
-    const guards = options.guards ?? [];
-    checkGuards(guards, this.capabilities);
-    const prepared = operations.map((operation) => prepareOperation(operation, this.#encoder));
-    const steps = prepared.map((operation) => operation.step);
-    const [only] = steps;
-    const single =
-      steps.length === 1 && guards.length === 0 && only !== undefined && isWriteRow(only);
-    const request: WriteRequest = single ? only : [steps, guards.map(toGuardRow)];
-    const writing = this.#writes.add(request, (outcome) =>
-      this.#settle(prepared, [...guards], outcome, batch),
-    );
-    return abortable(writing, options.signal);
   }
 
   #settle(
