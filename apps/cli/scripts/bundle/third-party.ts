@@ -19,18 +19,10 @@ interface Manifest {
   readonly licenses?: readonly { readonly type: string }[];
 }
 
-/** Licenses that allow a bundle under the Apache License. */
-const ALLOWED = new Set([
-  "0BSD",
-  "Apache-2.0",
-  "BlueOak-1.0.0",
-  "BSD-2-Clause",
-  "BSD-3-Clause",
-  "ISC",
-  "MIT",
-  "MIT-0",
-  "Unlicense",
-]);
+/** Licenses that allow a bundle under the Apache License. The release script reads the list as well. */
+const ALLOWED = new Set(
+  JSON.parse(readFileSync(join(import.meta.dirname, "allowed-licenses.json"), "utf8")) as string[],
+);
 const TEXT = /^(?:licen[cs]e|copying|notice)/i;
 
 /** The packages that inputs of the bundle come from, by name and version. */
@@ -61,7 +53,7 @@ function readPackage(folder: string): BundledPackage {
   if (license === undefined || !isAllowed(license)) {
     throw new Error(
       `${name}@${version} is not allowed in the bundle: its license is ${license ?? "not stated"}. ` +
-        "Do without it, or allow the license in apps/cli/scripts/bundle/third-party.ts after reading it.",
+        "Do without it, or allow the license in apps/cli/scripts/bundle/allowed-licenses.json after reading it.",
     );
   }
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => TEXT.test(file)) : [];

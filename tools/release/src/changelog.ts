@@ -1,0 +1,48 @@
+import { existsSync, globSync } from "node:fs";
+import { mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { requireCommand } from "@stackwright-tools/processes";
+import { git } from "./git.ts";
+import { publishedPackages } from "./packages.ts";
+import type { PartContext } from "./parts.ts";
+
+/**
+ * Writes what is new in every package. Where changesets are pending, which is so in trials alone, they are applied to a copy of the
+ * commit.
+ */
+export async function makeChangelog({ root, output, commit }: PartContext): Promise<void> {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-changelog-"));
+  const copy = join(scratch.path, "copy");
+  await git(root, "clone", "--quiet", "--shared", "--no-checkout", root, copy);
+  await git(copy, "checkout", "--quiet", "--detach", commit);
+  if (pendingChangesets(copy).length > 0) {
+    await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+    const program = join(root, "node_modules/@changesets/cli/bin.js");
+    await requireCommand([process.execPath, program, "version"], {
+      cwd: copy,
+      timeoutMs: 120_000,
+    });
+  }
+  const sections: string[] = [];
+  for (const folder of publishedPackages(copy)) {
+    const path = join(copy, folder, "CHANGELOG.md");
+    if (existsSync(path)) sections.push(newestSection(await readFile(path, "utf8")));
+  }
+  await writeFile(join(output, "CHANGELOG.md"), `# Changes\n\n${sections.join("\n")}`);
+}
+
+/** Changesets that no version has yet. */
+export function pendingChangesets(root: string): readonly string[] {
+  return globSync(".changeset/*.md", { cwd: root }).filter((path) => !path.endsWith("README.md"));
+}
+
+/** The newest version in a changelog of a package, under the name of the package. */
+export function newestSection(changelog: string): string {
+  const [title = "", ...versions] = changelog.split(/^(?=##? )/m);
+  const name = title.replace(/^# /, "").trim();
+  const [newest = ""] = versions;
+  const text = newest.replace(/^## (\S+)/, `## ${name} $1`).replaceAll(/^### /gm, "### ");
+  return `${text.trim()}\n`;
+}

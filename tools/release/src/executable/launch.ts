@@ -1,0 +1,4 @@
+import { launch } from "./unpacked-command.ts";
+
+// The program inside the executable.
+launch();

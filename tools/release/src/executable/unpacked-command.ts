@@ -1,0 +1,122 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import { getAsset, getAssetKeys } from "node:sea";
+import { FUSE } from "./fuse.ts";
+
+/** The asset that names the others: a digest of all of them. */
+const DIGEST_ASSET = "digest";
+const FOLDER_VARIABLE = "STACKWRIGHT_UNPACK_FOLDER";
+
+/**
+ * Becomes the command. It runs from files, as it does where npm installed it: its threads, its child processes and programs that are
+ * written for Node need a Node of their own. So the executable unpacks itself once for each release, with a copy of its Node, and
+ * every start after that only goes there. The process stays the same one, with its signals and its standard streams.
+ */
+export function launch(): void {
+  let folder: string;
+  try {
+    folder = unpacked(getAsset(DIGEST_ASSET, "utf8"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(
+      `Error: Cannot unpack Stackwright\n\n  ${reason}\n` +
+        `  Help: set ${FOLDER_VARIABLE} to a folder that can be written and from which programs can be started.\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const node = join(folder, "bin/node");
+  const words = [node, join(folder, "bin/stackwright.mjs"), ...process.argv.slice(2)];
+  // The name of a link: the command reads it, and removes it.
+  const calledAs = process.env["STACKWRIGHT_CALLED_AS"] ?? basename(process.argv0);
+  process.execve?.(node, words, { ...process.env, STACKWRIGHT_CALLED_AS: calledAs });
+}
+
+/** The folder of this release, made where it is not there yet. */
+function unpacked(digest: string): string {
+  const reasons: string[] = [];
+  for (const parent of parents()) {
+    const folder = join(parent, digest);
+    try {
+      if (!existsSync(folder)) unpackTo(folder);
+      requireOwn(parent);
+      accessSync(join(folder, "bin/node"), constants.X_OK);
+      return folder;
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new Error(reasons.join("\n  "));
+}
+
+/** Where it may be, the best place first. */
+function parents(): string[] {
+  const { [FOLDER_VARIABLE]: chosen, XDG_CACHE_HOME: cache } = process.env;
+  if (chosen !== undefined && chosen !== "") return [chosen];
+  const folders = [join(tmpdir(), `stackwright-${process.getuid?.() ?? 0}`)];
+  const home = homedir();
+  if (cache !== undefined && cache !== "") folders.unshift(join(cache, "stackwright/executable"));
+  else if (home !== "" && home !== "/") {
+    folders.unshift(join(home, ".cache/stackwright/executable"));
+  }
+  return folders;
+}
+
+/** What runs from there has to be what this user, or the administrator, unpacked. */
+function requireOwn(parent: string): void {
+  const { uid, mode } = lstatSync(parent);
+  const isTrusted = (uid === process.getuid?.() || uid === 0) && (mode & 0o022) === 0;
+  if (!isTrusted) throw new Error(`${parent} can be changed by other users`);
+}
+
+/** Under a name of its own until it is complete: several may begin at once, and any may be stopped. */
+function unpackTo(folder: string): void {
+  const partial = `${folder}.${process.pid}`;
+  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
+  requireOwn(dirname(folder));
+  try {
+    rmSync(partial, { recursive: true, force: true });
+    for (const name of getAssetKeys()) {
+      if (name === DIGEST_ASSET) continue;
+      const path = join(partial, name);
+      mkdirSync(dirname(path), { recursive: true });
+      const mode = name.startsWith("bin/") ? 0o755 : 0o644;
+      writeFileSync(path, new Uint8Array(getAsset(name)), { mode });
+    }
+    copyNode(join(partial, "bin/node"));
+    renameSync(partial, folder);
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true });
+    // Another process was first.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** Writes the Node of this executable, which runs what it is called with. */
+function copyNode(path: string): void {
+  copyFileSync(process.execPath, path, constants.COPYFILE_FICLONE);
+  const at = readFileSync(path).indexOf(`${FUSE}:1`);
+  if (at === -1) throw new Error(`${process.execPath} is not an executable of Stackwright`);
+  const file = openSync(path, "r+", 0o755);
+  try {
+    writeSync(file, "0", at + FUSE.length + 1);
+  } finally {
+    closeSync(file);
+  }
+}

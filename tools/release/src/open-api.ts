@@ -1,0 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { requireCommand } from "@stackwright-tools/processes";
+import type { PartContext } from "./parts.ts";
+
+/** Writes the OpenAPI document of the built server. */
+export async function makeOpenApi({ root, output, version }: PartContext): Promise<void> {
+  const program = join(root, "apps/engine/scripts/print-openapi.ts");
+  const text = await requireCommand([process.execPath, program], { cwd: root });
+  await writeFile(join(output, `stackwright-${version}-openapi.json`), text);
+}

@@ -1,0 +1,16 @@
+/** Why something of a release was not made. */
+export type ReleaseErrorCode =
+  | "RELEASE_OPTION_INVALID"
+  | "RELEASE_NOT_READY"
+  | "RELEASE_NODE_INVALID"
+  | "RELEASE_LICENSE";
+
+export class ReleaseError extends Error {
+  readonly code: ReleaseErrorCode;
+
+  constructor(code: ReleaseErrorCode, message: string) {
+    super(message);
+    this.name = "ReleaseError";
+    this.code = code;
+  }
+}
