@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { type CommandResult, runCommand } from "@stackwright-tools/processes";
+import { type CommandResult, requireCommand, runCommand } from "@stackwright-tools/processes";
 import type { Tally } from "./tally.ts";
 
 const LIMIT_MS = 90_000;
@@ -14,11 +14,25 @@ const CONFIGURATION = 'resource "terraform_data" "a" {\n  input = "first"\n}\n';
  */
 export async function checkInstalledCommand(tarball: string): Promise<Tally> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-installed-"));
-  const user = new NewUser(scratch.path);
+  const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
+  const user = new NewUser(scratch.path, path);
+  return use(user, "the installed command", ["npm install", () => user.install(tarball)]);
+}
+
+/** Unpacks the archive of the executable and uses it, where the only program on the path is the executable itself. */
+export async function checkExecutable(archive: string): Promise<Tally> {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-executable-"));
+  const user = new NewUser(scratch.path, join(scratch.path, "bin"));
+  return use(user, "the executable", ["unpacking it", () => user.unpack(archive)]);
+}
+
+type Step = readonly [what: string, step: () => Promise<void>];
+
+async function use(user: NewUser, name: string, first: Step): Promise<Tally> {
   const failed: string[] = [];
   let passed = 0;
-  const steps: readonly (readonly [what: string, step: () => Promise<void>])[] = [
-    ["npm install", () => user.install(tarball)],
+  const steps: readonly Step[] = [
+    first,
     ["version", () => user.expects(["version"], /^Stackwright v\d/)],
     ["--help", () => user.expects(["--help"], /\n {2}plan/)],
     ["plan", () => user.expects(["plan"], /1 to add/)],
@@ -32,26 +46,23 @@ export async function checkInstalledCommand(tarball: string): Promise<Tally> {
       await step();
       passed += 1;
     } catch (error) {
-      failed.push(
-        `the installed command: ${what}: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      failed.push(`${name}: ${what}: ${error instanceof Error ? error.message : String(error)}`);
       // Without it there is nothing to use.
-      if (what === "npm install") break;
+      if (what === first[0]) break;
     }
   }
   return { passed, failed, skipped: [] };
 }
 
-/** Somebody with nothing but Node, npm and the tarball. */
+/** A user with nothing but what the path has, and the command. */
 class NewUser {
   readonly #home: string;
   readonly #project: string;
   readonly #env: Readonly<Record<string, string>>;
 
-  constructor(home: string) {
+  constructor(home: string, path: string) {
     this.#home = home;
     this.#project = join(home, "project");
-    const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
     this.#env = { PATH: path, HOME: home, NO_COLOR: "1" };
   }
 
@@ -67,6 +78,18 @@ class NewUser {
     ];
     const result = await this.#run(["npm", ...words], this.#home);
     if (result.code !== 0) throw new Error(`exit code ${result.code}: ${result.stderr}`);
+    await this.#writeProject();
+  }
+
+  async unpack(archive: string): Promise<void> {
+    const bin = join(this.#home, "bin");
+    await mkdir(bin);
+    const words = ["--extract", "--file", archive, "--strip-components=2", "--directory", bin];
+    await requireCommand(["tar", ...words]);
+    await this.#writeProject();
+  }
+
+  async #writeProject(): Promise<void> {
     const yaml =
       'variable "yaml" {\n  default = "a: 1"\n}\nlocals {\n  read = yamldecode(var.yaml).a\n}\n';
     const output = 'output "read" {\n  value = local.read\n}\n';

@@ -14,6 +14,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { runSuiteCommand } from "./command.ts";
 import { checkInstalledCommand } from "./installed-command.ts";
+import { checkRelease } from "./release-checks.ts";
 import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
 
@@ -36,6 +37,7 @@ export async function checkPackages(root: string): Promise<Tally> {
     for (const owner of packages) tallies.push(await packAndLint(root, owner, folder));
     tallies.push(await useAll(root, packages, folder));
     tallies.push(await checkInstalledCommand(tarballOf(join(folder, "apps/cli"))));
+    tallies.push(await checkRelease(root));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -164,7 +164,7 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "packages",
-    what: "build, publint, use of the packed packages from outside, and of the installed command",
+    what: "build, publint, use of the packed packages from outside, of the installed command and of the executable; a release twice",
     limitMinutes: 10,
     run: ({ root }) => checkPackages(root),
   },

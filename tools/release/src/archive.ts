@@ -31,6 +31,6 @@ export async function writeArchive({ folder, output, time }: ArchiveInputs): Pro
   await requireCommand(["tar", ...words, "--create", "--file", tar, "--directory", folder, "."], {
     timeoutMs: 120_000,
   });
-  await writeFile(output, await promisify(gzip)(await readFile(tar), { level: 9 }));
+  await writeFile(output, await promisify(gzip)(await readFile(tar), { level: 6 }));
   await rm(tar);
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { parse } from "yaml";
@@ -22,13 +23,14 @@ export interface LockedClosure {
 
 type Versions = Readonly<Record<string, string>>;
 
-interface Importer {
-  readonly dependencies?: Readonly<Record<string, { readonly version: string }>>;
-  readonly optionalDependencies?: Readonly<Record<string, { readonly version: string }>>;
+/** Names of what packages need, in a manifest and with versions in the lock file. */
+interface Needs<T> {
+  readonly dependencies?: Readonly<Record<string, T>>;
+  readonly optionalDependencies?: Readonly<Record<string, T>>;
 }
 
 interface LockFile {
-  readonly importers: Readonly<Record<string, Importer>>;
+  readonly importers: Readonly<Record<string, Needs<{ readonly version: string }>>>;
   readonly packages: Readonly<
     Record<string, { readonly resolution: { readonly integrity: string } }>
   >;
@@ -64,18 +66,25 @@ export async function readClosure(
     return key;
   };
   const roots = folders.map((folder): [string, string[]] => {
-    const { dependencies, optionalDependencies } = lock.importers[folder] ?? {};
-    const needed = Object.entries({ ...optionalDependencies, ...dependencies });
+    const locked = namesOf(lock.importers[folder] ?? {});
+    const manifest = readFileSync(join(root, folder, "package.json"), "utf8");
+    // The lock file lists optional peers among them, which are what a user may add.
+    const needed = Object.keys(namesOf(JSON.parse(manifest) as Needs<string>));
     return [
       folder,
-      needed.map(([name, { version }]) =>
-        version.startsWith("link:")
+      needed.map((name) => {
+        const { version = "" } = locked[name] ?? {};
+        return version.startsWith("link:")
           ? posix.join(folder, version.slice("link:".length))
-          : visit(snapshotOf(name, version)),
-      ),
+          : visit(snapshotOf(name, version));
+      }),
     ];
   });
   return { packages, roots: new Map(roots) };
+}
+
+function namesOf<T>({ dependencies, optionalDependencies }: Needs<T>): Readonly<Record<string, T>> {
+  return { ...optionalDependencies, ...dependencies };
 }
 
 /** The key of a snapshot. An alias has the whole key in the place of the version. */
