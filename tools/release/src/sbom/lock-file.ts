@@ -27,6 +27,7 @@ type Versions = Readonly<Record<string, string>>;
 interface Needs<T> {
   readonly dependencies?: Readonly<Record<string, T>>;
   readonly optionalDependencies?: Readonly<Record<string, T>>;
+  readonly devDependencies?: Readonly<Record<string, T>>;
 }
 
 interface LockFile {
@@ -39,10 +40,15 @@ interface LockFile {
   >;
 }
 
-/** Reads what packages of the workspace need from the lock file: no range, no guess. */
+/**
+ * Reads what packages of the workspace need from the lock file: no range, no guess.
+ *
+ * @param bundled development dependencies that are needed as well, by folder
+ */
 export async function readClosure(
   root: string,
   folders: readonly string[],
+  bundled: Readonly<Record<string, readonly string[]>>,
 ): Promise<LockedClosure> {
   const lock = parse(await readFile(join(root, "pnpm-lock.yaml"), "utf8")) as LockFile;
   const packages = new Map<string, LockedPackage>();
@@ -66,10 +72,12 @@ export async function readClosure(
     return key;
   };
   const roots = folders.map((folder): [string, string[]] => {
-    const locked = namesOf(lock.importers[folder] ?? {});
+    const importer = lock.importers[folder] ?? {};
+    const locked = { ...importer.devDependencies, ...namesOf(importer) };
     const manifest = readFileSync(join(root, folder, "package.json"), "utf8");
     // The lock file lists optional peers among them, which are what a user may add.
     const needed = Object.keys(namesOf(JSON.parse(manifest) as Needs<string>));
+    needed.push(...(bundled[folder] ?? []));
     return [
       folder,
       needed.map((name) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { publishedPackages } from "../packages.ts";
 import type { PartContext } from "../parts.ts";
 import { ReleaseError } from "../release-error.ts";
+import { BUNDLED, requireBundled } from "./bundled-packages.ts";
 import { cycloneDx, type OwnPackage } from "./cyclonedx.ts";
 import { allowedLicenses, InstalledLicenses, licenseProblem } from "./licenses.ts";
 import { readClosure } from "./lock-file.ts";
@@ -17,7 +18,8 @@ export async function makeSbom({
   time,
 }: PartContext): Promise<void> {
   const folders = publishedPackages(root);
-  const { packages, roots } = await readClosure(root, folders);
+  const { packages, roots } = await readClosure(root, folders, BUNDLED);
+  requireBundled(root, packages);
   const installed = new InstalledLicenses(root);
   const allowed = allowedLicenses(root);
   const problems = [...packages.values()].flatMap(
