@@ -16,14 +16,14 @@ export async function checkInstalledCommand(tarball: string): Promise<Tally> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-installed-"));
   const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
   const user = new NewUser(scratch.path, path);
-  return use(user, "the installed command", ["npm install", () => user.install(tarball)]);
+  return await use(user, "the installed command", ["npm install", () => user.install(tarball)]);
 }
 
 /** Unpacks the archive of the executable and uses it, where the only program on the path is the executable itself. */
 export async function checkExecutable(archive: string): Promise<Tally> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-executable-"));
   const user = new NewUser(scratch.path, join(scratch.path, "bin"));
-  return use(user, "the executable", ["unpacking it", () => user.unpack(archive)]);
+  return await use(user, "the executable", ["unpacking it", () => user.unpack(archive)]);
 }
 
 type Step = readonly [what: string, step: () => Promise<void>];

@@ -26,7 +26,8 @@ export async function checkRelease(root: string): Promise<Tally> {
   const sums = await Promise.all(
     ["once", "twice"].map((name) => readFile(join(scratch.path, name, "SHA256SUMS"), "utf8")),
   );
-  const failed = sums[0] === sums[1] ? [] : [`a release differs when it is built again: ${sums}`];
+  const failed =
+    sums[0] === sums[1] ? [] : [`a release differs when it is built again:\n${sums.join("\n")}`];
   tallies.push({ passed: 1 - failed.length, failed, skipped: [] });
   const archives = readdirSync(join(scratch.path, "once")).filter((name) =>
     name.includes("-linux-"),

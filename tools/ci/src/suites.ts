@@ -165,7 +165,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "packages",
     what: "build, publint, use of the packed packages from outside, of the installed command and of the executable; a release twice",
-    limitMinutes: 10,
+    limitMinutes: 15,
     run: ({ root }) => checkPackages(root),
   },
   {

@@ -1,5 +1,5 @@
 /** Why something of a release was not made. */
-export type ReleaseErrorCode =
+type ReleaseErrorCode =
   | "RELEASE_OPTION_INVALID"
   | "RELEASE_NOT_READY"
   | "RELEASE_NODE_INVALID"

@@ -13,7 +13,7 @@ import { FUSE } from "./fuse.ts";
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
 
 /** What an executable is made of. */
-export interface ExecutableInputs {
+interface ExecutableInputs {
   /** What is published as `stackwright`, laid out by `prepack` of the command. */
   readonly packageFolder: string;
   /** A program of Node for Linux, of the version that runs this. */

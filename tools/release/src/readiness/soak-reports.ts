@@ -5,14 +5,14 @@ import { runCommand } from "@stackwright-tools/processes";
 import { git } from "../git.ts";
 
 /** A report of long runs, by the commit at which they ran. */
-export interface SoakReport {
+interface SoakReport {
   readonly commit: string;
   /** Names of the jobs that passed. */
   readonly jobs: readonly string[];
 }
 
 /** Reads the reports that `.ci/soak` wrote. */
-export function readSoakReports(root: string): readonly SoakReport[] {
+function readSoakReports(root: string): readonly SoakReport[] {
   return globSync("docs/soak/*.md", { cwd: root }).flatMap((path) => {
     const commit = basename(path, ".md");
     if (!/^[0-9a-f]{12}$/.test(commit)) return [];

@@ -14,7 +14,7 @@ export interface LockedPackage {
 }
 
 /** What the given packages of the workspace need to run, with all that this needs in turn. */
-export interface LockedClosure {
+interface LockedClosure {
   /** By `name@version`. */
   readonly packages: ReadonlyMap<string, LockedPackage>;
   /** What each package of the workspace needs: keys of packages, and folders of the workspace. */
