@@ -122,6 +122,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/module-page.tsx"), "ModulePage"),
     ),
     inRoot(
+      "/debug/krt",
+      lazyRouteComponent(async () => import("./pages/live-graph-page.tsx"), "LiveGraphPage"),
+    ),
+    inRoot(
       "/audit",
       lazyRouteComponent(async () => import("./pages/audit-page.tsx"), "AuditPage"),
     ),

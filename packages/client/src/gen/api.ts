@@ -2296,6 +2296,17 @@ export interface Operations {
   readonly synced: boolean;
   readonly stacks: number;
   readonly collections: readonly (Readonly<Record<string, unknown>>)[];
+  readonly edges: readonly ({
+  readonly from: string;
+  /** the collection that reads */
+  readonly to: string;
+  /** input, or fetch */
+  readonly type: string;
+  /** fetches */
+  readonly count: number;
+  /** what is fetched, in words */
+  readonly filters: readonly string[];
+})[];
   readonly diagram: string;
 };
   };

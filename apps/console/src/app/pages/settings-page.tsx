@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loaded, ProblemBox } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayDo, useServer } from "../session/server-context.tsx";
+import { isAccountAdmin, mayDo, useServer } from "../session/server-context.tsx";
 import { applyTheme, readTheme, type Theme } from "../style/theme.ts";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
@@ -59,6 +60,12 @@ export function SettingsPage() {
       {mayDo(caller, "admin") && <Credentials />}
       <p className="quiet">
         The API of this server is described at <a href="/docs">/docs</a>.
+        {isAccountAdmin(caller) && (
+          <>
+            {" "}
+            <Link to="/debug/krt">Live view</Link> shows how it derives what these pages follow.
+          </>
+        )}
       </p>
     </>
   );

@@ -177,6 +177,9 @@ it("other topics are refused, and the graph is for administrators", async () => 
   expect((await call("GET", `/api/v1/watch?topics=${many}`)).status).toBe(400);
   const graph = await call("GET", "/api/v1/debug/krt");
   expect(graph.json["diagram"]).toContain("stack status");
+  expect(graph.json["edges"]).toContainEqual(
+    expect.objectContaining({ from: "stacks by id", to: "stack status", type: "input" }),
+  );
   const viewer = await tokenOf("reader");
   expect((await call("GET", "/api/v1/debug/krt", { token: viewer })).status).toBe(403);
 });

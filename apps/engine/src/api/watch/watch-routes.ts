@@ -66,6 +66,15 @@ export function watchRoutes(
             synced: Type.Boolean(),
             stacks: Type.Integer(),
             collections: Type.Array(Type.Object({}, { additionalProperties: true })),
+            edges: Type.Array(
+              Type.Object({
+                from: Type.String(),
+                to: Type.String({ description: "the collection that reads" }),
+                type: Type.String({ description: "input, or fetch" }),
+                count: Type.Integer({ description: "fetches" }),
+                filters: Type.Array(Type.String(), { description: "what is fetched, in words" }),
+              }),
+            ),
             diagram: Type.String(),
           }),
         },
@@ -77,7 +86,8 @@ export function watchRoutes(
       const { inspector, stacks } = live;
       const diagram = request.query.format === "dot" ? inspector.dot() : inspector.mermaid();
       const collections = inspector.collections().map((one) => ({ ...one }));
-      return { synced: stacks.synced, stacks: stacks.size, collections, diagram };
+      const edges = inspector.edges().map((one) => ({ ...one, filters: [...one.filters] }));
+      return { synced: stacks.synced, stacks: stacks.size, collections, edges, diagram };
     },
   );
 }

@@ -7,12 +7,19 @@ import { useFilters } from "../../parts/use-address.ts";
 import { DiffText } from "../../plan/diff-text.tsx";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { RevisionRun } from "./revision-run.tsx";
 import { useRefreshOnChange } from "./use-refresh-on-change.ts";
 
 interface Range {
   readonly from?: number;
   readonly to?: number;
 }
+
+/** Comparisons of now with how it was then. */
+const SPANS = [
+  ["Last 24 hours", 86_400_000],
+  ["Last 7 days", 7 * 86_400_000],
+] as const;
 
 const WORDS = { created: "was created", updated: "was updated", deleted: "was destroyed" } as const;
 const SIGNS = { created: "+", updated: "~", deleted: "-" } as const;
@@ -56,6 +63,7 @@ function Revisions({ revisions }: { readonly revisions: readonly Revision[] }) {
   const search = useFilters<Range>();
   const newest = revisions[0]?.revision ?? 0;
   const to = revisions.some(({ revision }) => revision === search.to) ? (search.to ?? 0) : newest;
+  const chosen = revisions.find(({ revision }) => revision === to);
   const before = revisions.find(({ revision }) => revision < to)?.revision ?? 0;
   const from = search.from !== undefined && search.from < to ? search.from : before;
   const choose = (range: Range): void =>
@@ -92,6 +100,18 @@ function Revisions({ revisions }: { readonly revisions: readonly Revision[] }) {
             ))}
           </select>
         </label>
+        {SPANS.map(([label, ms]) => {
+          const older = revisions.find((one) => Date.parse(one.finished_at) < Date.now() - ms);
+          return (
+            <button
+              key={label}
+              type="button"
+              onClick={() => choose({ from: older?.revision ?? 0, to: newest })}
+            >
+              {label}
+            </button>
+          );
+        })}
       </div>
       <div className="columns wide-right">
         <section aria-labelledby="revisions">
@@ -121,7 +141,17 @@ function Revisions({ revisions }: { readonly revisions: readonly Revision[] }) {
             ))}
           </ul>
         </section>
-        <Comparison from={from} to={to} />
+        <div>
+          {chosen !== undefined && /^[0-9A-Z]{26}$/.test(chosen.run) && (
+            <RevisionRun
+              key={chosen.run}
+              revision={to}
+              run={chosen.run}
+              isPast={to < newest && chosen.complete}
+            />
+          )}
+          <Comparison from={from} to={to} />
+        </div>
       </div>
     </>
   );
