@@ -56,7 +56,7 @@ export function LiveGraphPage() {
           <Collections
             collections={collections as unknown as readonly CollectionView[]}
             edges={edges}
-            state={`${synced ? "synchronised" : "not synchronised yet"}, ${stacks} stacks`}
+            state={`${synced ? "In sync with the store" : "Not in sync with the store yet"}, ${stacks} stacks`}
           />
         )}
       </Loaded>
@@ -86,7 +86,7 @@ function Collections({ collections, edges, state }: CollectionsProps) {
         id: name,
         label: name,
         module: "",
-        state: !synced ? "attention" : type === "watch" ? "active" : "good",
+        state: !synced ? "attention" : type === "watch" ? undefined : "good",
       })),
       links.map(([from, to]) => [to, from] as const),
     );
@@ -121,7 +121,7 @@ function Collections({ collections, edges, state }: CollectionsProps) {
                 <tr key={id}>
                   <th scope="row">
                     {name}
-                    {!synced && <span className="badge attention">not synchronised</span>}
+                    {!synced && <span className="badge attention">not in sync</span>}
                   </th>
                   <td>{type}</td>
                   <td data-label="objects">{size}</td>

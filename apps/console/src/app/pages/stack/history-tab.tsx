@@ -65,7 +65,8 @@ function Revisions({ revisions }: { readonly revisions: readonly Revision[] }) {
   const to = revisions.some(({ revision }) => revision === search.to) ? (search.to ?? 0) : newest;
   const chosen = revisions.find(({ revision }) => revision === to);
   const before = revisions.find(({ revision }) => revision < to)?.revision ?? 0;
-  const from = search.from !== undefined && search.from < to ? search.from : before;
+  const isKnown = search.from === 0 || revisions.some(({ revision }) => revision === search.from);
+  const from = isKnown && search.from !== undefined && search.from < to ? search.from : before;
   const choose = (range: Range): void =>
     void navigate({ to: ".", search: { from, to, ...range }, replace: true });
   return (

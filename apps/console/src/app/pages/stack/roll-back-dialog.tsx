@@ -50,7 +50,7 @@ export function RollBackDialog({ place, revision, configuration, onClose }: Roll
         <li>Objects that were destroyed since are created anew, without the data that they had.</li>
         <li>Objects that were added since are destroyed.</li>
       </ul>
-      <p>Nothing is applied before the plan was approved.</p>
+      <p>The plan is approved and applied by the rules of the project, as any other.</p>
       <label htmlFor={`${id}-message`}>Message</label>
       <input
         id={`${id}-message`}
