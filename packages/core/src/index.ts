@@ -166,10 +166,12 @@ export {
   STORED_RUN_PHASES,
   storedRunPhase,
 } from "./state/runs.ts";
+export { formerBackends } from "./providers/former-backends.ts";
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { StackDirectory } from "./state/stack-directory.ts";
 export type {
   AdopterFinder,
+  FormerState,
   PublishedStack,
   PublishingStack,
   StackFinder,

@@ -7,7 +7,7 @@ import {
   type TerraformState,
   TfstateError,
 } from "@stackwright/tfstate";
-import type { HeldLock, StateBackend } from "@stackwright/tfstate/backend";
+import { type HeldLock, placeDigest, type StateBackend } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
 import { hintOf } from "../command-error.ts";
 import { adoptionMarker } from "../session/adoption-marker.ts";
@@ -293,6 +293,7 @@ async function record(
       serial: file.serial,
       backend: backend.type,
       place: backend.place(workspace),
+      placeDigest: placeDigest(backend, workspace) ?? "",
       workspace,
       sha256: sha256(bytes),
       terraformVersion: file.terraformVersion,

@@ -79,4 +79,55 @@ describe("terraform_remote_state of an adopted stack", () => {
     expect(code).toBe(1);
     expect(output + error).toContain('the state was adopted as the stack "default"');
   });
+
+  it("is found by its place in s3, which is not read any more", async () => {
+    const server = await stateServer(WITH_OUTPUT);
+    let reads = 0;
+    server.onRead = () => {
+      reads += 1;
+      return undefined;
+    };
+    const endpoint = new URL("/", server.url).href;
+    const place = `bucket = "states"
+    key    = "app"
+    region = "eu-west-1"
+    skip_s3_checksum = true
+    use_path_style   = true
+    access_key = "canary-id"
+    endpoints = { s3 = "${endpoint}" }`;
+    const { run, path } = await folderWith({
+      "main.tf": OUTPUT,
+      "b.tf": `terraform {\n  backend "s3" {\n${place}\n  }\n}\n`,
+      "reader/main.tf": reader("s3", `{\n${place}\n  }`),
+    });
+    const env = {
+      STACKWRIGHT_STORE: `sqlite://${path("store.db")}`,
+      STACKWRIGHT_KEY: "ab".repeat(32),
+      AWS_SECRET_ACCESS_KEY: "canary-secret",
+    };
+    const ours = { ...env, STACKWRIGHT_STACK: "reader" };
+    const plan = async (given: Readonly<Record<string, string>> = ours) =>
+      run(["-chdir=reader", "plan"], given);
+    const before = await plan();
+    expect(before.output + before.error).toContain("found = 1");
+    expect(reads).toBe(1);
+    const adopted = await run(["adopt", "--yes"], { ...env, STACKWRIGHT_STACK: "above" });
+    expect(adopted.code, adopted.output + adopted.error).toBe(0);
+    reads = 0;
+    server.refuses = "GET";
+    const after = await plan();
+    expect(after.output + after.error).toContain("found = 1");
+    expect(reads).toBe(0);
+    // Another name in the bucket is another state.
+    const other = readFileSync(path("reader/main.tf"), "utf8");
+    writeFileSync(path("reader/main.tf"), other.replace('"app"', '"other"'));
+    const refused = await plan();
+    expect(refused.code).toBe(1);
+    expect(refused.output + refused.error).toContain("s3 bucket states, key other");
+    expect(refused.output + refused.error).not.toContain("canary");
+    // A misspelled argument is not left out.
+    writeFileSync(path("reader/main.tf"), other.replace("use_path_style", "use_path_stile"));
+    const wrong = await plan();
+    expect(wrong.output + wrong.error).toContain('"use_path_stile"');
+  }, 120_000);
 });

@@ -44,6 +44,7 @@ export async function importStateCommand(
         serial: found.serial,
         backend: "",
         place: `file ${file}`,
+        placeDigest: "",
         workspace: "",
         sha256: createHash("sha256").update(text).digest("hex"),
         terraformVersion: found.terraformVersion,

@@ -6,6 +6,7 @@ import {
   cocorpcOrigin,
   createEngine,
   type Engine,
+  formerBackends,
   installedOrigin,
   joinedOrigin,
   ProviderInstancePool,
@@ -16,7 +17,6 @@ import {
   unavailablePrivateOrigin,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
-import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
 import type { Environment } from "@stackwright/tfplugin/launch";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
@@ -114,7 +114,7 @@ export async function openEngine(
   const pool = new ProviderInstancePool();
   const attached = await attachedProviders(env);
   const builtin = builtinOrigin({
-    backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+    backends: formerBackends({ directory, env }),
   });
   const attachedOrigins = attached.size === 0 ? [] : [attachedOrigin(attached)];
   const kept: readonly ProviderOrigin[] = [
@@ -149,8 +149,8 @@ export async function openEngine(
       const found = await session.stacks.find({ account, project: named ?? own }, stack, options);
       return found && session.stateOf(found);
     },
-    findAdopter: async (lineage, options) => {
-      const found = await session?.stacks.findAdopter(session.project, lineage, options);
+    findAdopter: async (state, options) => {
+      const found = await session?.stacks.findAdopter(session.project, state, options);
       return found && { stack: found.name };
     },
     provisioners: commandProvisioners(context),

@@ -1,4 +1,4 @@
-import type { StackName } from "@stackwright/core";
+import type { FormerState, StackName } from "@stackwright/core";
 import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ServerErrorCode } from "../domain/server-error.ts";
@@ -33,7 +33,7 @@ export type EventFrame =
   | { readonly type: "event"; readonly at: number; readonly event: RunLogEvent }
   | { readonly type: "begin-planning"; readonly id: number }
   | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
-  | { readonly type: "read-stack"; readonly id: number; readonly name: StackName }
+  | { readonly type: "read-stack"; readonly id: number; readonly name: StackName | FormerState }
   | { readonly type: "identity"; readonly id: number }
   | { readonly type: "record-state"; readonly id: number; readonly content: StoredStateContent }
   | { readonly type: "result"; readonly result: ExecutionResult };

@@ -41,7 +41,7 @@ import {
 } from "./job-engine.ts";
 import { openJobIdentity } from "./job-identity.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
-import { otherStacks } from "./other-stacks.ts";
+import { otherAdopters, otherStacks } from "./other-stacks.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
@@ -151,7 +151,8 @@ async function execute(
     return { phase: "failed", reason: "the configuration has errors", reasonCode: "configuration" };
   }
   const stacks = otherStacks(host.readOtherStack);
-  const opened = { configuration, directory, state, runs, stacks, signal };
+  const findAdopter = otherAdopters(host.readOtherStack, job.stack);
+  const opened = { configuration, directory, state, runs, stacks, findAdopter, signal };
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
     const engine = await openJobEngine(job, ground, opened);

@@ -29,7 +29,7 @@ import {
   openJobState,
 } from "./job-engine.ts";
 import { secretTextsOf } from "./job-secrets.ts";
-import { otherStacks } from "./other-stacks.ts";
+import { otherAdopters, otherStacks } from "./other-stacks.ts";
 import { readPlanJson, secretTextsOfJson } from "./plan-of-json.ts";
 import { decodeToolPlan } from "./tool-plan.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
@@ -79,7 +79,8 @@ export async function executeShadowJob(
   );
   // Only objects are read: what a plan of the tool executed is not executed again.
   const stacks = otherStacks(host.readOtherStack);
-  const opened = { configuration, directory, state, runs, stacks, signal };
+  const findAdopter = otherAdopters(host.readOtherStack, stack);
+  const opened = { configuration, directory, state, runs, stacks, findAdopter, signal };
   const engine = await openJobEngine(job, ground, opened);
   const { plan, diagnostics } = await engine.plan({
     configuration,

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import {
+  type AdopterFinder,
   builtinOrigin,
   type CipherFactory,
   type Configuration,
@@ -12,6 +13,7 @@ import {
   createStackStates,
   delegatedKeys,
   type Engine,
+  formerBackends,
   installedOrigin,
   joinedOrigin,
   type Plan,
@@ -38,7 +40,6 @@ import {
 import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { Renewer } from "@stackwright/storage/lease";
-import { httpStateBackend, localStateBackend } from "@stackwright/tfplugin/builtin";
 import { installProviders, loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { stackEnvironment } from "@stackwright/tfplugin/launch";
 import type { ExecutionJob } from "./execution-job.ts";
@@ -97,6 +98,7 @@ export async function openJobEngine(
     plan,
     runs,
     stacks,
+    findAdopter,
     signal,
   }: {
     readonly configuration: Configuration;
@@ -105,6 +107,7 @@ export async function openJobEngine(
     readonly plan?: Plan | undefined;
     readonly runs: Runs;
     readonly stacks: StackFinder;
+    readonly findAdopter: AdopterFinder;
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
@@ -150,7 +153,12 @@ export async function openJobEngine(
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   const programs = [
     builtinOrigin({
-      backends: [localStateBackend({ workingDirectory: directory }), httpStateBackend()],
+      // Without the home of the worker's user, whose files may hold credentials.
+      backends: formerBackends({
+        directory,
+        env: { HOME: directory, ...environment },
+        isIsolated: true,
+      }),
     }),
     installedOrigin({
       providers: installed,
@@ -172,6 +180,7 @@ export async function openJobEngine(
   return createEngine({
     runs: () => runs,
     stacks,
+    findAdopter,
     // Commands get the variables of the stack, and none of the server. No agent of the server is asked for keys.
     ...(job.provisioners && { provisioners: createProvisionerRunner({ directory, environment }) }),
     origins: [

@@ -1,8 +1,15 @@
-import type { StackFinder, StackName, StackReference } from "@stackwright/core";
+import type {
+  AdopterFinder,
+  FormerState,
+  StackFinder,
+  StackName,
+  StackReference,
+} from "@stackwright/core";
 
 /** What a stack publishes, as an executor gets it from its worker: it does not reach the stack itself. JSON. */
 export interface OtherStack {
   readonly stack: StackReference;
+  readonly name: string;
   /** Revision of its state. */
   readonly head: string;
   /** With which the outputs became what they are. */
@@ -16,8 +23,11 @@ export interface OtherStack {
   }[];
 }
 
-/** Asks for what another stack publishes; undefined where there is no such stack. Rejects where it may not be read. */
-export type ReadOtherStack = (name: StackName) => Promise<OtherStack | undefined>;
+/**
+ * Asks for what another stack publishes, by its name or by the state that it has adopted; undefined where there is no such stack. Rejects
+ * where it may not be read.
+ */
+export type ReadOtherStack = (name: StackName | FormerState) => Promise<OtherStack | undefined>;
 
 /** Finds other stacks for the engine of an executor. */
 export function otherStacks(read: ReadOtherStack): StackFinder {
@@ -32,5 +42,19 @@ export function otherStacks(read: ReadOtherStack): StackFinder {
       outputs: async () =>
         Promise.resolve({ head: { revision: BigInt(found.revision), run: "" }, outputs }),
     };
+  };
+}
+
+/** Finds, for the engine of an executor, the stacks that have adopted states. */
+export function otherAdopters(
+  read: ReadOtherStack,
+  reader: Pick<StackReference, "project">,
+): AdopterFinder {
+  return async (state, options) => {
+    options?.signal?.throwIfAborted();
+    const found = await read(state);
+    if (found === undefined) return undefined;
+    const { project } = found.stack;
+    return { stack: found.name, ...(project !== reader.project && { project }) };
   };
 }

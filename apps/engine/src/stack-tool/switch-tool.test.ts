@@ -29,6 +29,7 @@ const handedBack = (isBack: boolean): StackOrigin => ({
   serial: 3n,
   backend: "http",
   place: "http://127.0.0.1/state",
+  placeDigest: "",
   workspace: "one",
   sha256: "",
   terraformVersion: "1.11.4",

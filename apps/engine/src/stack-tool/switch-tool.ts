@@ -202,6 +202,7 @@ async function takeOver(
       actor,
       backend: "",
       place: `state version ${version.number} of this server`,
+      placeDigest: "",
       workspace: stack.name,
       sha256: createHash("sha256").update(bytes).digest("hex"),
       acceptedChanges: 0,

@@ -53,6 +53,7 @@ const HANDED_BACK: StackOrigin = {
   serial: 1n,
   backend: "s3",
   place: "s3 bucket states, key app",
+  placeDigest: "",
   workspace: "default",
   sha256: "",
   terraformVersion: "1.11.4",

@@ -1,13 +1,16 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   createStackStates,
   createStoredKeys,
+  type FormerState,
   keyEncryptionKey,
+  NO_MIRROR,
   StackDirectory,
   type StackInput,
+  type StackOrigin,
   type StackReference,
 } from "@stackwright/core";
 import { StackTool } from "@stackwright/proto/stackwright";
@@ -59,6 +62,35 @@ async function start() {
       }),
     setTool: async (reference: StackReference, tool: string) =>
       put(SERVER_KINDS.tool, stackPlace(reference), StackTool.create({ tool })),
+    /** The stack continues a state that another command had. */
+    adopt: async (
+      project: string,
+      name: string,
+      state: { readonly lineage: string; readonly placeDigest: string },
+    ): Promise<StackReference> => {
+      const origin: StackOrigin = {
+        kind: "state",
+        timeMs: 1,
+        actor: "ann",
+        ...state,
+        serial: 1n,
+        backend: "s3",
+        place: "s3 bucket states, key app",
+        workspace: "default",
+        sha256: "",
+        terraformVersion: "1.11.4",
+        acceptedChanges: 0,
+        lockId: "",
+        renamedTo: "",
+        mirror: NO_MIRROR,
+        handedBack: false,
+      };
+      const stack = randomUUID();
+      const bound = { stack, replaces: undefined, origin };
+      return (await stacks.bind({ account: "acme", project }, name, bound)).reference;
+    },
+    readAdopter: async (reader: StackReference, state: FormerState) =>
+      readOtherStack({ storage, blobs, keys }, reader, state),
     read: async (reader: StackReference, name: string, project?: string) =>
       readOtherStack({ storage, blobs, keys }, reader, {
         stack: name,
@@ -73,6 +105,7 @@ it("gives the outputs of a stack of the project, sensitive ones as such", async 
   await publish(network, { vpc: "vpc-1", secret: "s" });
   expect(await read(site, "network")).toEqual({
     stack: network,
+    name: "network",
     head: "1",
     revision: "1",
     outputs: [
@@ -132,4 +165,27 @@ it("refuses a stack that another tool has, as what the engine recorded of it is 
   await expect(read(site, "network")).rejects.toThrow("terraform executes its runs");
   await setTool(network, "stackwright");
   expect((await read(site, "network"))?.stack).toEqual(network);
+});
+
+it("gives those of the stack that has adopted a state, by its lineage or its place, where it may be read", async () => {
+  const { stack, publish, share, adopt, read, readAdopter } = await start();
+  const site = await stack("web", "site");
+  const near = { lineage: "l-near", placeDigest: "a".repeat(64) };
+  const far = { lineage: "l-far", placeDigest: "b".repeat(64) };
+  const network = await adopt("web", "network", near);
+  const base = await adopt("base", "ground", far);
+  await publish(network, { vpc: "vpc-1" });
+  await publish(base, { zone: "z-1" });
+  for (const state of [{ lineage: near.lineage }, { placeDigest: near.placeDigest }]) {
+    expect(await readAdopter(site, state)).toEqual(await read(site, "network"));
+  }
+  const states = [{ lineage: far.lineage }, { placeDigest: far.placeDigest }];
+  // As if it had not been adopted: whether there is such a stack is not said.
+  for (const state of states) expect(await readAdopter(site, state)).toBeUndefined();
+  await share("base", ["other"]);
+  for (const state of states) expect(await readAdopter(site, state)).toBeUndefined();
+  await share("base", ["web"]);
+  for (const state of states) {
+    expect(await readAdopter(site, state)).toMatchObject({ name: "ground", stack: base });
+  }
 });

@@ -1,12 +1,13 @@
 import {
   createStackStates,
+  type FormerState,
   StackDirectory,
   type StackName,
   type StackReference,
   type StoredKeys,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import { readStored, type StorageBackend } from "@stackwright/storage";
+import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -36,9 +37,11 @@ const MAX_VISITED = 10_000;
 export async function readOtherStack(
   { storage, blobs, keys }: ReadingParts,
   reader: StackReference,
-  name: StackName,
+  given: StackName | FormerState,
 ): Promise<OtherStack | undefined> {
   const { account } = reader;
+  const name = "stack" in given ? given : await findAdopter(storage, reader, given);
+  if (name === undefined) return undefined;
   const { project = reader.project, stack } = name;
   if (project !== reader.project && !(await isShared(storage, { account, project }, reader))) {
     throw unavailable(
@@ -67,6 +70,7 @@ export async function readOtherStack(
   const { revision } = await state.head();
   const answer: OtherStack = {
     stack: found.reference,
+    name: found.name,
     head: revision.toString(),
     revision: head.revision.toString(),
     outputs: Array.from(outputs, ([key, { type, json, sensitive }]) => ({
@@ -82,6 +86,33 @@ export async function readOtherStack(
     );
   }
   return answer;
+}
+
+/** The stack that has adopted a state: of the project of the reader, else of a project that shares its outputs with it. */
+async function findAdopter(
+  storage: StorageBackend,
+  reader: StackReference,
+  state: FormerState,
+): Promise<StackName | undefined> {
+  const { account } = reader;
+  const directory = new StackDirectory({ storage });
+  const own = await directory.findAdopter({ account, project: reader.project }, state);
+  if (own !== undefined) return { stack: own.name };
+  const projects = await storage.list(
+    "strong",
+    { group: SERVER_KINDS.project.type.group, kind: SERVER_KINDS.project.type.kind },
+    tenancyOf({ kind: "account", account }),
+    "",
+  );
+  for (const resource of projects) {
+    if (!decodeRecord(SERVER_KINDS.project, resource).outputsSharedWith.includes(reader.project)) {
+      continue;
+    }
+    const project = resource.id.name;
+    const found = await directory.findAdopter({ account, project }, state);
+    if (found !== undefined) return { stack: found.name, project };
+  }
+  return undefined;
 }
 
 async function isShared(

@@ -562,6 +562,7 @@ export interface OtherStack {
       readonly project: string;
       readonly stack: string;
     };
+    readonly name: string;
     readonly head: string;
     readonly revision: string;
     readonly outputs: readonly ({
@@ -576,8 +577,10 @@ export interface OtherStack {
 }
 
 export interface OtherStackName {
-  readonly stack: string;
+  readonly stack?: string | undefined;
   readonly project?: string | undefined;
+  readonly lineage?: string | undefined;
+  readonly placeDigest?: string | undefined;
 }
 
 export interface PlanComparison {
@@ -2096,7 +2099,7 @@ export interface Operations {
   readonly ReadOtherStack: {
     readonly input: {
       readonly run: string;
-      readonly body: OtherStackName;
+      readonly body?: OtherStackName | undefined;
     };
     readonly output: OtherStack;
   };

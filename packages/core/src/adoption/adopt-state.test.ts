@@ -32,6 +32,7 @@ function adoptions(lineage = "11111111-2222-3333-4444-555555555555") {
     serial: 7n,
     backend: "http",
     place: "http://state",
+    placeDigest: "0123abcd",
     workspace: "default",
     sha256: "",
     terraformVersion: "1.11.4",
@@ -88,6 +89,27 @@ describe("an adoption", () => {
     await adopt("three");
     const adopted = (await stacks.list(project)).map(({ name }) => name);
     expect(adopted).toEqual(["one", "three"]);
+  });
+
+  it("is found by the lineage and by the place, by the stack that took it last, and not after a hand-back", async () => {
+    const { stacks, adopt, origin } = adoptions();
+    const { lineage, placeDigest } = origin;
+    const found = async (): Promise<readonly (string | undefined)[]> =>
+      Promise.all(
+        [{ lineage }, { placeDigest }].map(
+          async (state) => (await stacks.findAdopter(project, state))?.name,
+        ),
+      );
+    expect(await found()).toEqual([undefined, undefined]);
+    await adopt("one");
+    expect(await found()).toEqual(["one", "one"]);
+    await stacks.recordOrigin(project, "one", { ...origin, handedBack: true });
+    expect(await found()).toEqual([undefined, undefined]);
+    await adopt("two");
+    expect(await found()).toEqual(["two", "two"]);
+    expect(await stacks.findAdopter({ account: "acme", project: "other" }, { placeDigest })).toBe(
+      undefined,
+    );
   });
 
   it("fails where the stack that handed the lineage back takes it again meanwhile", async () => {

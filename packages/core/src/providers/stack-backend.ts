@@ -37,7 +37,7 @@ export function stackBackend(inputs: StackInputs): RemoteStateBackend {
 
 /**
  * A backend of states of other commands, of which some are those of stacks now: outputs of a state that was adopted are those of its
- * stack, as of a run of it. They are as sensitive as the backend says of others.
+ * stack, as of a run of it. It is found by the place that it was adopted from, or else by the lineage of the state there. They are as sensitive as the backend says of others.
  */
 export function adoptedBackend(
   backend: RemoteStateBackend,
@@ -46,10 +46,16 @@ export function adoptedBackend(
   return {
     ...backend,
     read: async (settings, workspace, options) => {
+      const placeDigest = await backend.placeDigest?.(settings, workspace);
+      if (placeDigest !== undefined) {
+        // The old place is not asked: it may be gone, or this side may have no credentials for it.
+        const stack = await inputs.readAdopter({ placeDigest }, options);
+        if (stack !== undefined) return Buffer.from(stateText(stack.values));
+      }
       const file = await backend.read(settings, workspace, options);
       const head = file && headOf(file);
       if (head === undefined || head.lineage === "") return file;
-      const stack = await inputs.readAdopter(head.lineage, options);
+      const stack = await inputs.readAdopter({ lineage: head.lineage }, options);
       if (stack !== undefined) return Buffer.from(stateText(stack.values));
       if (head.adoptedBy === undefined) return file;
       throw new Error(

@@ -15,7 +15,8 @@ import {
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "./kinds.ts";
-import { lineageId, lineageStack, recordLineage } from "./stack-lineage.ts";
+import type { FormerState } from "./stack-inputs.ts";
+import { lineageId, lineageStack, placeId, recordLineage } from "./stack-lineage.ts";
 import { decodeOrigin, encodeOrigin, type StackOrigin } from "./stack-origin.ts";
 import type { StackReference } from "./stack-state.ts";
 
@@ -192,17 +193,18 @@ export class StackDirectory {
     throw boundMeanwhile(name);
   }
 
-  /** The stack of a project that has adopted the state with a lineage; undefined where none has, or it was handed back. */
+  /** The stack of a project that has adopted a state; undefined where none has, or it was handed back. */
   async findAdopter(
     project: ProjectReference,
-    lineage: string,
+    state: FormerState,
     options?: CallOptions,
   ): Promise<NamedStack | undefined> {
-    const id = lineageId(project, lineage);
+    const id =
+      "lineage" in state ? lineageId(project, state.lineage) : placeId(project, state.placeDigest);
     const record = await readStored(this.#storage, "strong", id, options);
     if (record === undefined) return undefined;
     const stack = await this.find(project, lineageStack(record), options);
-    return stack !== undefined && hasLineage(stack, lineage) ? stack : undefined;
+    return stack !== undefined && isAdopterOf(stack, state) ? stack : undefined;
   }
 
   /** The write that records a lineage for a stack, with what must not change meanwhile. */
@@ -216,7 +218,10 @@ export class StackDirectory {
     const { lineage } = origin;
     const id = lineageId(project, lineage);
     const found = await readStored(this.#storage, "strong", id, options);
-    const operations = [recordLineage(id, found, { stackName: name, uid: this.#nextId() })];
+    const operations = [
+      recordLineage(id, found, { stackName: name, uid: this.#nextId() }),
+      ...(await this.#placeClaim(project, name, origin, options)),
+    ];
     const other = found === undefined ? name : lineageStack(found);
     if (other === name) return { operations, guards: [] };
     // A record outlives a hand-back and the removal of its stack.
@@ -226,6 +231,19 @@ export class StackDirectory {
       throw lineageAdopted(other, lineage);
     }
     return { operations, guards: [{ id: otherId, version: holder?.version ?? "" }] };
+  }
+
+  /** The write that records the place of a state: the stack that adopted from it last is found by it. */
+  async #placeClaim(
+    project: ProjectReference,
+    stackName: string,
+    { placeDigest }: Extract<StackOrigin, { kind: "state" }>,
+    options?: CallOptions,
+  ): Promise<readonly BatchOperation[]> {
+    if (placeDigest === "") return [];
+    const id = placeId(project, placeDigest);
+    const found = await readStored(this.#storage, "strong", id, options);
+    return [recordLineage(id, found, { stackName, uid: this.#nextId() })];
   }
 
   /** All stacks of a project, by name. */
@@ -264,6 +282,14 @@ export class StackDirectory {
     if (resource === undefined || decodeKind(resource, Stack).id !== reference.stack) return;
     await this.#storage.deleteCAS(resource.id, resource.version, options);
   }
+}
+
+function isAdopterOf(stack: NamedStack, state: FormerState): boolean {
+  if ("lineage" in state) return hasLineage(stack, state.lineage);
+  const { adoption } = stack;
+  return (
+    adoption?.kind === "state" && !adoption.handedBack && adoption.placeDigest === state.placeDigest
+  );
 }
 
 /** Whether a stack continues the state with a lineage. */

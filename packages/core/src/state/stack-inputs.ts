@@ -18,9 +18,12 @@ export type StackFinder = (
   options?: CallOptions,
 ) => Promise<PublishingStack | undefined>;
 
-/** The stack that has adopted the state with a lineage; undefined where none has. */
+/** How a state of another command is known: by what it says of itself, or by the digest of its place. */
+export type FormerState = { readonly lineage: string } | { readonly placeDigest: string };
+
+/** The stack that has adopted a state; undefined where none has. */
 export type AdopterFinder = (
-  lineage: string,
+  state: FormerState,
   options?: CallOptions,
 ) => Promise<StackName | undefined>;
 
@@ -65,9 +68,12 @@ export class StackInputs {
     return seen;
   }
 
-  /** As {@link read}, of the stack that has adopted the state with a lineage; undefined where none has. */
-  async readAdopter(lineage: string, options?: CallOptions): Promise<PublishedStack | undefined> {
-    const name = await this.#options.findAdopter?.(lineage, options);
+  /** As {@link read}, of the stack that has adopted a state; undefined where none has. */
+  async readAdopter(
+    state: FormerState,
+    options?: CallOptions,
+  ): Promise<PublishedStack | undefined> {
+    const name = await this.#options.findAdopter?.(state, options);
     return name && (await this.read(name, options));
   }
 

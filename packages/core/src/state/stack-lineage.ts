@@ -29,6 +29,14 @@ export function lineageId(
   };
 }
 
+/** Id of the record of a place that a state was adopted from. */
+export function placeId(
+  project: { readonly account: string; readonly project: string },
+  placeDigest: string,
+): ResourceId {
+  return lineageId(project, `place ${placeDigest}`);
+}
+
 /** The name of the stack that a record names. */
 export function lineageStack(record: Resource): string {
   return decodeKind(record, StackLineage).stackName;

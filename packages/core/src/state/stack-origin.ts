@@ -18,6 +18,8 @@ export interface AdoptedState {
   readonly backend: string;
   /** Where it is, without credentials. */
   readonly place: string;
+  /** SHA-256 of what tells this place from all others, in hexadecimal. */
+  readonly placeDigest: string;
   readonly workspace: string;
   /** SHA-256 of its bytes, in hexadecimal. */
   readonly sha256: string;

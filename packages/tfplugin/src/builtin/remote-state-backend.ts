@@ -21,6 +21,11 @@ export interface RemoteStateBackend {
   readonly keepsSensitive?: boolean;
   /** What is wrong with known settings, for the author of the template; `undefined` when nothing is. */
   check(settings: RemoteStateBackendSettings): string | undefined;
+  /** SHA-256 of what tells the state of a workspace from all others, in hexadecimal; undefined where that is not known. */
+  readonly placeDigest?: (
+    settings: RemoteStateBackendSettings,
+    workspace: string,
+  ) => Promise<string | undefined>;
   /**
    * The state file of a workspace, or `undefined` where there is none. What it throws is shown to the author of the
    * template, so messages hold no secrets.

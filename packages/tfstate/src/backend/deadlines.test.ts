@@ -63,7 +63,7 @@ const BACKENDS: readonly (readonly [
       };
       return s3Backend(
         new BackendArguments("s3", values, {}),
-        {},
+        { env: {} },
         deadlineMs === undefined ? {} : { deadlineMs },
       );
     },

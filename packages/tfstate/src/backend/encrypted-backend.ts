@@ -31,10 +31,11 @@ export function encryptedBackend(
     const bytes = await backend.read(workspace, call);
     return bytes === undefined ? undefined : { bytes, encrypted: parseEncryptedState(bytes) };
   };
-  const { retire, unlock } = backend;
+  const { retire, unlock, identity } = backend;
   return {
     type: backend.type,
     place: (workspace) => backend.place(workspace),
+    ...(identity !== undefined && { identity: (workspace: string) => identity(workspace) }),
     workspaces: async (call) => backend.workspaces(call),
     read: async (workspace, call) => {
       const found = await readAsStored(workspace, call);

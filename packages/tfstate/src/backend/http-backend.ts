@@ -3,6 +3,7 @@ import { urlToHttpOptions } from "node:url";
 import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "./lock-record.ts";
+import { serverIdentity } from "./server-identity.ts";
 import { DEFAULT_WORKSPACE, type HeldLock, type StateBackend } from "./state-backend.ts";
 import { answerError, sendRequest, type WebAnswer } from "./web-request.ts";
 
@@ -70,6 +71,7 @@ export function httpBackend(configuration: BackendArguments): StateBackend {
   return {
     type: "http",
     place: () => shown,
+    identity: () => withoutUser(address),
     workspaces: async () => [DEFAULT_WORKSPACE],
     read: async (workspace, { signal } = {}) => {
       onlyDefault(workspace);
@@ -128,6 +130,15 @@ function place(address: string): string {
     "TFSTATE_BACKEND_INVALID",
     'backend "http": "address" is not a valid URL: http or https is required',
   );
+}
+
+/** An address with its query, which may say which state it is. */
+function withoutUser(address: string): string {
+  const url = new URL(address);
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  return serverIdentity(url.href);
 }
 
 /** The parts of an address that its place does not show: the password, and the values of the query. */

@@ -1,4 +1,5 @@
 export type { EncryptionPart, EncryptionSettings } from "../encryption/encryption-method.ts";
+export { BACKEND_ARGUMENT_NAMES } from "./argument-names.ts";
 export type { ArgumentValue, ArgumentValues } from "./backend-arguments.ts";
 export { BackendArguments } from "./backend-arguments.ts";
 export type { CommandBackendOptions } from "./command-backend.ts";
@@ -8,5 +9,6 @@ export { encryptedBackend } from "./encrypted-backend.ts";
 export { describeLock, lockIdOf } from "./lock-record.ts";
 export type { BackendConfiguration, OpenBackendOptions } from "./open-backend.ts";
 export { openBackend, READABLE_BACKENDS } from "./open-backend.ts";
+export { placeDigest } from "./place-digest.ts";
 export type { BackendCall, HeldLock, LockRecord, StateBackend } from "./state-backend.ts";
 export { DEFAULT_WORKSPACE } from "./state-backend.ts";

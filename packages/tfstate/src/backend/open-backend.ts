@@ -14,6 +14,8 @@ export interface OpenBackendOptions {
   /** The directory of the root module: relative paths start there. */
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Use no credentials but those of the arguments and of `env`: the user of this process is not the one who asks. @default false */
+  readonly isIsolated?: boolean;
 }
 
 type Factory = (
@@ -36,8 +38,8 @@ const FACTORIES: Readonly<Record<string, Factory>> = {
     (await import("./consul/consul-backend.ts")).consulBackend(configuration, options),
   kubernetes: async (configuration, options) =>
     (await import("./kubernetes/kubernetes-backend.ts")).kubernetesBackend(configuration, options),
-  s3: async (configuration, { env }) =>
-    (await import("./s3/s3-backend.ts")).s3Backend(configuration, env),
+  s3: async (configuration, options) =>
+    (await import("./s3/s3-backend.ts")).s3Backend(configuration, options),
 };
 
 /** Backends that the reference command had once. */

@@ -3,6 +3,7 @@ import { TfstateError } from "../errors.ts";
 import type { BackendArguments } from "./backend-arguments.ts";
 import { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 import { lockedError } from "./lock-record.ts";
+import { serverIdentity } from "./server-identity.ts";
 import {
   type BackendCall,
   type HeldLock,
@@ -93,6 +94,7 @@ export function pgBackend(
   return {
     type: "pg",
     place: (workspace) => `${shown}, workspace ${workspace}`,
+    identity: (workspace) => JSON.stringify([...databaseOf(address, env), schema, workspace]),
     workspaces: async (call = {}) =>
       guarded("listing the workspaces", call, async () => {
         if (!(await hasTable())) return sortedWorkspaces([]);
@@ -165,7 +167,8 @@ function connect(address: string, env: NodeJS.ProcessEnv): postgres.Sql {
     host,
     port: Number(parts.get("port") ?? (url?.port || env["PGPORT"] || 5432)),
     ...(user !== undefined && { username: user }),
-    ...(password !== undefined && { password }),
+    // The driver would take one of the process, which another environment than the given one may have.
+    password: password ?? (() => ""),
     ...(database !== undefined && { database }),
     ssl: mode === "disable" ? false : tlsOf(mode ?? "prefer"),
     max: 1,
@@ -207,6 +210,20 @@ function serverOf(address: string, env: NodeJS.ProcessEnv): string {
   if (!/^postgres(ql)?:\/\//.test(address)) return partsOf(address).get("host") ?? fallback;
   const { host, pathname } = new URL(address);
   return `${host === "" ? fallback : host}${pathname === "/" ? "" : pathname}`;
+}
+
+/** Host, port and name of a database. */
+function databaseOf(address: string, env: NodeJS.ProcessEnv): readonly string[] {
+  const named = partsOf(address);
+  const url = named.size === 0 ? URL.parse(address) : null;
+  const pick = (inUrl: string | undefined, name: string, variable: string, otherwise: string) =>
+    [inUrl, named.get(name), env[variable]].find((text) => text !== undefined && text !== "") ??
+    otherwise;
+  return [
+    serverIdentity(pick(url?.hostname, "host", "PGHOST", "localhost")),
+    pick(url?.port, "port", "PGPORT", "5432"),
+    pick(url?.pathname.slice(1), "dbname", "PGDATABASE", ""),
+  ];
 }
 
 function quoteName(name: string): string {

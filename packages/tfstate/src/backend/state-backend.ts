@@ -21,6 +21,11 @@ export interface StateBackend extends AsyncDisposable {
   readonly type: string;
   /** Where the state of a workspace is, on one line, without credentials. */
   place(workspace: string): string;
+  /**
+   * What tells the state of a workspace from every other one of the same type, on every machine: its server and its name there.
+   * Undefined where the configuration does not say which server it is. It may hold credentials: only its digest is stored.
+   */
+  readonly identity?: ((workspace: string) => string) | undefined;
   /** Names of the workspaces that have a state; `default` first. */
   workspaces(call?: BackendCall): Promise<readonly string[]>;
   /** The bytes of a state as they are stored. Undefined where there is none. */

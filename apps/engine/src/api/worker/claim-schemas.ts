@@ -84,8 +84,18 @@ export const Applying = Type.Object(
 );
 
 export const OtherStackName = Type.Object(
-  { stack: Name, project: Type.Optional(Name) },
-  { additionalProperties: false, title: "OtherStackName" },
+  {
+    stack: Type.Optional(Name),
+    project: Type.Optional(Name),
+    lineage: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024 })),
+    placeDigest: Type.Optional(Type.String({ pattern: "^[0-9a-f]{64}$" })),
+  },
+  {
+    additionalProperties: false,
+    title: "OtherStackName",
+    description:
+      "a stack by its name, or the one that has adopted a state: by the lineage of the state, or the digest of its place",
+  },
 );
 
 export const OtherStackAnswer = Type.Object(
@@ -97,6 +107,7 @@ export const OtherStackAnswer = Type.Object(
           project: Type.String(),
           stack: Type.String(),
         }),
+        name: Type.String(),
         head: Revision,
         revision: Revision,
         outputs: Type.Array(

@@ -1,4 +1,5 @@
 import { sleep } from "@stackwright/base/clock";
+import type { FormerState, StackName } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -246,11 +247,9 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     },
     async (request) => {
       try {
-        const { stack, project } = request.body;
-        const found = await storedClaimHost(parts, ofClaim(request)).readOtherStack({
-          stack,
-          ...(project !== undefined && { project }),
-        });
+        const found = await storedClaimHost(parts, ofClaim(request)).readOtherStack(
+          otherStackOf(request.body),
+        );
         return { ...(found !== undefined && { found: { ...found, outputs: [...found.outputs] } }) };
       } catch (error) {
         if (!isEngineError(error)) throw error;
@@ -378,4 +377,17 @@ function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
   return gone.signal;
+}
+
+/** The one stack that a request asks for. */
+function otherStackOf({
+  stack,
+  project,
+  lineage,
+  placeDigest,
+}: Static<typeof OtherStackName>): StackName | FormerState {
+  if (stack !== undefined) return { stack, ...(project !== undefined && { project }) };
+  if (lineage !== undefined) return { lineage };
+  if (placeDigest !== undefined) return { placeDigest };
+  throw new ServerError("invalid_request", "the body names no stack, lineage or place");
 }

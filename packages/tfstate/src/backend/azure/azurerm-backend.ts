@@ -3,6 +3,7 @@ import type { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "../lock-record.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
+import { serverIdentity } from "../server-identity.ts";
 import {
   type BackendCall,
   DEFAULT_WORKSPACE,
@@ -154,6 +155,7 @@ export function azurermBackend(
 
   return {
     type: "azurerm",
+    identity: (workspace) => `${serverIdentity(home)}/${container}/${nameOf(workspace)}`,
     place,
     workspaces: async (options = {}) => {
       const prefix = `${key}env:`;

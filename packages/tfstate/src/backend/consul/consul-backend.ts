@@ -79,6 +79,7 @@ export function consulBackend(
 
   return {
     type: "consul",
+    identity: (workspace) => `${store.identity}/${keyOf(workspace)}`,
     place,
     workspaces: async (call = {}) => {
       const prefix = `${path.replace(/^\//, "")}-env:`;

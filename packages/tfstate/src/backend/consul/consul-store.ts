@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
+import { serverIdentity } from "../server-identity.ts";
 import type { BackendCall } from "../state-backend.ts";
 import { answerError, sendRequest, type WebAnswer } from "../web-request.ts";
 
@@ -14,6 +15,8 @@ interface ConsulValue {
 
 /** Keys, transactions and sessions of one Consul agent, over its HTTP API. */
 export interface ConsulStore {
+  /** Address of the agent, and the data center. */
+  readonly identity: string;
   get(key: string, call: BackendCall): Promise<ConsulValue | undefined>;
   put(key: string, bytes: Uint8Array | string, call: BackendCall): Promise<void>;
   /**
@@ -130,6 +133,7 @@ export function consulStore(
   };
 
   return {
+    identity: JSON.stringify([serverIdentity(base.origin), datacenter ?? "", namespace]),
     get: async (key, options) => {
       const answer = await call("GET", kv(key), options, { consistent: "" });
       if (answer.status === 404) return undefined;

@@ -24,6 +24,7 @@ export function gcsBackend(
   return {
     type: "gcs",
     place,
+    identity: (workspace) => `${objects.base}${bucket}/${nameOf(workspace)}`,
     workspaces: async (call = {}) => {
       const names = await objects.list(prefix, call);
       const states = names.filter((name) => name.startsWith(prefix) && name.endsWith(STATE));

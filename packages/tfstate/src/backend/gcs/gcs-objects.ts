@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { serverIdentity } from "../server-identity.ts";
 import type { BackendCall } from "../state-backend.ts";
 import { answerError, sendRequest, type WebAnswer } from "../web-request.ts";
 import { type GcsEnvironment, gcsTokens, type TokenSource } from "./gcs-credentials.ts";
@@ -16,6 +17,8 @@ interface GcsObject {
 
 /** The objects of one bucket. Places name an object in messages. */
 interface GcsObjects {
+  /** Address of the service. */
+  readonly base: string;
   read(
     name: string,
     place: string,
@@ -93,6 +96,7 @@ export function gcsObjects(
   };
 
   return {
+    base: serverIdentity(base.href),
     read: async (name, place, { signal, encrypted }) => {
       const url = at(base, `${home}/${encodeURIComponent(name)}`, { alt: "media" });
       const answer = await call("GET", url, { signal }, encrypted ? keyHeaders : {});

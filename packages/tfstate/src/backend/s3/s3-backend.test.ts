@@ -48,3 +48,26 @@ it("reads the digest again that another command has not written yet", {
   await using backend = await open({ dynamodb_table: "locks", use_path_style: true, endpoints });
   expect(Buffer.from((await backend.read("default")) ?? []).toString()).toBe("new");
 });
+
+it("takes no credentials of the process where it is isolated from it", async () => {
+  const values = { bucket: "b", key: "app", region: "eu-west-1" };
+  const isolated = async (env: NodeJS.ProcessEnv, more: ArgumentValues = {}) =>
+    openBackend(
+      { type: "s3", values: { ...values, ...more } },
+      { directory: "/", env, isIsolated: true },
+    );
+  const refused = { code: "TFSTATE_BACKEND_INVALID" };
+  await expect(isolated({})).rejects.toMatchObject(refused);
+  await expect(isolated({ AWS_PROFILE: "p" })).rejects.toMatchObject(refused);
+  const keys = { AWS_ACCESS_KEY_ID: "k", AWS_SECRET_ACCESS_KEY: "s" };
+  await expect(isolated(keys, { profile: "p" })).rejects.toMatchObject(refused);
+  await using backend = await isolated(keys);
+  const role = { AWS_ROLE_ARN: "arn", AWS_WEB_IDENTITY_TOKEN_FILE: "/token" };
+  await using web = await isolated(role);
+  // The same object, regardless of whose credentials open it.
+  expect(web.identity?.("w")).toBe(backend.identity?.("w"));
+  const endpoints = { s3: "https://storage.example.com" };
+  await using other = await isolated(keys, { endpoints });
+  expect(other.place("w")).toBe(backend.place("w"));
+  expect(other.identity?.("w")).not.toBe(backend.identity?.("w"));
+});

@@ -4,6 +4,7 @@ import type { GetObjectCommandInput, PutObjectCommandInput } from "@aws-sdk/clie
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { CALL_DEADLINE_MS, withDeadline } from "../deadline.ts";
+import type { OpenBackendOptions } from "../open-backend.ts";
 import {
   type BackendCall,
   DEFAULT_WORKSPACE,
@@ -26,7 +27,7 @@ export interface S3BackendOptions {
 /** Objects of a bucket, with locks as objects next to them, as items of a table, or both. */
 export async function s3Backend(
   configuration: BackendArguments,
-  env: NodeJS.ProcessEnv,
+  environment: Pick<OpenBackendOptions, "env" | "isIsolated">,
   { digestPatienceMs = 10_000, deadlineMs = CALL_DEADLINE_MS }: S3BackendOptions = {},
 ): Promise<StateBackend> {
   const bucket = configuration.need("bucket");
@@ -35,7 +36,7 @@ export async function s3Backend(
   const prefix = configuration.isEmpty("workspace_key_prefix")
     ? ""
     : `${configuration.text("workspace_key_prefix") ?? "env:"}/`;
-  const clients = await createS3Clients(configuration, env);
+  const clients = await createS3Clients(configuration, environment);
   const sdk = await import("@aws-sdk/client-s3");
   const { s3 } = clients;
   const keyOf = (workspace: string): string =>
@@ -79,6 +80,7 @@ export async function s3Backend(
 
   return {
     type: "s3",
+    identity: (workspace) => JSON.stringify([clients.endpoint, bucket, keyOf(workspace)]),
     place,
     workspaces: async (options = {}) =>
       guarded(

@@ -3,7 +3,10 @@ import type { Agent } from "node:https";
 import { resolve } from "node:path";
 import type { DynamoDBClient, DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import type { OpenBackendOptions } from "../open-backend.ts";
+import { serverIdentity } from "../server-identity.ts";
 
 type CredentialProvider = Exclude<S3ClientConfig["credentials"], undefined>;
 
@@ -18,6 +21,8 @@ const TIMEOUTS = Object.freeze({
 /** The clients of the services that keep states and their locks. */
 export interface S3Clients {
   readonly s3: S3Client;
+  /** The server that answers for S3; empty: that of AWS. */
+  readonly endpoint: string;
   /** Made when it is first used. */
   dynamodb(): Promise<DynamoDBClient>;
 }
@@ -25,11 +30,11 @@ export interface S3Clients {
 /** Clients as the arguments, the environment and the shared files of a user configure them. */
 export async function createS3Clients(
   configuration: BackendArguments,
-  env: NodeJS.ProcessEnv,
+  { env, isIsolated = false }: Pick<OpenBackendOptions, "env" | "isIsolated">,
 ): Promise<S3Clients> {
   const { S3Client: Client } = await import("@aws-sdk/client-s3");
   const region = configuration.text("region", "AWS_REGION", "AWS_DEFAULT_REGION");
-  const credentials = await credentialsOf(configuration, env, region);
+  const credentials = await credentialsOf(configuration, { env, isIsolated }, region);
   const endpoints = configuration.block("endpoints");
   const retries = configuration.number("max_retries", "AWS_MAX_ATTEMPTS");
   const base = {
@@ -67,6 +72,8 @@ export async function createS3Clients(
   let dynamodb: Promise<DynamoDBClient> | undefined;
   return {
     s3,
+    endpoint:
+      s3Endpoint === undefined ? "" : serverIdentity(URL.parse(s3Endpoint)?.href ?? s3Endpoint),
     dynamodb: async () => {
       dynamodb ??= import("@aws-sdk/client-dynamodb").then(({ DynamoDBClient: Table }) => {
         const endpoint = endpointOf("dynamodb", "dynamodb_endpoint", "AWS_DYNAMODB_ENDPOINT");
@@ -84,7 +91,7 @@ export async function createS3Clients(
 /** Keys of the arguments or the environment, then profiles and what the SDK finds; with roles over them. */
 async function credentialsOf(
   configuration: BackendArguments,
-  env: NodeJS.ProcessEnv,
+  { env, isIsolated }: Required<Pick<OpenBackendOptions, "env" | "isIsolated">>,
   region: string | undefined,
 ): Promise<CredentialProvider> {
   const { fromEnv, fromNodeProviderChain, fromTemporaryCredentials, fromTokenFile, fromWebToken } =
@@ -128,6 +135,17 @@ async function credentialsOf(
         : fromTokenFile({ ...common, ...optional("webIdentityTokenFile", file) });
   } else if (accessKeyId !== undefined && secretAccessKey !== undefined && profile === undefined) {
     credentials = { accessKeyId, secretAccessKey, ...optional("sessionToken", sessionToken) };
+  } else if (isIsolated) {
+    // What the SDK finds by itself belongs to the process: its variables, the files of its user, programs that they name.
+    const webIdentityTokenFile = env["AWS_WEB_IDENTITY_TOKEN_FILE"];
+    const roleArn = env["AWS_ROLE_ARN"];
+    if (webIdentityTokenFile === undefined || roleArn === undefined || profile !== undefined) {
+      throw new TfstateError(
+        "TFSTATE_BACKEND_INVALID",
+        'backend "s3": no credentials: the variables of the stack need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; profiles and shared files are not read here',
+      );
+    }
+    credentials = fromTokenFile({ roleArn, webIdentityTokenFile, clientConfig });
   } else if (profile === undefined && env["AWS_ACCESS_KEY_ID"] !== undefined) {
     credentials = fromEnv();
   } else {

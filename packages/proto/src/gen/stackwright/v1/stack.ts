@@ -39,8 +39,8 @@ export interface StackAdoption {
 }
 
 /**
- * The stack that has adopted a state with one lineage. Its resource is named by the SHA-256 of the lineage, so that two
- * stacks of a project cannot adopt the same state.
+ * The stack that has adopted a state with one lineage, or from one place. Its resource is named by the SHA-256 of the lineage, so that
+ * two stacks of a project cannot adopt the same state, or by that of the place.
  */
 export interface StackLineage {
   /** Name of the stack. */
@@ -85,6 +85,8 @@ export interface ImportedState {
     | undefined;
   /** The backend has the state again: the stack takes no further runs. */
   handedBack: boolean;
+  /** SHA-256 of the type of the backend, its server and the name of the state there, in hexadecimal digits; empty: not known. */
+  placeDigest: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -541,6 +543,7 @@ function createBaseImportedState(): ImportedState {
     renamedTo: "",
     mirror: undefined,
     handedBack: false,
+    placeDigest: "",
   };
 }
 
@@ -584,6 +587,9 @@ export const ImportedState: MessageFns<ImportedState> = {
     }
     if (message.handedBack !== false) {
       writer.uint32(96).bool(message.handedBack);
+    }
+    if (message.placeDigest !== "") {
+      writer.uint32(106).string(message.placeDigest);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -705,6 +711,14 @@ export const ImportedState: MessageFns<ImportedState> = {
             message.handedBack = reader.bool();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.placeDigest = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -751,6 +765,7 @@ export const ImportedState: MessageFns<ImportedState> = {
       ? StateMirror.fromPartial(object.mirror)
       : undefined;
     message.handedBack = object.handedBack ?? false;
+    message.placeDigest = object.placeDigest ?? "";
     return message;
   },
 };
