@@ -101,6 +101,7 @@ export async function recordPlan(
     if (isSpeculative(run.row.message)) {
       await move(tx, planned, "plan_finished", worker.id);
       tx.remove(ticket);
+      await leaveQueue(tx, reference);
     } else if (cancel !== undefined) {
       // The executor did not hear of it in time.
       await move(tx, planned, "canceled", worker.id, { reason: `canceled by ${cancel.actor}` });

@@ -185,6 +185,21 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
+it("tofu with the cloud block plans and applies in both execution modes", {
+  timeout: 240_000,
+}, async (context) => {
+  const command = process.env["TEST_TOOL_OPENTOFU"] ?? "tofu";
+  const { status } = spawnSync(command, ["version"]);
+  context.skip(status !== 0, `${command} cannot be run on this machine`);
+  const { ok, runs, setMode } = await startWith(command);
+  expect(await ok("plan")).toContain("2 to add");
+  await ok("apply", "-auto-approve", "-var", "who=bob");
+  expect((await runs())[0]?.phase).toBe("applied");
+  expect(await ok("output", "-raw", "plain")).toBe("bob");
+  await setMode("local");
+  await ok("plan", "-detailed-exitcode", "-var", "who=bob");
+});
+
 interface Answer {
   readonly status: number;
   readonly text: string;

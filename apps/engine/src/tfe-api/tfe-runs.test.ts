@@ -276,6 +276,10 @@ describe("the execution mode", () => {
     expect([await set("local"), await mode()]).toEqual([200, "local"]);
     expect([await set("remote"), await mode()]).toEqual([200, "remote"]);
     await apply();
+    // A plan alone keeps nothing out once it is made.
+    const other = { "main.tf": 'resource "terraform_data" "b" {}' };
+    const { id: plan } = dataOf(await request(await uploaded(other, true)));
+    await reaches(plan, "planned_and_finished");
     expect(await set("local", await tokenOf("deployer"))).toBe(403);
     const serialOf = async (): Promise<number> => {
       const found = await call("GET", `${path}/current-state-version`);
