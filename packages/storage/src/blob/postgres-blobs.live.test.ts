@@ -52,6 +52,7 @@ for (const { name, url } of servers) {
       ALTER TABLE store DROP COLUMN place;
       DROP FUNCTION apply_writes;
       ALTER FUNCTION apply_steps RENAME TO apply_writes;
+      DROP PROCEDURE write_alone;
       DROP PROCEDURE write_group;
       DROP PROCEDURE settle_commits;
       DROP FUNCTION record_durable;
@@ -61,7 +62,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION start_line;
       DROP FUNCTION store_place;
       DELETE FROM migration WHERE created_at IN (
-        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 3)`);
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 4)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);

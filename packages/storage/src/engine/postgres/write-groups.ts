@@ -2,6 +2,7 @@ import type { ISql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import { writeTimeMs } from "../write-time.ts";
 import type { Connections } from "./connections.ts";
+import { OtherWriters } from "./other-writers.ts";
 import { byteaArray, numberArray, textArray, type WriteStep } from "./rows.ts";
 
 /** Requests and bytes of one transaction; what is beyond waits for the next. */
@@ -53,6 +54,7 @@ function toRows(json: string): readonly OutcomeRow[] {
 export class WriteGroups {
   readonly #connections: Connections;
   readonly #onCommit: (written: Written) => void;
+  readonly #others = new OtherWriters();
   #queue: Queued[] = [];
   readonly #running = new Set<Promise<void>>();
 
@@ -139,8 +141,9 @@ export class WriteGroups {
       "write",
       async (sql): Promise<readonly OutcomeRow[]> => {
         if (size < LARGE_BYTES) {
+          const routine = this.#others.active ? sql`write_group` : sql`write_alone`;
           const [row] = await sql<{ p_outcome: string | null }[]>`
-            CALL write_group(${args(sql)}, NULL)`;
+            CALL ${routine}(${args(sql)}, NULL)`;
           return toRows(row?.p_outcome ?? "[]");
         }
         // The statements of a connection have the time of a small write; a large one says so, in a transaction of its own,
@@ -158,7 +161,10 @@ export class WriteGroups {
       },
       timeoutMs,
     );
-    const events = rows.filter((row) => row.at_revision !== null).length;
+    const revisions = rows.flatMap((row) => row.at_revision ?? []);
+    const events = revisions.length;
+    // A group writes one revision after the other, from the first step to the last.
+    if (events > 0) this.#others.wrote(revisions[0] as number, revisions.at(-1) as number);
     // Roughly: what was refused is counted too, and the body of what was deleted counted when it was written.
     if (events > 0) this.#onCommit({ events, bytes: size });
     let first = 1;
