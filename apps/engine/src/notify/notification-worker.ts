@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { sleep } from "@stackwright/base/clock";
 import { StackDirectory } from "@stackwright/core";
 import type { NotificationEvent, NotificationWait } from "@stackwright/proto/stackwright";
-import { readStored, WILDCARD } from "@stackwright/storage";
+import { readStored } from "@stackwright/storage";
 import { createLeases, type Leases, type Renewer } from "@stackwright/storage/lease";
 import { TEST_EVENT } from "../domain/notification-events.ts";
 import { notificationSettingsPlace, type ProjectReference } from "../domain/notification-places.ts";
@@ -11,14 +11,14 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { matchesStack } from "../domain/stack-pattern.ts";
-import { listen } from "../queue/listen.ts";
+import { mirrorKind } from "../queue/mirror-kind.ts";
 import { idOf } from "../queue/transaction.ts";
 import { noteHeldLocks } from "./note-held-locks.ts";
 import type { NotificationParts } from "./notification-parts.ts";
 import { sendNotification } from "./send-notification.ts";
 import { settleAttempt, settleUnsent } from "./settle-delivery.ts";
+import { type Lane, WaitingLanes } from "./waiting-lanes.ts";
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const KIND = SERVER_KINDS.notificationEvent;
 
 /** Destinations that are served at the same time, and those of one project among them. */
@@ -42,13 +42,6 @@ interface NotificationWorkerParts extends NotificationParts {
   readonly renewer?: Renewer | undefined;
 }
 
-/** Who is to be served. */
-interface Lane {
-  readonly key: string;
-  readonly project: ProjectReference;
-  readonly destination: string;
-}
-
 /** An event that waits for one destination. */
 interface Waiting {
   readonly event: NotificationEvent;
@@ -65,6 +58,8 @@ export class NotificationWorker {
   readonly #leases: Leases;
   readonly #ending = new AbortController();
   readonly #busy = new Map<string, { readonly lane: Lane; readonly done: Promise<void> }>();
+  /** Follows the store; empty until it was read for the first time. */
+  #lanes = new WaitingLanes(() => undefined);
   /** When destinations with events that wait were served last. */
   #served = new Map<string, number>();
   #bell = Promise.withResolvers<void>();
@@ -83,7 +78,19 @@ export class NotificationWorker {
     const { signal } = this.#ending;
     this.#loops = Promise.all([
       this.#loop(),
-      listen(parts, KIND.type, () => this.#bell.resolve(), signal),
+      mirrorKind(
+        parts,
+        KIND.type,
+        {
+          create: () => new WaitingLanes((resource) => this.#decoded(resource)),
+          onSynced: (lanes) => {
+            this.#lanes = lanes;
+            this.#bell.resolve();
+          },
+          onChange: () => this.#bell.resolve(),
+        },
+        signal,
+      ),
     ]);
   }
 
@@ -104,7 +111,7 @@ export class NotificationWorker {
           await noteHeldLocks(this.#parts, signal);
           this.#locksAtMs = clock.monotonicMs();
         }
-        pauseMs = Math.min(pauseMs, await this.#turn());
+        pauseMs = Math.min(pauseMs, this.#turn());
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ err: error }, "the sending of notifications is tried again");
@@ -119,30 +126,13 @@ export class NotificationWorker {
     }
   }
 
-  /** Begins to serve who is due; resolves with the time until more are. */
-  async #turn(): Promise<number> {
-    const { storage, clock } = this.#parts;
-    const { signal } = this.#ending;
-    const nowMs = clock.wallMs();
-    const heads = new Map<string, { readonly lane: Lane; readonly dueMs: number }>();
-    const found = await storage.list("strong", KIND.type, ANYWHERE, "", { signal });
-    // Their names are ULIDs: the first of each destination is the oldest.
-    for (const resource of found.toSorted((a, b) => (a.id.name < b.id.name ? -1 : 1))) {
-      const event = this.#decoded(resource);
-      const { partition: account, namespace: project } = resource.id.tenancy;
-      for (const { destination, nextAtMs } of event?.waits ?? []) {
-        const key = [account, project, destination].join("\0");
-        if (heads.has(key)) continue;
-        heads.set(key, {
-          lane: { key, project: { account, project }, destination },
-          dueMs: Number(nextAtMs),
-        });
-      }
-    }
-    this.#served = new Map([...this.#served].filter(([key]) => heads.has(key)));
+  /** Begins to serve the destinations that are due; gives the time until more are. */
+  #turn(): number {
+    const nowMs = this.#parts.clock.wallMs();
+    this.#served = new Map([...this.#served].filter(([key]) => this.#lanes.has(key)));
     const servedAt = (lane: Lane): number => this.#served.get(lane.key) ?? 0;
     let next = Number.POSITIVE_INFINITY;
-    for (const { lane, dueMs } of [...heads.values()].toSorted(
+    for (const { lane, dueMs } of Array.from(this.#lanes.heads()).toSorted(
       (a, b) => servedAt(a.lane) - servedAt(b.lane),
     )) {
       if (this.#busy.has(lane.key)) continue;
