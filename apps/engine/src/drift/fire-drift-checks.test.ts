@@ -27,6 +27,7 @@ import { listTickets } from "../queue/sweep.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { DriftMirror } from "./drift-index.ts";
 import { checkDrift, fireDriftChecks } from "./fire-drift-checks.ts";
 
 const MINUTE = 60_000;
@@ -84,8 +85,16 @@ async function start(
     (await storage.list("strong", RUN_KIND.type, fixture.tenancy, "")).map((one) =>
       decodeRecord(RUN_KIND, one),
     );
-  const fire = async (over: Partial<TransactionParts> = {}) =>
-    fireDriftChecks({ ...withLogger, ...over });
+  const fire = async (over: Partial<TransactionParts> = {}) => {
+    const ending = new AbortController();
+    const synced = Promise.withResolvers<void>();
+    const mirror = new DriftMirror(withLogger, synced.resolve, ending.signal);
+    await synced.promise;
+    ending.abort();
+    await mirror.done;
+    if (mirror.index === undefined) throw new Error("the store was not read");
+    return fireDriftChecks({ ...withLogger, ...over }, mirror.index);
+  };
   let claims = 0;
   /** Claims the ticket of a run. */
   const claim = async (run: string) => {

@@ -2,18 +2,11 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import {
   type DriftRule,
-  type Project,
   type Run,
   Run_Mode,
   type StackDrift,
 } from "@stackwright/proto/stackwright";
-import {
-  type CallOptions,
-  isStorageError,
-  type ResourceId,
-  readStored,
-  WILDCARD,
-} from "@stackwright/storage";
+import { isStorageError, readStored } from "@stackwright/storage";
 import { derivedRunId } from "../domain/derived-run-id.ts";
 import { DRIFT_CHECK, driftRuleOf, nextCheck } from "../domain/drift-rule.ts";
 import { projectPlace } from "../domain/project-settings.ts";
@@ -33,6 +26,7 @@ import { addRun } from "../queue/enqueue.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+import type { DriftIndex, NamedStack } from "./drift-index.ts";
 
 // Invariants:
 // - The run of a check and the next time of its stack are written in one step, which fails if another server did it first; its id follows from
@@ -41,7 +35,6 @@ import { idOf, type Transaction, type TransactionParts, transact } from "../queu
 //   are due together, such as after a night without a server, are checked one after another.
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const KIND = SERVER_KINDS.drift;
 
 /** Checks that have not ended, beyond which no further one is requested. */
@@ -57,31 +50,30 @@ type DriftParts = TransactionParts & { readonly logger: Logger };
  * Requests a check for each stack that is due, the longest due ones first. What keeps one from it stays with the stack (`lastProblem`), and
  * concerns no other. Resolves with the number of runs.
  */
-export async function fireDriftChecks(parts: DriftParts, options?: CallOptions): Promise<number> {
-  const projects = await checkedProjects(parts, options);
+export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Promise<number> {
+  const { drifts, projects } = index;
   const nowMs = parts.clock.wallMs();
-  const known = new Set<string>();
   const due: { readonly stack: StackReference; readonly atMs: number }[] = [];
   const unnoted: NamedStack[] = [];
   let open = 0;
-  for (const resource of await parts.storage.list("strong", KIND.type, ANYWHERE, "", options)) {
-    const stack = stackOf(resource.id);
-    known.add(keyOf(stack));
-    try {
-      const drift = decodeRecord(KIND, resource);
-      const isOpen = drift.check !== "" && (await isOpenCheck(parts, stack, drift.check));
-      if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) open += 1;
-      const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
-      if (isOpen || rule === undefined) continue;
-      const atMs = Number(drift.nextAtMs);
-      if (isUnnoted(drift, rule, nowMs)) unnoted.push({ stack, stackName: drift.stackName });
-      else if (atMs <= nowMs) due.push({ stack, atMs });
-    } catch (error) {
-      if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
-      parts.logger.error({ ...stack, err: error }, "the drift of a stack cannot be read");
-    }
+  for (const { stack, drift } of drifts.values()) {
+    if (drift === undefined) continue;
+    const { check } = drift;
+    const isOpen =
+      check !== "" && (await each(parts, stack, async () => isOpenCheck(parts, stack, check)));
+    if (isOpen === undefined) continue;
+    if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) open += 1;
+    const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
+    if (isOpen || rule === undefined) continue;
+    const atMs = Number(drift.nextAtMs);
+    if (isUnnoted(drift, rule, nowMs)) unnoted.push({ stack, stackName: drift.stackName });
+    else if (atMs <= nowMs) due.push({ stack, atMs });
   }
-  unnoted.push(...(await unknownStacks(parts, projects, known, options)));
+  for (const named of index.stacks) {
+    const { stack } = named;
+    const rule = driftRuleOf(undefined, projects.get(projectKeyOf(stack)));
+    if (rule !== undefined && !drifts.has(keyOf(stack))) unnoted.push(named);
+  }
   for (const one of unnoted.slice(0, MAX_NOTED)) {
     await each(parts, one.stack, async () => note(parts, one));
   }
@@ -108,54 +100,6 @@ async function each<T>(
     logger.error({ ...stack, err: error }, "a stack could not be checked for drift");
     return undefined;
   }
-}
-
-/** The settings of projects whose stacks are checked, by account and name. */
-async function checkedProjects(
-  { storage, logger }: DriftParts,
-  options: CallOptions | undefined,
-): Promise<ReadonlyMap<string, Project>> {
-  const { type } = SERVER_KINDS.project;
-  const found = new Map<string, Project>();
-  for (const resource of await storage.list("strong", type, ANYWHERE, "", options)) {
-    try {
-      const project = decodeRecord(SERVER_KINDS.project, resource);
-      if (project.drift === undefined) continue;
-      found.set(`${resource.id.tenancy.partition}/${resource.id.name}`, project);
-    } catch (error) {
-      logger.error({ project: resource.id, err: error }, "the settings of a project are damaged");
-    }
-  }
-  return found;
-}
-
-/** Stacks of checked projects that have no record yet. */
-async function unknownStacks(
-  { storage, logger }: DriftParts,
-  projects: ReadonlyMap<string, Project>,
-  known: ReadonlySet<string>,
-  options: CallOptions | undefined,
-): Promise<readonly NamedStack[]> {
-  const found: NamedStack[] = [];
-  for (const [key, project] of projects) {
-    if (driftRuleOf(undefined, project) === undefined) continue;
-    const tenancy = projectTenancy(placeOf(key));
-    for (const resource of await storage.list("strong", STACK_KIND.type, tenancy, "", options)) {
-      try {
-        const { id } = decodeRecord(STACK_KIND, resource);
-        const stack = { ...placeOf(key), stack: id };
-        if (!known.has(keyOf(stack))) found.push({ stack, stackName: resource.id.name });
-      } catch (error) {
-        logger.error({ stack: resource.id, err: error }, "a stack cannot be read");
-      }
-    }
-  }
-  return found;
-}
-
-interface NamedStack {
-  readonly stack: StackReference;
-  readonly stackName: string;
 }
 
 /** Notes the next time of a stack that has none, or one that a shorter rule has made pointless. */
@@ -287,19 +231,10 @@ async function isOpenCheck(
   return found !== undefined && !isEnded(phaseOf(decodeRecord(RUN_KIND, found)));
 }
 
-function stackOf({ tenancy, name }: Pick<ResourceId, "tenancy" | "name">): StackReference {
-  return { account: tenancy.partition, project: tenancy.namespace, stack: name };
-}
-
 function keyOf({ account, project, stack }: StackReference): string {
   return `${account}/${project}/${stack}`;
 }
 
 function projectKeyOf({ account, project }: Pick<StackReference, "account" | "project">): string {
   return `${account}/${project}`;
-}
-
-function placeOf(key: string): Pick<StackReference, "account" | "project"> {
-  const [account = "", project = ""] = key.split("/");
-  return { account, project };
 }

@@ -7,7 +7,8 @@ import {
   WILDCARD,
 } from "@stackwright/storage";
 
-interface MirrorParts {
+/** What mirrors are fed from. */
+export interface MirrorParts {
   readonly storage: StorageBackend;
   readonly clock: Clock;
   readonly logger: Logger;

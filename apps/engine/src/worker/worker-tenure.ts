@@ -5,6 +5,7 @@ import type { Lease } from "@stackwright/storage/lease";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { DriftMirror } from "../drift/drift-index.ts";
 import { fireDriftChecks } from "../drift/fire-drift-checks.ts";
 import type { WorkerObserver } from "../metrics/run-metrics.ts";
 import {
@@ -55,6 +56,7 @@ export class Tenure {
   readonly #ending = new AbortController();
   readonly #orphans: OrphanSweep;
   #bell = Promise.withResolvers<void>();
+  #drift: DriftMirror | undefined;
   #loops: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
@@ -83,8 +85,10 @@ export class Tenure {
     const { signal } = this.#ending;
     this.#parts.observer?.capacity(this.#capacity);
     const wake = (): void => this.wake();
+    this.#drift = new DriftMirror(this.#parts, wake, signal);
     this.#loops = Promise.all([
       this.#loop(),
+      this.#drift.done,
       listen(this.#parts, SERVER_KINDS.ticket.type, wake, signal),
       listen(this.#parts, RUN_KIND.type, wake, signal),
     ]);
@@ -126,6 +130,7 @@ export class Tenure {
     const { signal } = this.#ending;
     const { clock, logger, random, sweepMs = 10_000 } = this.#parts;
     let sweptAt = Number.NEGATIVE_INFINITY;
+    let checkedAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       this.#bell = Promise.withResolvers<void>();
       try {
@@ -137,7 +142,11 @@ export class Tenure {
           if (runs > 0) logger.info({ runs }, "schedules requested runs");
           const triggered = await fireTriggers(this.#parts, { signal });
           if (triggered > 0) logger.info({ runs: triggered }, "triggers requested runs");
-          const checks = await fireDriftChecks(this.#parts, { signal });
+        }
+        const drift = this.#drift?.index;
+        if (drift !== undefined && clock.monotonicMs() - checkedAt >= sweepMs) {
+          checkedAt = clock.monotonicMs();
+          const checks = await fireDriftChecks(this.#parts, drift);
           if (checks > 0) logger.info({ runs: checks }, "stacks are checked for drift");
         }
         this.#orphans.begin();
