@@ -103,7 +103,7 @@ function Teams() {
                         key={user}
                         type="button"
                         className="plain"
-                        aria-label={`Remove ${user} from ${team.name}`}
+                        aria-label={`${user} ×: remove from ${team.name}`}
                         onClick={() =>
                           change.mutate(async (server) =>
                             server.removeTeamMember({ team: team.name, user }),
@@ -179,7 +179,7 @@ function Roles() {
                 <td>
                   <button
                     type="button"
-                    aria-label={`Take ${role} of ${subject} away`}
+                    aria-label={`Take away ${role} of ${subject}`}
                     onClick={() =>
                       change.mutate(async (server) =>
                         project === undefined

@@ -104,7 +104,7 @@ export function Deliveries({ destination, isAllowed }: DeliveriesProps) {
                         {isAllowed && one.state !== "waiting" && (
                           <button
                             type="button"
-                            aria-label={`Send ${one.event} of ${one.at} again`}
+                            aria-label={`Send again: ${one.event} of ${one.at}`}
                             disabled={again.isPending}
                             onClick={() => again.mutate(one.id)}
                           >

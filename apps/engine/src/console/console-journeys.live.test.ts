@@ -1,0 +1,159 @@
+import { expect, it } from "vitest";
+import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
+import { startReceiver } from "../testing/start-receiver.ts";
+
+// What users come for, one after the other on one server. The numbers of activations are limits of the design.
+
+const configuration = (word: string): string => `
+resource "terraform_data" "word" { input = ${JSON.stringify(word)} }
+output "word" {
+  value = terraform_data.word.output
+  precondition {
+    condition     = terraform_data.word.input != "too small"
+    error_message = "the volume is too small"
+  }
+}
+`;
+
+it("users set a project up, find out what failed and what changed, go back, and stop everything", {
+  timeout: 300_000,
+}, async (context) => {
+  const receiver = await startReceiver();
+  const started = await startConsole(context, { args: ["--notification-host", "127.0.0.1"] });
+  const { page, browser, request, waitFor, server, token, call } = started;
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${server.url}/console/${path}`);
+    await page.locator("h1").first().waitFor();
+    await isLoaded(page);
+  };
+  const found: string[] = [];
+  const judge = async (name: string): Promise<void> => {
+    await isLoaded(page);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      found.push(...(await violationsOf(page)).map((text) => `${name} ${colorScheme}: ${text}`));
+    }
+  };
+  const dialog = page.getByRole("dialog");
+
+  // Events go to a webhook, which is tested; its secret is shown once.
+  await open("p/default/notifications");
+  await page.getByText("Nothing is sent anywhere").waitFor();
+  await page.getByRole("button", { name: "Add a destination…" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("ops");
+  await dialog.getByLabel("Address").fill(receiver.url);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText(/^whsec_/).waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Test ops" }).click();
+  await page.getByText("delivered (200)").waitFor();
+  expect(receiver.events()).toEqual(["test"]);
+
+  // A hook of the project is executed by its runs.
+  await page.getByRole("link", { name: "Hooks" }).click();
+  await page.getByText("There are no hooks").waitFor();
+  await page.getByRole("button", { name: "Add a hook…" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("scan");
+  await dialog.getByLabel("Script", { exact: true }).fill("echo scanned-by-the-hook");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "echo scanned-by-the-hook" }).waitFor();
+  await judge("hooks");
+  const first = await request(configuration("one"), { auto_apply: true });
+  await waitFor(first, "applied");
+  await open(`p/default/s/one/r/${first}?tab=log`);
+  await page.getByText("scanned-by-the-hook").first().waitFor();
+  await waitFor(await request(configuration("two"), { auto_apply: true }), "applied");
+
+  // What was sent, and sent again.
+  await open("p/default/notifications");
+  await page.getByRole("link", { name: "Deliveries of ops" }).click();
+  await page
+    .getByRole("row", { name: /run\.applied/ })
+    .first()
+    .waitFor();
+  const again = page.getByRole("button", { name: /Send again: run\.applied/ });
+  await again.last().waitFor({ timeout: 60_000 });
+  await judge("notifications");
+  const before = receiver.received.length;
+  await again.last().click();
+  await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBeGreaterThan(before);
+
+  // What has changed since yesterday: three activations from the stack.
+  await open("p/default/s/one");
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByRole("button", { name: "Last 24 hours" }).click();
+  await page.getByText("terraform_data.word was created").waitFor();
+  await page.locator(".plain-list button.link").last().click();
+  await page.getByText(/was made by/).waitFor();
+  await judge("history");
+  // And back to what it was, by a run whose plan waits.
+  await page.getByRole("button", { name: "Plan to go back…" }).click();
+  await dialog.getByText("the recorded state is not put back").waitFor();
+  await dialog.getByRole("button", { name: "Plan", exact: true }).click();
+  await page.getByText("terraform_data.word will be updated in place").waitFor({ timeout: 90_000 });
+  await page.getByRole("button", { name: "Discard…" }).click();
+  await dialog.getByRole("button", { name: "Discard" }).click();
+  await page.locator(".page-head .badge", { hasText: "discarded" }).waitFor();
+
+  // Why did this fail: one activation from the overview.
+  await waitFor(await request(configuration("too small"), {}), "failed");
+  await open("");
+  const attention = page.getByRole("region", { name: /Needs attention \(1\)/ });
+  await attention.getByRole("link").click();
+  await page.getByText("the volume is too small").first().waitFor();
+
+  // Stop everything: three activations from the stack.
+  await open("p/default/s/one");
+  await page.getByRole("link", { name: "Settings" }).last().click();
+  await page.getByRole("button", { name: "Lock…" }).click();
+  await dialog.getByLabel("Reason").fill("an incident");
+  await dialog.getByRole("button", { name: "Lock" }).click();
+  await page.getByText(/locked by .*: an incident/).waitFor();
+  await page.getByRole("button", { name: "Unlock" }).click();
+  await page.getByText("This stack is not locked.").waitFor();
+
+  // A teammate gets a role in a project.
+  await open("access");
+  await page.getByRole("button", { name: "New service account…" }).click();
+  await dialog.getByLabel("Name").fill("deploy-bot");
+  await dialog.getByRole("button", { name: "New service account" }).click();
+  await page.getByRole("row", { name: /deploy-bot/ }).waitFor();
+  await page.getByRole("button", { name: "Give a role…" }).click();
+  await dialog.getByLabel("User, or: team NAME").fill("deploy-bot");
+  await dialog.getByLabel("Project (empty: the account)").fill("default");
+  await dialog.getByRole("button", { name: "Give a role" }).click();
+  await page.getByRole("button", { name: "Take away viewer of deploy-bot" }).waitFor();
+  await judge("access");
+
+  // What the live pages are derived from.
+  await open("settings");
+  await page.getByRole("link", { name: "Live view" }).click();
+  await page.getByRole("row", { name: /stack status derive/ }).waitFor();
+  await page.getByText("In sync with the store").waitFor();
+  await judge("live view");
+
+  // Who only reads is offered no change, and finds no page of administrators.
+  const reader = await call("POST", "/registry/tokens", {
+    roles: ["registry:reader"],
+    projects: [],
+    description: "reads",
+  });
+  expect(reader["token"]).not.toBe(token);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Token").fill(reader["token"] ?? "");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+  await open("p/default/s/one/drift");
+  await page.getByText("This stack was not checked yet").waitFor();
+  await open("p/default/s/one/history?to=2");
+  await page.getByText(/was made by/).waitFor();
+  const offered = page.getByRole("button", { name: /Check now|Set a rule|Plan to go back/ });
+  expect(await offered.count()).toBe(0);
+  await open("p/default");
+  expect(await page.getByRole("link", { name: "Notifications" }).count()).toBe(0);
+
+  expect(found).toEqual([]);
+  // How the API says that nothing is locked or frozen.
+  const errors = browser.misbehavior.errors.filter((text) => !/404.*\/(?:lock|freeze)$/.test(text));
+  expect({ ...browser.misbehavior, errors }).toEqual({ errors: [], violations: [], strangers: [] });
+});
