@@ -16,7 +16,7 @@ output "word" {
 `;
 
 it("users set a project up, find out what failed and what changed, go back, and stop everything", {
-  timeout: 300_000,
+  timeout: 420_000,
 }, async (context) => {
   const receiver = await startReceiver();
   const started = await startConsole(context, { args: ["--notification-host", "127.0.0.1"] });

@@ -92,7 +92,7 @@ export async function startConsole(
   });
   onTestFinished(async () => browser[Symbol.asyncDispose]());
   const page = await browser.context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(`${server.url}/`);
   expect(page.url()).toBe(`${server.url}/console/`);
   await signIn(page, token);
