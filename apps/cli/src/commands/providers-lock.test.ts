@@ -115,4 +115,20 @@ describe("providers lock and providers mirror", () => {
     });
     expect(without.error).not.toContain("locked");
   });
+
+  it("of a provider that is missing in it is an error of init -lockfile=readonly, which writes nothing", async () => {
+    await writeFile(join(cwd, "main.tf"), TEMPLATE.replace(/\n.*notes.*/, ""));
+    const path = join(cwd, ".terraform.lock.hcl");
+    const other = `provider "registry.example.com/acme/other" {\n  version = "1.0.0"\n}\n`;
+    await writeFile(path, other);
+    const init = async (...words: readonly string[]) =>
+      tryCommand(["init", "-plugin-dir=mirror", ...words], { cwd, env });
+    const refused = await init("-lockfile=readonly");
+    expect(refused.code, refused.output).toBe(1);
+    expect(refused.output + refused.error).toContain("would change");
+    expect(await lockFile()).toBe(other);
+    // Without the option the same call locks it.
+    expect(await init()).toMatchObject({ code: 0 });
+    expect(await lockFile()).toContain(SOURCE);
+  });
 });
