@@ -14,6 +14,7 @@ import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import type { RunWorker } from "../worker/run-worker.ts";
 import type { StepLimits } from "../worker/step-deadline.ts";
 import { succeedTenures } from "../worker/successive-tenures.ts";
+import { createStepFolders } from "../worker/step-folders.ts";
 import { openWorkerFolder } from "../worker/worker-folder.ts";
 import { RemoteTenure } from "./remote-tenure.ts";
 import { type GroupMember, ServerGroup } from "./server-group.ts";
@@ -104,7 +105,7 @@ export async function startRemoteWorker(
     clock,
     logger,
     executor,
-    folder,
+    folders: createStepFolders(folder, logger),
     client,
     clientOf,
     store,

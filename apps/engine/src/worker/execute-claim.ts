@@ -1,5 +1,3 @@
-import { mkdtemp } from "node:fs/promises";
-import { join } from "node:path";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { ExecutionJob } from "../executor/execution-job.ts";
@@ -9,14 +7,14 @@ import type { RunClaim } from "../queue/claim.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { type OfferedTool, offeredTool } from "./offered-tools.ts";
 import { StepDeadline, type StepLimits } from "./step-deadline.ts";
-import { keepUnstoredState, keptText, removeStepFolder } from "./unstored-states.ts";
+import type { StepFolder, StepFolders } from "./step-folders.ts";
+import { keptText } from "./unstored-states.ts";
 
 export interface ExecuteClaimParts {
   readonly clock: Clock;
   readonly executor: Executor;
   readonly logger: Logger;
-  /** The worker's folder, with mode 0700. */
-  readonly folder: string;
+  readonly folders: StepFolders;
   /** How long steps may take. */
   readonly limits?: StepLimits;
   /** Programs that execute runs instead of the engine. @default none */
@@ -43,20 +41,19 @@ export async function executeClaim(
   host: ClaimHost,
   onStart: (execution: Execution) => void,
 ): Promise<boolean> {
-  const { executor, logger, clock, folder: root } = parts;
+  const { executor, logger, clock, folders } = parts;
   const { run, step, lost, store } = claim;
-  const keeping = { directory: join(root, ".."), logger };
-  let folder: string | undefined;
+  let folder: StepFolder | undefined;
   try {
-    folder = await mkdtemp(join(root, `run-${run}-`));
+    folder = await folders.open(run);
     const append: ClaimHost["append"] = async (events) => host.append(events);
     await using log = new LogWriter({ run, lost, clock, logger, append });
     const { tool, ...given } = await host.job();
     const job: ExecutionJob = {
       ...given,
       ...(tool !== undefined && { tool: offeredTool(tool, parts.tools) }),
-      folder,
-      providersFolder: join(root, "..", "providers"),
+      folder: folder.path,
+      providersFolder: folders.providers,
       ...(store !== undefined && { store }),
     };
     const execution = executor.start(job, {
@@ -74,7 +71,7 @@ export async function executeClaim(
       void log.add({ type: "deadline", stage }, clock.wallMs());
     });
     const ended = await execution.ended;
-    const kept = await keep(keeping, folder, run);
+    const kept = await folder.keepState();
     if (kept !== undefined) {
       const summary = "The last state is not stored";
       const event = { type: "diagnostic", severity: "error", summary, detail: keptText(kept) };
@@ -90,17 +87,8 @@ export async function executeClaim(
     await host.giveUp(error);
     return false;
   } finally {
-    if (folder !== undefined) await removeStepFolder(keeping, folder, run);
+    await folder?.remove();
   }
-}
-
-/** Keeps a state that is not stored. One that cannot be kept stays where it is, as {@link removeStepFolder} says. */
-async function keep(
-  parts: Parameters<typeof keepUnstoredState>[0],
-  folder: string,
-  run: string,
-): Promise<string | undefined> {
-  return keepUnstoredState(parts, folder, run).catch(() => undefined);
 }
 
 /** The same end, with more said about it. */

@@ -2,23 +2,19 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "@stackwright/proto/grpc";
-import { tenancyOf } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
-import { createLeases, type LeaseTiming, type Renewer } from "@stackwright/storage/lease";
 import { createStorageService } from "@stackwright/storage/remote";
-import { WORKER_LEASE } from "../domain/run-places.ts";
+import { beginTenure, type WorkerParts } from "./begin-tenure.ts";
 import { RunGrants } from "./run-grants.ts";
+import { createStepFolders } from "./step-folders.ts";
 import { succeedTenures } from "./successive-tenures.ts";
 import { openWorkerFolder } from "./worker-folder.ts";
-import { Tenure, type TenureParts } from "./worker-tenure.ts";
 
-interface RunWorkerOptions extends Omit<TenureParts, "grants" | "folder" | "socketPath"> {
+interface RunWorkerOptions extends Omit<WorkerParts, "grants" | "folders" | "socketPath"> {
   readonly blobs: BlobStore;
   /** Folder for bundles, sockets and installed providers. */
   readonly directory: string;
-  readonly timing?: LeaseTiming;
-  readonly renewer?: Renewer | undefined;
 }
 
 /** A worker that claims tickets and executes them. Disposing ends it. */
@@ -56,7 +52,8 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
       async (server) => server.close({ graceMs: 0 }),
     );
   }
-  const parts = { ...options, grants, folder, socketPath };
+  const folders = createStepFolders(folder, logger);
+  const parts = { ...options, grants, folders, socketPath };
   const tenures = await succeedTenures({
     begin: (signal) => beginTenure(parts, signal),
     stack,
@@ -72,29 +69,4 @@ export async function startRunWorker(options: RunWorkerOptions): Promise<RunWork
     close,
     [Symbol.asyncDispose]: async () => close(),
   };
-}
-
-type WorkerParts = TenureParts & Pick<RunWorkerOptions, "timing" | "renewer">;
-
-/** Takes a lease under a new name and begins to work. */
-async function beginTenure(parts: WorkerParts, signal: AbortSignal): Promise<Tenure> {
-  const { storage, clock, timing, renewer } = parts;
-  const id = parts.token();
-  const leases = createLeases({
-    storage,
-    owner: id,
-    clock,
-    ...(timing !== undefined && { timing }),
-    ...(renewer !== undefined && { renewer }),
-  });
-  const lease = await leases.acquire(leaseName(id), { signal });
-  const worker = new Tenure(id, lease, parts, async (dead, given) =>
-    leases.acquire(leaseName(dead), { signal: given }),
-  );
-  worker.start();
-  return worker;
-}
-
-function leaseName(id: string) {
-  return { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
 }
