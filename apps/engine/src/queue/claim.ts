@@ -73,13 +73,12 @@ export async function claimTicket(
     if (isFreezable && !(await passFreezes(tx, reference.stack))) return undefined;
     if (step === "plan") {
       if (!isAt(run, "queued")) return undefined;
-      await move(
-        tx,
-        run,
-        "preparing",
-        worker.id,
-        await lastApplied(tx, run.row.message, reference),
-      );
+      await move(tx, run, "preparing", worker.id, {
+        ...(await lastApplied(tx, run.row.message, reference)),
+        // What was said of an attempt that was lost.
+        reason: "",
+        reasonCode: "",
+      });
     } else {
       // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);

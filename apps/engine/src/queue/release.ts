@@ -22,6 +22,8 @@ interface DeadClaim {
   /** Who releases it. */
   readonly actor: string;
   readonly reason: string;
+  /** The worker ends in an orderly way: the claim is no attempt that failed. @default false */
+  readonly isReturned?: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ interface DeadClaim {
  * the ticket is no longer the dead worker's.
  */
 export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
-  const { ticket: id, worker, guard, actor, reason } = dead;
+  const { ticket: id, worker, guard, actor, reason, isReturned = false } = dead;
   return transact(parts, async (tx): Promise<boolean> => {
     const ticket = await tx.find(SERVER_KINDS.ticket, id);
     if (ticket?.message.claim?.worker !== worker) return false;
@@ -44,7 +46,7 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       tx.remove(ticket);
       return true;
     }
-    const attempts = ticket.message.attempts + 1;
+    const attempts = ticket.message.attempts + (isReturned ? 0 : 1);
     const free = { claim: undefined, attempts };
     if (isAt(run, "applying")) {
       if (attempts < MAX_RECOVERIES) {

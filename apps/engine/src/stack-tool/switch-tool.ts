@@ -5,6 +5,7 @@ import {
   exportState,
   formatStateFile,
   importState,
+  isEnded,
   type NamedStack,
   NO_MIRROR,
   readStateFile,
@@ -16,8 +17,9 @@ import {
 import { isEngineError } from "@stackwright/core/errors";
 import type { KeptState, StackTool } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
-import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { memberPlace, RUN_KIND, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import {
   COMMANDS_TOOL,
@@ -262,8 +264,14 @@ export async function requireIdle(tx: Transaction, { reference }: NamedStack): P
   const queue = await readQueue(tx, reference);
   tx.guard({ id: queue.id, version: queue.resource?.version ?? "" });
   const { current, pending, speculative } = queue.message;
-  const [run] = [current, ...pending, ...speculative].filter((id) => id !== "");
+  const [run] = [current, ...pending].filter((id) => id !== "");
   if (run !== undefined) throw busy(`the run ${run} of the stack is in progress`);
+  for (const id of speculative) {
+    // A server of an older release leaves plans in the list that have ended.
+    const found = await tx.find(RUN_KIND, memberPlace(reference, id));
+    if (found === undefined || isEnded(phaseOf(found.message))) continue;
+    throw busy(`the run ${id} of the stack is in progress`);
+  }
 }
 
 function write(tx: Transaction, row: Row<StackTool>, given: Switch): StackTool {

@@ -67,8 +67,16 @@ const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
   [Run_Mode.MODE_REFRESH_ONLY, "refresh-only"],
 ]);
 
-/** The host of a claim in the process that has the store. */
-export function storedClaimHost(parts: StoredClaimParts, claim: RunClaim): ClaimHost {
+/**
+ * The host of a claim in the process that has the store.
+ *
+ * @param ending aborts when the worker ends in an orderly way: what it gives back from then on was not lost. @default never
+ */
+export function storedClaimHost(
+  parts: StoredClaimParts,
+  claim: RunClaim,
+  ending?: AbortSignal,
+): ClaimHost {
   return {
     job: async () => jobOf(parts, claim),
     beginPlanning: async () => beginPlanning(parts, claim),
@@ -92,8 +100,8 @@ export function storedClaimHost(parts: StoredClaimParts, claim: RunClaim): Claim
         await requireClaim(tx, claim);
         await appendEvents(tx, claim.reference, events);
       }),
-    end: async (end, late) => writeEnd(parts, claim, end, late),
-    giveUp: async (error) => giveUp(parts, claim, error),
+    end: async (end, late) => writeEnd(parts, claim, end, late, ending),
+    giveUp: async (error) => giveUp(parts, claim, error, ending),
     isAway: (error) => isStorageError(error, "STORAGE_INCONSISTENT"),
   };
 }
@@ -206,6 +214,7 @@ async function writeEnd(
   claim: RunClaim,
   end: ExecutionEnd,
   late: string | undefined,
+  ending: AbortSignal | undefined,
 ): Promise<void> {
   // A plan that was stopped because its worker ends is made by the next one; a release knows which were canceled.
   const isStoppedPlan =
@@ -225,7 +234,7 @@ async function writeEnd(
   if (!isStoppedPlan) {
     parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
   }
-  await release(parts, claim, reason);
+  await release(parts, claim, reason, ending);
 }
 
 function lossOf(end: ExecutionEnd): string {
@@ -375,21 +384,31 @@ async function shadowOf(
 }
 
 /** Ends a run that no worker could execute, or gives its ticket back. */
-async function giveUp(parts: StoredClaimParts, claim: RunClaim, error: unknown): Promise<void> {
+async function giveUp(
+  parts: StoredClaimParts,
+  claim: RunClaim,
+  error: unknown,
+  ending: AbortSignal | undefined,
+): Promise<void> {
   if (isServerError(error, "claim_lost")) return;
   const reason = error instanceof Error ? error.message : String(error);
   try {
     if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
       const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
       await writeResult(parts, claim, failed);
-    } else await release(parts, claim, reason);
+    } else await release(parts, claim, reason, ending);
   } catch (thrown) {
     // The lease of the worker ends with it; a sweep releases the claim then.
     parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
   }
 }
 
-async function release(parts: TransactionParts, claim: RunClaim, reason: string): Promise<void> {
+async function release(
+  parts: TransactionParts,
+  claim: RunClaim,
+  reason: string,
+  ending: AbortSignal | undefined,
+): Promise<void> {
   const { ticket, worker } = claim;
   await releaseClaim(parts, {
     ticket,
@@ -397,6 +416,7 @@ async function release(parts: TransactionParts, claim: RunClaim, reason: string)
     guard: worker.guard,
     actor: worker.id,
     reason,
+    isReturned: ending?.aborted === true,
   });
 }
 

@@ -244,7 +244,7 @@ export class Tenure {
       lost,
       store: isApart ? { address: { socketPath }, token } : undefined,
     };
-    const host = storedClaimHost(this.#parts, claim);
+    const host = storedClaimHost(this.#parts, claim, this.#ending.signal);
     this.#running.add(ticket.run, { claim, stage }, async (onStart) => {
       const over = this.#parts.observer?.begins(executed.step);
       try {
