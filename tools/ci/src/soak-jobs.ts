@@ -100,6 +100,15 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 60,
   },
   {
+    name: "run-simulation",
+    what: "simulated servers and workers that execute runs, with crashes, pauses and lost answers: 30,000",
+    files: ["apps/engine/src/testing/simulation/simulation.test.ts"],
+    live: false,
+    slices: 10,
+    runs: 10,
+    limitMinutes: 30,
+  },
+  {
     name: "engine-kill",
     what: "applies that are killed at random moments: 200 with a model provider, 200 with a Go-built one",
     files: ["packages/core/src/testing/crash/"],

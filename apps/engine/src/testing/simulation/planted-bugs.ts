@@ -1,0 +1,259 @@
+import {
+  Project,
+  Project_AutoApply,
+  Run,
+  Run_Phase,
+  RunLogSegment,
+  RunTicket,
+  StackQueue,
+} from "@stackwright/proto/stackwright";
+import { type BatchOperation, type Resource, StorageError } from "@stackwright/storage";
+import type { RunSabotage } from "./sabotage.ts";
+import type { SimBatch } from "./sim-store.ts";
+
+interface Codec<M> {
+  encode(message: M): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): M;
+}
+
+const kindOf = (operation: BatchOperation): string =>
+  operation.kind === "write" ? operation.resource.id.type.kind : operation.id.type.kind;
+
+function changed<M>(
+  resource: Resource,
+  kind: string,
+  codec: Codec<M>,
+  change: (message: M) => M,
+): Resource {
+  if (resource.id.type.kind !== kind || resource.data === undefined) return resource;
+  const { typeUrl, value } = resource.data;
+  const bytes = codec.encode(change(codec.decode(value))).finish();
+  return { ...resource, data: { typeUrl, value: bytes } };
+}
+
+/** A bug in the records of a kind. */
+const writing =
+  <M>(kind: string, codec: Codec<M>, change: (message: M) => M) =>
+  (): RunSabotage => ({
+    alter: ({ operations, options }) => ({
+      options,
+      operations: operations.map((one) =>
+        one.kind === "write"
+          ? { ...one, resource: changed(one.resource, kind, codec, change) }
+          : one,
+      ),
+    }),
+  });
+
+/** A bug in which operations of batches are forgotten. */
+const forgetting =
+  (forgotten: (one: BatchOperation, batch: SimBatch) => boolean) => (): RunSabotage => ({
+    alter: (batch) => ({
+      ...batch,
+      operations: batch.operations.filter((one) => !forgotten(one, batch)),
+    }),
+  });
+
+/** A check that is forgotten: users, or workers, do not see what they should. */
+const blindTo =
+  <M>(whose: "requests" | "workers", kind: string, codec: Codec<M>, change: (message: M) => M) =>
+  (): RunSabotage => ({
+    alterRead: (resource, isRequest) =>
+      isRequest === (whose === "requests") ? changed(resource, kind, codec, change) : resource,
+  });
+
+/** What is held up is not seen, nor is that it is held up looked at again in the moment of the write. */
+const ignoring = (kind: string) => (): RunSabotage => ({
+  hidden: (id, isRequest) => !isRequest && id.type.kind === kind,
+  alter: ({ operations, options }) => ({
+    operations,
+    options: {
+      ...options,
+      guards: (options?.guards ?? []).filter(({ id }) => id.type.kind !== kind),
+    },
+  }),
+});
+
+const phaseIn =
+  (...phases: readonly Run_Phase[]) =>
+  (one: BatchOperation): boolean =>
+    one.kind === "write" &&
+    one.resource.id.type.kind === "Run" &&
+    phases.includes(Run.decode(one.resource.data?.value ?? new Uint8Array()).phase);
+
+/**
+ * Bugs as the run layer could have them, each with the rules of the model one of which has to notice, and a seed that shows it.
+ */
+export const BUGS: readonly (readonly [
+  title: string,
+  rules: readonly number[],
+  seed: number,
+  sabotage: () => RunSabotage,
+])[] = [
+  [
+    "a run that leaves the queue and takes its successor along",
+    [2],
+    2,
+    writing("StackQueue", StackQueue, (queue) => ({ ...queue, pending: queue.pending.slice(1) })),
+  ],
+  [
+    "a queue whose newest run is the next one",
+    [2],
+    5,
+    writing("StackQueue", StackQueue, (queue) => ({
+      ...queue,
+      pending: queue.pending.toReversed(),
+    })),
+  ],
+  [
+    "a number that is given twice",
+    [2],
+    4,
+    writing("StackQueue", StackQueue, (queue) => ({ ...queue, lastNumber: 1n })),
+  ],
+  [
+    "an approval that gives no ticket",
+    [3],
+    1,
+    forgetting(
+      (one, { operations }) =>
+        kindOf(one) === "RunTicket" && operations.some(phaseIn(Run_Phase.PHASE_APPROVED)),
+    ),
+  ],
+  [
+    "an ended run that keeps its ticket",
+    [3],
+    1,
+    forgetting((one) => one.kind === "delete" && kindOf(one) === "RunTicket"),
+  ],
+  [
+    "a rule of approvals that is not the one of the project",
+    [4],
+    9,
+    writing("Run", Run, (run) => ({ ...run, requiredApprovals: 1, excludeAuthor: false })),
+  ],
+  [
+    "an approval of another plan than the one that was shown",
+    [4],
+    6,
+    () => ({ approvesAny: true }),
+  ],
+  [
+    "a plan that is applied without approval, whatever its project says",
+    [4],
+    2,
+    blindTo("workers", "Project", Project, (project) => ({
+      ...project,
+      autoApply: Project_AutoApply.AUTO_APPLY_ALWAYS,
+    })),
+  ],
+  [
+    "a ticket that is claimed although another worker has it",
+    [5],
+    5,
+    () => {
+      let reads = 0;
+      const blind = blindTo("workers", "RunTicket", RunTicket, (ticket) => {
+        reads += 1;
+        return reads % 5 === 0 ? { ...ticket, claim: undefined } : ticket;
+      });
+      return blind();
+    },
+  ],
+  ["a claim past a lock", [5], 1, ignoring("StackLock")],
+  ["a claim past a freeze", [5], 1, ignoring("Freeze")],
+  [
+    "a cancel that ends a run which a worker has",
+    [5],
+    10,
+    blindTo("requests", "RunTicket", RunTicket, (ticket) => ({ ...ticket, claim: undefined })),
+  ],
+  [
+    "a newer run that ends an approved one",
+    [1],
+    1,
+    blindTo("requests", "Run", Run, (run) =>
+      run.phase === Run_Phase.PHASE_APPROVED
+        ? { ...run, phase: Run_Phase.PHASE_AWAITING_APPROVAL }
+        : run,
+    ),
+  ],
+  [
+    "an apply under an epoch of before",
+    [6],
+    2,
+    writing("Run", Run, (run) => ({ ...run, epoch: run.epoch > 1n ? run.epoch - 1n : run.epoch })),
+  ],
+  [
+    "events that are lost",
+    [7],
+    1,
+    writing("RunLogSegment", RunLogSegment, (segment) => ({
+      ...segment,
+      events: segment.events.slice(1),
+    })),
+  ],
+  [
+    "an executor that is refused and begins all the same",
+    [6, 8],
+    9,
+    () => ({ ignoresRefusal: true }),
+  ],
+  ["a recovery that makes again what was made", [8], 5, () => ({ repeats: true })],
+  ["an apply that says more than was done", [8], 84, () => ({ overstates: true })],
+  [
+    "a request that is refused although it was done, as its answer was lost",
+    [9],
+    11,
+    () => {
+      let writes = 0;
+      return {
+        alter: ({ operations, options }) => ({
+          options,
+          operations: operations.map((one) =>
+            one.kind === "write" && kindOf(one) !== "Fence" && kindOf(one) !== "SimRevision"
+              ? { ...one, resource: { ...one.resource, generation: `g${(writes += 1)}` } }
+              : one,
+          ),
+        }),
+      };
+    },
+  ],
+  [
+    "a change without an entry in the audit trail",
+    [9],
+    1,
+    forgetting((one) => kindOf(one) === "SimAudit"),
+  ],
+  [
+    "a claim whose end counts twice",
+    [11],
+    45,
+    writing("RunTicket", RunTicket, (ticket) => ({
+      ...ticket,
+      attempts: ticket.attempts === 1 ? 2 : ticket.attempts,
+    })),
+  ],
+  [
+    "a dead worker whose claims are given back by nobody",
+    [12],
+    1,
+    () => ({
+      alter: (batch, process) => {
+        const isRelief = batch.options?.guards?.some(
+          ({ id }) => id.type.kind === "Fence" && id.name.startsWith("worker."),
+        );
+        const isClaim = batch.operations.some(
+          (one) =>
+            one.kind === "write" &&
+            kindOf(one) === "RunTicket" &&
+            RunTicket.decode(one.resource.data?.value ?? new Uint8Array()).claim !== undefined,
+        );
+        if (isRelief === true && !isClaim && process.name.includes("server")) {
+          throw new StorageError("STORAGE_CAS_FAILURE");
+        }
+        return batch;
+      },
+    }),
+  ],
+];

@@ -1,0 +1,51 @@
+import type { SimCase } from "./sim-case.ts";
+
+/** Makes a failing case smaller for as long as it still fails: fewer actions and faults, no delays, fewer servers. */
+export async function shrinkCase(
+  failing: SimCase,
+  fails: (candidate: SimCase) => Promise<boolean>,
+  maxAttempts = 300,
+): Promise<SimCase> {
+  let smallest = failing;
+  let attempts = 0;
+  for (let improved = true; improved && attempts < maxAttempts; ) {
+    improved = false;
+    for (const candidate of smallerCases(smallest)) {
+      attempts += 1;
+      if (attempts > maxAttempts) break;
+      if (!(await fails(candidate))) continue;
+      smallest = candidate;
+      improved = true;
+      break;
+    }
+  }
+  return smallest;
+}
+
+/** Halves first, then single ones. */
+function* smallerCases(given: SimCase): Generator<SimCase> {
+  const { actions, writeFaults, serverFaults, servers, delayMs } = given;
+  for (const some of without(actions)) yield { ...given, actions: some };
+  for (const some of without(writeFaults)) yield { ...given, writeFaults: some };
+  for (const some of without(serverFaults)) yield { ...given, serverFaults: some };
+  if (delayMs > 0) yield { ...given, delayMs: 0 };
+  if (servers.some(({ skewMs }) => skewMs !== 0)) {
+    yield { ...given, servers: servers.map((server) => ({ ...server, skewMs: 0 })) };
+  }
+  const last = servers.length - 1;
+  if (last > 0) {
+    const isUsed = [...actions, ...writeFaults, ...serverFaults].some(
+      ({ server }) => server === last,
+    );
+    if (!isUsed) yield { ...given, servers: servers.slice(0, last) };
+  }
+}
+
+function* without<T>(items: readonly T[]): Generator<readonly T[]> {
+  if (items.length > 3) {
+    const half = Math.floor(items.length / 2);
+    yield items.slice(half);
+    yield items.slice(0, half);
+  }
+  for (const position of items.keys()) yield items.toSpliced(position, 1);
+}

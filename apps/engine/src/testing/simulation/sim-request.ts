@@ -1,0 +1,18 @@
+/** A request of a user, as it becomes known. */
+export interface SimRequest {
+  readonly id: string;
+  readonly kind: string;
+  readonly actor: string;
+  /** The run that it is for, or that it makes. */
+  readonly run: string;
+  readonly planDigest?: string;
+  readonly autoApply?: boolean | undefined;
+  /** It is answered although there was nothing to do. */
+  readonly mayBeIdle: boolean;
+  /** Its server died, so that it is never answered. */
+  mayBeLost: boolean;
+  /** Batches that were written for it. */
+  commits: number;
+  /** `ok`, the code of a refusal, or `unknown`; absent before the answer. */
+  outcome: string | undefined;
+}

@@ -1,0 +1,311 @@
+import { sleep } from "@stackwright/base/clock";
+import {
+  type BatchOperation,
+  type CallOptions,
+  type ListPage,
+  type ListPageOptions,
+  type ReadConsistency,
+  type Resource,
+  type ResourceHead,
+  type ResourceId,
+  type Restore,
+  type Snapshot,
+  type StorageBackend,
+  type StorageCapabilities,
+  StorageError,
+  type Tenancy,
+  type UnversionedType,
+  type Watch,
+  type WatchEvent,
+  type WatchOptions,
+  type WriteOptions,
+} from "@stackwright/storage";
+import type { SimProcess } from "./sim-process.ts";
+
+/** One resource of a commit. */
+export interface CommittedWrite {
+  readonly kind: string;
+  readonly name: string;
+  readonly tenancy: Tenancy;
+  /** Absent for a delete. */
+  readonly resource?: Resource;
+}
+
+/** A batch that took place, with who made it. */
+export interface Commit {
+  readonly atMs: number;
+  readonly process: SimProcess;
+  /** The request of a user that it belongs to. */
+  readonly request: string | undefined;
+  readonly writes: readonly CommittedWrite[];
+}
+
+/** A batch before it takes place. */
+export interface SimBatch {
+  readonly operations: readonly BatchOperation[];
+  readonly options: WriteOptions | undefined;
+}
+
+/** What all processes of a simulation share. */
+export interface SharedStore {
+  readonly inner: StorageBackend;
+  readonly onCommit: (commit: Commit) => void;
+  /** Planted bugs, in what is written and in what is read; of reads, whether a user's request makes it. */
+  readonly alter?: ((batch: SimBatch, process: SimProcess) => SimBatch) | undefined;
+  readonly alterRead?: ((resource: Resource, isRequest: boolean) => Resource) | undefined;
+  readonly hidden?: ((id: ResourceId, isRequest: boolean) => boolean) | undefined;
+}
+
+/** The store as one process sees it. After the process has died, no call of it ever comes back. */
+export class SimStore implements StorageBackend {
+  readonly #shared: SharedStore;
+  readonly #process: SimProcess;
+  readonly #request: string | undefined;
+
+  constructor(shared: SharedStore, process: SimProcess, request?: string) {
+    this.#shared = shared;
+    this.#process = process;
+    this.#request = request;
+  }
+
+  /** The same for one request of a user. */
+  forRequest(request: string): SimStore {
+    return new SimStore(this.#shared, this.#process, request);
+  }
+
+  get capabilities(): StorageCapabilities {
+    return this.#shared.inner.capabilities;
+  }
+
+  async read(
+    consistency: ReadConsistency,
+    id: ResourceId,
+    options?: CallOptions,
+  ): Promise<Resource> {
+    await this.#travel();
+    if (this.#shared.hidden?.(id, this.#request !== undefined) === true) {
+      throw new StorageError("STORAGE_NOT_FOUND");
+    }
+    return this.#seen(await this.#answer(this.#shared.inner.read(consistency, id, options)));
+  }
+
+  async list(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: CallOptions,
+  ): Promise<readonly Resource[]> {
+    await this.#travel();
+    const found = this.#shared.inner.list(consistency, type, tenancy, namePrefix, options);
+    return (await this.#answer(found)).map((resource) => this.#seen(resource));
+  }
+
+  async listPage(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage> {
+    await this.#travel();
+    return this.#answer(
+      this.#shared.inner.listPage(consistency, type, tenancy, namePrefix, options),
+    );
+  }
+
+  async listHeads(
+    consistency: ReadConsistency,
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: ListPageOptions,
+  ): Promise<ListPage<ResourceHead>> {
+    await this.#travel();
+    return this.#answer(
+      this.#shared.inner.listHeads(consistency, type, tenancy, namePrefix, options),
+    );
+  }
+
+  async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    const [stored] = await this.#write([{ kind: "write", resource }], options);
+    if (stored === undefined) throw new Error("a write without a result");
+    return stored;
+  }
+
+  async deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
+    await this.#write([{ kind: "delete", id, version }], options);
+  }
+
+  async batch(
+    operations: readonly BatchOperation[],
+    options?: WriteOptions,
+  ): Promise<readonly (Resource | undefined)[]> {
+    return this.#write(operations, options);
+  }
+
+  async watchList(
+    type: UnversionedType,
+    tenancy: Tenancy,
+    namePrefix: string,
+    options?: WatchOptions,
+  ): Promise<Watch> {
+    await this.#travel();
+    const watch = await this.#shared.inner.watchList(type, tenancy, namePrefix, options);
+    return new LateWatch(watch, this.#process);
+  }
+
+  listByOwner(id: ResourceId, options?: CallOptions): Promise<readonly Resource[]> {
+    return this.#shared.inner.listByOwner(id, options);
+  }
+
+  snapshot(options?: CallOptions): Promise<Snapshot> {
+    return this.#shared.inner.snapshot(options);
+  }
+
+  restore(options?: CallOptions): Promise<Restore> {
+    return this.#shared.inner.restore(options);
+  }
+
+  async close(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #seen(resource: Resource): Resource {
+    return this.#shared.alterRead?.(resource, this.#request !== undefined) ?? resource;
+  }
+
+  async #write(
+    operations: readonly BatchOperation[],
+    options: WriteOptions | undefined,
+  ): Promise<readonly (Resource | undefined)[]> {
+    await this.#travel();
+    const process = this.#process;
+    const fault = isHeartbeat(operations) ? undefined : process.nextFault();
+    switch (fault?.kind) {
+      case "crash-before":
+        process.die(fault);
+        return never();
+      case "pause":
+        process.pause(fault.ms);
+        await this.#travel();
+        break;
+      case "refused":
+        throw unknownOutcome("not-applied");
+      case "lost-none":
+        throw unknownOutcome("unknown");
+      case "lost-late":
+        process.scheduler.after(fault.ms, () => {
+          this.#perform(operations, options).catch(() => undefined);
+        });
+        throw unknownOutcome("unknown");
+      default:
+    }
+    const results = await this.#perform(operations, options);
+    if (fault?.kind === "crash-after") {
+      process.die(fault);
+      return never();
+    }
+    if (fault?.kind === "lost-done") throw unknownOutcome("unknown");
+    if (fault?.kind === "pause-after") process.pause(fault.ms);
+    return this.#answer(Promise.resolve(results));
+  }
+
+  async #perform(
+    operations: readonly BatchOperation[],
+    options: WriteOptions | undefined,
+  ): Promise<readonly (Resource | undefined)[]> {
+    const { inner, alter, onCommit } = this.#shared;
+    const batch = alter?.({ operations, options }, this.#process) ?? { operations, options };
+    const results = await inner.batch(batch.operations, batch.options);
+    onCommit({
+      atMs: this.#process.scheduler.monotonicMs(),
+      process: this.#process,
+      request: this.#request,
+      writes: batch.operations.map((operation, position) => {
+        const { type, name, tenancy } =
+          operation.kind === "write" ? operation.resource.id : operation.id;
+        const resource = results[position];
+        const at = { kind: type.kind, name, tenancy };
+        return operation.kind === "write" && resource !== undefined ? { ...at, resource } : at;
+      }),
+    });
+    return results;
+  }
+
+  /** A call is on its way; a process that stands still makes none. */
+  async #travel(): Promise<void> {
+    const { scheduler, chance, delayMs } = this.#process;
+    await this.#awake();
+    if (delayMs > 0) await sleep(scheduler, chance.below(delayMs + 1));
+    await this.#awake();
+    if (this.#process.awayUntil > scheduler.monotonicMs()) throw unknownOutcome("not-applied");
+  }
+
+  async #awake(): Promise<void> {
+    const process = this.#process;
+    while (!process.isDead && process.pauseMs > 0) await sleep(process.scheduler, process.pauseMs);
+    if (process.isDead) await never();
+  }
+
+  async #answer<T>(result: Promise<T>): Promise<T> {
+    const [settled] = await Promise.allSettled([result]);
+    await this.#awake();
+    if (settled.status === "rejected") throw settled.reason;
+    return settled.value;
+  }
+}
+
+/** A watch whose events come late, or never: it only notifies. */
+class LateWatch implements Watch {
+  readonly #inner: Watch;
+  readonly #process: SimProcess;
+
+  constructor(inner: Watch, process: SimProcess) {
+    this.#inner = inner;
+    this.#process = process;
+  }
+
+  async next(options?: CallOptions): Promise<WatchEvent> {
+    const { chance, scheduler, clock } = this.#process;
+    for (;;) {
+      const event = await this.#inner.next(options);
+      if (chance.maybe(0.2)) continue;
+      if (chance.maybe(0.3)) await sleep(clock, chance.below(3_000), options?.signal);
+      else if (this.#process.pauseMs > 0) await sleep(scheduler, this.#process.pauseMs);
+      if (this.#process.isDead) await never();
+      return event;
+    }
+  }
+
+  close(): void {
+    this.#inner.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<WatchEvent> {
+    for (;;) yield await this.next();
+  }
+}
+
+function isHeartbeat(operations: readonly BatchOperation[]): boolean {
+  return operations.every((operation) => {
+    const { type } = operation.kind === "write" ? operation.resource.id : operation.id;
+    return type.kind === "Heartbeat";
+  });
+}
+
+function unknownOutcome(outcome: "unknown" | "not-applied"): StorageError {
+  return new StorageError("STORAGE_INCONSISTENT", "the answer was lost", { details: { outcome } });
+}
+
+export function never<T>(): Promise<T> {
+  return new Promise(() => undefined);
+}
