@@ -105,7 +105,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     files: ["apps/engine/src/testing/simulation/simulation.test.ts"],
     live: false,
     slices: 10,
-    runs: 10,
+    runs: 15,
     limitMinutes: 30,
   },
   {

@@ -1,19 +1,19 @@
 import {
   Fence,
   Freeze,
+  Run_Phase as P,
   Project,
   Project_AutoApply,
   Project_Supersede,
   Run,
   Run_Mode,
-  Run_Phase as P,
   RunLog,
   RunLogSegment,
   RunTicket,
-  RunTicket_Step as Step,
   StackHead,
   StackLock,
   StackQueue,
+  RunTicket_Step as Step,
 } from "@stackwright/proto/stackwright";
 import { ENDS, NEXT_PHASES, nameOf } from "./run-phases.ts";
 import type { SimRequest } from "./sim-request.ts";

@@ -23,7 +23,7 @@ export interface SimAction {
 }
 
 /** A server that ends in an orderly way and starts again, or does not reach the store for some time. */
-export interface ServerFault {
+interface ServerFault {
   readonly server: number;
   readonly atMs: number;
   readonly kind: "restart" | "away";

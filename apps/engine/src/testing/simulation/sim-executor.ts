@@ -4,8 +4,8 @@ import {
   type BatchOperation,
   isStorageError,
   type Resource,
-  readStored,
   type ResourceType,
+  readStored,
 } from "@stackwright/storage";
 import { createLeases, type Lease } from "@stackwright/storage/lease";
 import { decodeRecord, type RecordKind, typeUrlOf } from "../../domain/record-kind.ts";

@@ -186,24 +186,21 @@ export class SimStore implements StorageBackend {
     await this.#travel();
     const process = this.#process;
     const fault = isHeartbeat(operations) ? undefined : process.nextFault();
-    switch (fault?.kind) {
-      case "crash-before":
-        process.die(fault);
-        return never();
-      case "pause":
-        process.pause(fault.ms);
-        await this.#travel();
-        break;
-      case "refused":
-        throw unknownOutcome("not-applied");
-      case "lost-none":
-        throw unknownOutcome("unknown");
-      case "lost-late":
-        process.scheduler.after(fault.ms, () => {
-          this.#perform(operations, options).catch(() => undefined);
-        });
-        throw unknownOutcome("unknown");
-      default:
+    if (fault?.kind === "crash-before") {
+      process.die(fault);
+      return never();
+    }
+    if (fault?.kind === "pause") {
+      process.pause(fault.ms);
+      await this.#travel();
+    }
+    if (fault?.kind === "refused") throw unknownOutcome("not-applied");
+    if (fault?.kind === "lost-none") throw unknownOutcome("unknown");
+    if (fault?.kind === "lost-late") {
+      process.scheduler.after(fault.ms, () => {
+        this.#perform(operations, options).catch(() => undefined);
+      });
+      throw unknownOutcome("unknown");
     }
     const results = await this.#perform(operations, options);
     if (fault?.kind === "crash-after") {
@@ -306,6 +303,6 @@ function unknownOutcome(outcome: "unknown" | "not-applied"): StorageError {
   return new StorageError("STORAGE_INCONSISTENT", "the answer was lost", { details: { outcome } });
 }
 
-export function never<T>(): Promise<T> {
+function never<T>(): Promise<T> {
   return new Promise(() => undefined);
 }

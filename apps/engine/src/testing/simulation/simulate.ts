@@ -6,18 +6,18 @@ import {
 } from "@stackwright/core/testing";
 import {
   ConfigurationVersion,
+  Run_Phase as P,
   Project,
   Project_AutoApply,
   Project_Supersede,
   Run_Mode,
-  Run_Phase as P,
   Stack,
 } from "@stackwright/proto/stackwright";
 import { isStorageError } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { ChangeEntry } from "../../access/change-entry.ts";
-import { typeUrlOf } from "../../domain/record-kind.ts";
 import { projectPlace } from "../../domain/project-settings.ts";
+import { typeUrlOf } from "../../domain/record-kind.ts";
 import { memberPlace, projectTenancy, STACK_KIND } from "../../domain/run-places.ts";
 import { isServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -39,7 +39,7 @@ import { type SharedStore, SimStore } from "./sim-store.ts";
 import { SimWorld } from "./sim-world.ts";
 
 /** What a simulation found. */
-export interface SimResult {
+interface SimResult {
   readonly violations: readonly string[];
   /** One line for each transition of a run. */
   readonly trace: readonly string[];

@@ -3,7 +3,7 @@ import { shrinkCase } from "./shrink-case.ts";
 import { randomCase, type SimCase } from "./sim-case.ts";
 import { simulateRuns } from "./simulate.ts";
 
-const CASES = Math.max(1, Math.round(300 * Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
+const CASES = Math.max(1, Math.round(200 * Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
 /** A fixed slice of seeds, and another one for runs that look for something new. */
 const SLICE = process.env["STACKWRIGHT_SEED"];
 const FIRST = SLICE === undefined ? 1 : Math.imul(Number(SLICE), 0x9e3779b1) >>> 1;
@@ -30,7 +30,7 @@ describe("simulated runs of several servers", () => {
       await annotate(`${runs} runs of them`, "count");
       await annotate(`${deaths} servers and executors that died`, "count");
     },
-    120_000 * Math.max(1, CASES / 300),
+    300_000 * Math.max(1, CASES / 200),
   );
 
   it("are equal for equal seeds", async () => {
