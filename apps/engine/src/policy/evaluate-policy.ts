@@ -1,6 +1,7 @@
 import { type LoadedPolicy, loadPolicy } from "@open-policy-agent/opa-wasm";
 import { type Findings, interpretAnswers } from "./interpret-result.ts";
 import { MAX_ENTRYPOINTS } from "./policy-limits.ts";
+import { requireDefinedAllow } from "./require-defined-allow.ts";
 
 /** What a thread gets: a program, and what it is to do with it. */
 export interface PolicyTask {
@@ -57,6 +58,7 @@ export async function evaluatePolicy(task: PolicyTask): Promise<PolicyAnswer> {
     entrypoint,
     value: resultOf(policy.evaluate(given, entrypoint)),
   }));
+  requireDefinedAllow(program, answers);
   return { entrypoints, ...interpretAnswers(answers) };
 }
 
