@@ -4,6 +4,7 @@ import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
 import { collectBlobs } from "./blob-collection.ts";
+import type { StoreClock } from "./clock/store-clock.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
@@ -22,6 +23,8 @@ interface MaintenanceOptions {
   readonly healthCheckMs: number | undefined;
   /** Where blobs are collected. */
   readonly store: Pick<OpenStore, "storage" | "blobs">;
+  /** Warns of a clock that differs. */
+  readonly storeClock: StoreClock;
   /** How long saved plans stay. */
   readonly planRetention: PlanRetention;
   /** How long runs and their events stay. */
@@ -44,7 +47,9 @@ export async function runMaintenance(
   const { registry, metrics, healthCheckMs, sweepMs = 600_000, collectMs = 3_600_000 } = options;
   const { records } = registry.parts;
   await Promise.all([
+    options.storeClock.skewMs(),
     repeat(options, sweepMs, signal, async () => {
+      await options.storeClock.skewMs();
       const { leftovers, auditEntries } = await registry.sweep();
       metrics.maintained("leftovers", leftovers);
       metrics.maintained("audit entries", auditEntries);

@@ -29,6 +29,7 @@ import { issuerText } from "./access/access-places.ts";
 import { LoginSessions } from "./access/login-sessions.ts";
 import { registryAudit } from "./access/registry-audit.ts";
 import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
+import { StoreClock } from "./clock/store-clock.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
 import { helpPlugin } from "./console/help-plugin.ts";
 import { IdentityIssuer } from "./identity/identity-issuer.ts";
@@ -146,6 +147,8 @@ export async function serve(
     ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
   });
   const store = stack.use(observeStore(opened, metrics.store));
+  const storeClock = new StoreClock({ clock, logger, storeMs: store.serverMs });
+  metrics.readSkewBy(async () => storeClock.skewMs());
   const functions =
     resolved.functionsFile === undefined
       ? undefined
@@ -242,6 +245,7 @@ export async function serve(
         secretKeys: async (during) => listSecretKeys(store.storage, keys, { signal: during }),
         identityKeys: async () => void (await identityKeys.published()),
         directories: [blobDirectory],
+        skewMs: async () => storeClock.skewMs(),
       },
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
@@ -346,6 +350,7 @@ export async function serve(
     {
       registry,
       store,
+      storeClock,
       scheduler: clock,
       metrics,
       logger,

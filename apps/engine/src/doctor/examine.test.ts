@@ -39,6 +39,7 @@ const HOUR_MS = 3_600_000;
 const HEALTHY: ServerFacts = {
   secretKeys: async () => [],
   identityKeys: async () => undefined,
+  skewMs: async () => undefined,
   directories: [],
 };
 
@@ -218,11 +219,13 @@ it("says what of the server is not as it should be", async () => {
   const broken: ServerFacts = {
     secretKeys: async () => [key, { ...key, isAvailable: true }],
     identityKeys: async () => Promise.reject(new Error("no key")),
+    skewMs: async () => -3_000,
     directories: ["/nowhere/at/all"],
   };
   expect(await codes(broken)).toEqual([
     "identity_key_unavailable",
     "key_unavailable",
+    "clock_skewed",
     "key_former",
   ]);
 });

@@ -97,6 +97,15 @@ export const FINDINGS = Object.freeze({
     severity: "warning",
     advice: "Check the load of the store and the network to it.",
   },
+  clock_skewed: {
+    severity: "warning",
+    advice: "Synchronise the clocks of the server and of its store, such as by NTP.",
+  },
+  clock_far_off: {
+    severity: "error",
+    advice:
+      "Synchronise the clocks of the server and of its store: signatures, tokens and schedules are wrong meanwhile.",
+  },
   disk_full: {
     severity: "error",
     advice: "Free space, or move the directory to a larger disk.",

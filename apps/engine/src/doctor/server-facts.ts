@@ -6,6 +6,8 @@ export interface ServerFacts {
   readonly secretKeys: (signal: AbortSignal) => Promise<readonly SecretKeyUse[]>;
   /** Rejects where the keys that sign tokens of runs cannot be used. */
   readonly identityKeys: () => Promise<void>;
+  /** By how much its clock is ahead of that of its store; undefined where both have one. */
+  readonly skewMs: () => Promise<number | undefined>;
   /** The directories in which it writes. */
   readonly directories: readonly string[];
 }

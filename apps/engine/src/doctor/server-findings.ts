@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { readStored, tenancyOf } from "@stackwright/storage";
 import { fenceResourceId } from "@stackwright/storage/lease";
+import { SKEW_ERROR_MS, SKEW_WARNING_MS } from "../clock/store-clock.ts";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import type { DoctorParts } from "./doctor-parts.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -17,6 +18,7 @@ export async function serverFindings(
 ): Promise<readonly Finding[]> {
   return [
     ...(await storeFindings(parts)),
+    ...(await clockFindings(facts)),
     ...(await keyFindings(parts, facts)),
     ...(await Promise.all(facts.directories.map(diskFindings))).flat(),
   ];
@@ -30,6 +32,15 @@ async function storeFindings({ storage, clock, signal }: DoctorParts): Promise<r
   const tookMs = Math.round(clock.monotonicMs() - startMs);
   if (tookMs < SLOW_MS) return [];
   return [finding("store_slow", `one read of the store took ${tookMs} ms`)];
+}
+
+async function clockFindings({ skewMs }: ServerFacts): Promise<readonly Finding[]> {
+  const skew = (await skewMs()) ?? 0;
+  const off = Math.abs(skew);
+  if (off < SKEW_WARNING_MS) return [];
+  const direction = skew > 0 ? "ahead of" : "behind";
+  const detail = `the clock of the server is ${(off / 1_000).toFixed(1)} s ${direction} that of its store`;
+  return [finding(off < SKEW_ERROR_MS ? "clock_skewed" : "clock_far_off", detail)];
 }
 
 async function keyFindings(

@@ -13,6 +13,7 @@ export class ServerMetrics implements Disposable {
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
   readonly #maintained: Counter<"what">;
+  #skewMs: (() => Promise<number | undefined>) | undefined;
 
   /** `engine` is the kind of the store. */
   constructor({ engine, clock }: { readonly engine: string; readonly clock: Clock }) {
@@ -31,6 +32,15 @@ export class ServerMetrics implements Disposable {
       name: "stackwright_http_requests_running",
       help: "Requests that are being answered.",
       registers,
+    });
+    const skewMs = async (): Promise<number> => (await this.#skewMs?.()) ?? 0;
+    new Gauge({
+      name: "stackwright_clock_skew_seconds",
+      help: "By how much the clock of this server is ahead of that of its store, at the least.",
+      registers,
+      async collect() {
+        this.set((await skewMs()) / 1_000);
+      },
     });
     this.#maintained = new Counter({
       name: "stackwright_maintenance_total",
@@ -57,6 +67,11 @@ export class ServerMetrics implements Disposable {
     fastify.addHook("onRequestAbort", async (request) => {
       if (started.has(request)) this.#running.dec();
     });
+  }
+
+  /** Begins to compare clocks when metrics are read. */
+  readSkewBy(skewMs: () => Promise<number | undefined>): void {
+    this.#skewMs = skewMs;
   }
 
   maintained(what: string, count: number): void {

@@ -16,6 +16,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly shared: boolean;
   /** How a thread that keeps leases alive opens a shared store for itself. */
   readonly renewal: StorageModuleReference | undefined;
+  /** The time of its server; undefined for an engine that does not say it, or that is on this machine. */
+  readonly serverMs?: ((signal: AbortSignal) => Promise<number>) | undefined;
 }
 
 interface OpenStoreOptions {
@@ -78,9 +80,10 @@ export async function openStore(
         factory: "createPostgresStorage",
         options: { url: address.url, migrate: false, connections: 1 },
       };
-      return withBlobs(storage, renewal, async () =>
+      const opened = await withBlobs(storage, renewal, async () =>
         postgresBlobs({ url: address.url, ...limits }),
       );
+      return { ...opened, serverMs: async (signal) => storage.serverMs({ signal }) };
     }
     case "etcd": {
       const { createEtcdStorage } = await import("@stackwright/storage/etcd");

@@ -175,6 +175,15 @@ export class PostgresEngine implements EngineAdapter {
     });
   }
 
+  async serverMs(): Promise<number> {
+    const [row] = await this.#connections.run(
+      "read",
+      (sql) => sql<[{ ms: number }]>`
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms`,
+    );
+    return row.ms;
+  }
+
   async compactHistory(): Promise<void> {
     await this.#history.compact();
   }

@@ -1,4 +1,5 @@
-import type { StorageBackend } from "../../types.ts";
+import type { CallOptions, StorageBackend } from "../../types.ts";
+import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";
 import type { PostgresEngine } from "./postgres-engine.ts";
 
@@ -9,6 +10,8 @@ export interface PostgresStorage extends StorageBackend {
    * Watches of this instance are brought up to date before.
    */
   compactHistory(): Promise<void>;
+  /** The clock of the server, in milliseconds since 1970: of now, not of the beginning of a transaction. */
+  serverMs(options?: CallOptions): Promise<number>;
 }
 
 /** The engine with what only it can do. */
@@ -23,5 +26,10 @@ export class PostgresBackend extends EngineBackend implements PostgresStorage {
   async compactHistory(): Promise<void> {
     this.checkOpen();
     await this.#engine.compactHistory();
+  }
+
+  async serverMs(options: CallOptions = {}): Promise<number> {
+    this.checkOpen();
+    return abortable(this.#engine.serverMs(), options.signal);
   }
 }
