@@ -7,9 +7,12 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -22,6 +25,7 @@ import { FUSE } from "./fuse.ts";
 /** The asset that names the others: a digest of all of them. */
 const DIGEST_ASSET = "digest";
 const FOLDER_VARIABLE = "STACKWRIGHT_UNPACK_FOLDER";
+const ABANDONED_MS = 3_600_000;
 
 /**
  * Becomes the command. It runs from files, as it does where npm installed it: its threads, its child processes and programs that are
@@ -78,11 +82,23 @@ function parents(): string[] {
   return folders;
 }
 
-/** What runs from there has to be what this user, or the administrator, unpacked. */
+/** What runs from there has to be what this user, or the administrator, unpacked. A link has to be theirs, too. */
 function requireOwn(parent: string): void {
-  const { uid, mode } = lstatSync(parent);
-  const isTrusted = (uid === process.getuid?.() || uid === 0) && (mode & 0o022) === 0;
-  if (!isTrusted) throw new Error(`${parent} can be changed by other users`);
+  const isTrusted = ({ uid }: Stats) => uid === process.getuid?.() || uid === 0;
+  const found = statSync(parent);
+  if (!isTrusted(lstatSync(parent)) || !isTrusted(found) || (found.mode & 0o022) !== 0) {
+    throw new Error(`${parent} can be changed by other users`);
+  }
+}
+
+/** Removes what processes left that were stopped while they unpacked, which takes seconds. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const path = join(parent, name);
+    if (!/^[0-9a-f]{32}\.\d+$/.test(name)) continue;
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
+    if (Date.now() - mtimeMs > ABANDONED_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** Under a name of its own until it is complete: several may begin at once, and any may be stopped. */
@@ -90,6 +106,9 @@ function unpackTo(folder: string): void {
   const partial = `${folder}.${process.pid}`;
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
   requireOwn(dirname(folder));
+  removeAbandoned(dirname(folder));
+  // Others must not change what runs, whatever this shell lets them change.
+  const umask = process.umask(0o022);
   try {
     rmSync(partial, { recursive: true, force: true });
     for (const name of getAssetKeys()) {
@@ -105,6 +124,8 @@ function unpackTo(folder: string): void {
     rmSync(partial, { recursive: true, force: true });
     // Another process was first.
     if (!existsSync(folder)) throw error;
+  } finally {
+    process.umask(umask);
   }
 }
 
