@@ -85,7 +85,7 @@ export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
 export type { SecretDisplay } from "./plan/shown-plan.ts";
 export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
-export { MAX_STAGES, stuckBecause } from "./plan/stages.ts";
+export { MAX_STAGES, replacementsLeft, stuckBecause } from "./plan/stages.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export { outputValue } from "./planner/output-value.ts";

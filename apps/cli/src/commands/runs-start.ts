@@ -20,6 +20,7 @@ export interface RunsStartOptions extends ServerStackOptions {
   readonly destroy: boolean;
   readonly planOnly: boolean;
   readonly refreshOnly: boolean;
+  readonly staged?: boolean;
   readonly target: readonly string[];
   readonly replace: readonly string[];
   readonly detach: boolean;
@@ -32,6 +33,11 @@ export async function runsStart(
   context: CommandContext,
 ): Promise<ExitCode> {
   const mode = modeOf(options);
+  if (options.staged === true && mode !== "apply") {
+    throw new CommandError("--staged goes with a run that applies its configuration.", {
+      advice: "Leave out --destroy, --plan-only and --refresh-only, or --staged.",
+    });
+  }
   const server = await openServerStack(options, context);
   const { client, place } = server;
   const { signal } = context;
@@ -49,6 +55,7 @@ export async function runsStart(
       configuration: configuration.digest,
       mode,
       auto_apply: options.yes,
+      ...(options.staged === true && { staged: true }),
       ...(options.message !== undefined && { message: options.message }),
       ...(options.target.length > 0 && { targets: options.target }),
       ...(options.replace.length > 0 && { replace: options.replace }),
@@ -128,7 +135,24 @@ async function requested(
   if (!json) {
     terminal.write(`Run ${run.number} of ${place.project}/${place.stack} (${run.id})\n`);
   }
-  return detach ? EXIT.ok : attend(server, run, json, !yes);
+  if (detach) return EXIT.ok;
+  for (let current = run; ; ) {
+    const code = await attend(server, current, json, !yes);
+    const { signal } = context;
+    if (code !== EXIT.ok || current.stage === undefined) return code;
+    const { data: ended } = await server.client.showRun({ ...place, run: current.id }, { signal });
+    const { next, left = [] } = ended.stage ?? {};
+    if (next === undefined) {
+      if (ended.phase !== "applied" || left.length === 0) return code;
+      throw new CommandError(`Some parts are left: ${ended.reason ?? "no run follows"}.`);
+    }
+    const { data: following } = await server.client.showRun({ ...place, run: next }, { signal });
+    current = following;
+    if (!json) {
+      const { number = 0 } = current.stage ?? {};
+      terminal.write(`\nStage ${number}: run ${current.number} (${current.id})\n`);
+    }
+  }
 }
 
 async function attend(

@@ -5,6 +5,7 @@ import {
   hasChanges,
   type Plan,
   planVariables,
+  replacementsLeft,
   stuckBecause,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
@@ -163,13 +164,16 @@ async function givenVariables(run: Run, plan: Plan): Promise<MadePlan | undefine
 
 /** Plans and applies until nothing is left to a later stage; each stage is approved by itself. */
 async function inStages(run: Run): Promise<ExitCode> {
-  let last: readonly DeferredPart[] = [];
+  let last: readonly string[] = [];
+  let { replace } = run.options;
   for (let stage = 1; ; stage += 1) {
-    const { code, left } = await planAndApply(run, { stage, last });
+    const options = { ...run.options, replace };
+    const { code, left, replaces } = await planAndApply({ ...run, options }, { stage, last });
     if (code !== EXIT.ok || left.length === 0) return code;
     const parts = left.length === 1 ? "one part that was" : `${left.length} parts that were`;
     run.view.note(`\nStage ${stage + 1}, for ${parts} left.\n`);
-    last = left;
+    last = left.map(({ address }) => address);
+    replace = replaces;
   }
 }
 
@@ -178,12 +182,14 @@ interface StageEnd {
   readonly code: ExitCode;
   /** What is left to the next stage. */
   readonly left: readonly DeferredPart[];
+  /** Requests for replacements that are left with it. */
+  readonly replaces: readonly string[];
 }
 
 /** @throws {CommandError} where the plan leaves something to a stage that would never come */
 async function planAndApply(
   run: Run,
-  { stage, last }: { readonly stage: number; readonly last: readonly DeferredPart[] },
+  { stage, last }: { readonly stage: number; readonly last: readonly string[] },
 ): Promise<StageEnd> {
   const { options, context, project, engine, session, view } = run;
   const workspace = stackName(context, options);
@@ -199,8 +205,9 @@ async function planAndApply(
     ...(importing && { importing }),
   };
   const made = await makePlan(ground, options, view, context);
-  if (made === undefined) return { code: EXIT.failed, left: [] };
+  if (made === undefined) return { code: EXIT.failed, left: [], replaces: [] };
   const { deferred: left = [] } = made.plan;
+  const replaces = replacementsLeft(made.plan);
   const runs = session.runsOf(session.stack.reference);
   if (importing !== undefined && !imports(made.plan, importing)) {
     if (hasChanges(made.plan)) await runs.transition(record.id, "planned", "discarded");
@@ -230,7 +237,7 @@ async function planAndApply(
     const code = stale ? await apply(made, { ...run, silent: true }) : EXIT.ok;
     if (!stale) await engine.noteUses(state);
     if (code === EXIT.ok) view.unchanged?.((await state.outputs()).outputs);
-    return { code: wholly(made, code), left };
+    return { code: wholly(made, code), left, replaces };
   }
   if (!options.yes) {
     await runs.transition(record.id, "planned", "awaiting_approval");
@@ -242,12 +249,12 @@ async function planAndApply(
     if (!approved) {
       await discard();
       view.note("Nothing was done.");
-      return { code: EXIT.failed, left };
+      return { code: EXIT.failed, left, replaces };
     }
   }
   await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
   const code = wholly(made, await apply(made, { ...run, id: record.id }));
-  return { code, left };
+  return { code, left, replaces };
 }
 
 /** The plan is incomplete where an object was left out because the result of an earlier operation is unknown. */

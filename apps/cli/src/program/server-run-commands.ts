@@ -82,6 +82,7 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     .option("--destroy", "plan the deletion of all objects", false)
     .option("--plan-only", "plan, and apply nothing", false)
     .option("--refresh-only", "refresh all objects and update the state", false)
+    .option("--staged", "leave what cannot be planned yet to further runs", false)
     .option("--target <address>", "only this and its dependencies; may be repeated", collect, [])
     .option("--replace <address>", "replace this instance; may be repeated", collect, [])
     .action(async (folder: Text, options: RunsStartOptions, command: Command) => {

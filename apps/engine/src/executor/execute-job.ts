@@ -3,6 +3,7 @@ import {
   type Configuration,
   concealPlan,
   createMeantSource,
+  type DeferredPart,
   decodePlan,
   type Engine,
   hasChanges,
@@ -15,7 +16,9 @@ import {
   planVariables,
   type RunEvent,
   readModuleLock,
+  replacementsLeft,
   type StackState,
+  stuckBecause,
   summarizePlan,
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
@@ -23,6 +26,7 @@ import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/l
 import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
+import { MAX_LEFT, MAX_LEFT_TEXT } from "../domain/run-stages.ts";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
 import { driftOf } from "./drift-of.ts";
 import { executeShadowJob } from "./execute-shadow-job.ts";
@@ -204,12 +208,16 @@ async function makePlan(
       targets,
       replace,
       ...(job.skipRefresh === true && { read: { kind: "never" } }),
+      ...(job.stage !== undefined && { staged: true }),
     },
   });
   report(diagnostics);
   if (plan === undefined) {
     return { phase: "failed", reason: firstError(diagnostics), reasonCode: "plan" };
   }
+  const { deferred = [] } = plan;
+  const stuck = job.stage && stuckInStage(job.stage, deferred, hasChanges(plan));
+  if (stuck !== undefined) return { phase: "failed", reason: stuck, reasonCode: "stage_stuck" };
   await afterPlan(plan);
   if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
   const { digest } = await engine.savePlan(given.state, plan);
@@ -226,8 +234,29 @@ async function makePlan(
     summary,
     documentSha256: document.sha256,
     viewSha256: view?.sha256 ?? "",
+    ...(deferred.length > 0 && {
+      left: {
+        parts: deferred.slice(0, MAX_LEFT).map(({ address }) => address.slice(0, MAX_LEFT_TEXT)),
+        replace: replacementsLeft(plan),
+      },
+    }),
     ...(job.findsDrift === true && { drift: driftOf(plan, secretsOf(job)) }),
   };
+}
+
+/** Why no further stage leads on; undefined where one may. */
+function stuckInStage(
+  { number: stage, before }: NonNullable<ExecutionJob["stage"]>,
+  left: readonly DeferredPart[],
+  changes: boolean,
+): string | undefined {
+  // Of more the run does not remember all.
+  const last = before.length < MAX_LEFT ? before : [];
+  const why = stuckBecause({ stage, last, left, hasChanges: changes });
+  if (why === undefined) return undefined;
+  const named = left.slice(0, 5).map(({ address, because }) => `${address} (${because})`);
+  const more = left.length > named.length ? ` and ${left.length - named.length} more` : "";
+  return `some parts are left, and ${why}: ${named.join(", ")}${more}`;
 }
 
 /** The view of a plan. A plan without one can be read and approved by its document: the event says what failed. */

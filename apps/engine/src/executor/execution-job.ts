@@ -1,6 +1,7 @@
 import type { StackReference } from "@stackwright/core";
 import type { ComparedPlans } from "../domain/compared-plans.ts";
 import type { FoundDrift } from "../domain/found-drift.ts";
+import type { LeftToStage } from "../domain/run-stages.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
 /** What an executor has to do. JSON, as it travels over the control pipe of a child process. */
@@ -40,6 +41,8 @@ export interface ExecutionJob {
   readonly runVariables?: Readonly<Record<string, string>>;
   /** Plans without reading any object. @default false */
   readonly skipRefresh?: boolean;
+  /** Leaves to a later stage what cannot be planned yet. `before`: what the stage before it left. @default it plans all */
+  readonly stage?: { readonly number: number; readonly before: readonly string[] };
   /** Says of its plan what drift it found. @default false */
   readonly findsDrift?: boolean;
   /** Environment of provider processes. */
@@ -133,6 +136,8 @@ export type ExecutionResult =
       readonly viewSha256: string;
       /** What a check found; absent for other runs. */
       readonly drift?: FoundDrift;
+      /** What a stage leaves to the next one; absent where that is nothing. */
+      readonly left?: LeftToStage;
     }
   /** `planDigest` is that of a plan of a tool, which is stored also where it changes nothing. */
   | { readonly phase: "no_changes"; readonly revision: string; readonly planDigest?: string }

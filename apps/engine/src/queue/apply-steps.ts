@@ -7,6 +7,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { clearDrift } from "./drift-record.ts";
+import { leavesParts, requestNextStage } from "./next-stage.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { APPLY_UNKNOWN, readStackTool } from "./stack-tool.ts";
@@ -39,6 +40,8 @@ interface ApplyEnd {
   readonly revision?: bigint;
   readonly reason?: string;
   readonly reasonCode?: string;
+  /** Name of the stack; absent where it takes no further runs. */
+  readonly stackName?: string | undefined;
 }
 
 /**
@@ -48,7 +51,7 @@ interface ApplyEnd {
 export async function endApply(
   parts: TransactionParts,
   claim: RunClaim,
-  { phase, ...change }: ApplyEnd,
+  { phase, stackName, ...change }: ApplyEnd,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -61,7 +64,10 @@ export async function endApply(
       if (phase === "applied" || phase === "partially_applied") {
         await recordConfiguration(tx, reference.stack, run.row.message);
       }
-      if (phase === "applied") await clearDrift(tx, reference.stack, run.row.message);
+      // Drift of what is left to a later stage was not looked at.
+      if (phase === "applied" && !leavesParts(run.row.message)) {
+        await clearDrift(tx, reference.stack, run.row.message);
+      }
       if (run.row.message.tool !== "") await recordAttention(tx, reference, change.reasonCode);
     } else {
       const before = requireAt(run, "approved");
@@ -75,6 +81,9 @@ export async function endApply(
     }
     tx.remove(ticket);
     await leaveQueue(tx, reference);
+    if (phase === "applied" && stackName !== undefined) {
+      await requestNextStage(tx, reference, run.row, stackName);
+    }
   });
 }
 

@@ -3,8 +3,9 @@ import {
   type IdempotencyRecord,
   Project_AutoApply,
   Run,
-  type Run_Mode,
+  Run_Mode,
   Run_Phase,
+  RunStage,
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
@@ -69,6 +70,8 @@ interface NewServerRun {
   readonly variables?: Uint8Array | undefined;
   /** The run of a tool whose plan the engine makes, too: this run changes nothing. @default none */
   readonly shadowOf?: string;
+  /** Applies what can be planned, and leaves the rest to further runs. @default all is planned at once */
+  readonly stage?: Partial<Pick<RunStage, "number" | "previous" | "before">>;
   /** The answer to the request is stored with the run. */
   readonly idempotency?: {
     readonly place: Place;
@@ -136,6 +139,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     if (known !== undefined) throw new ServerError("in_progress");
   }
   const tool = given.shadowOf === undefined ? await requireRunTool(tx, stack) : undefined;
+  if (given.stage !== undefined) requireStages(given, tool?.tool ?? "");
   const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
   if (project !== undefined) tx.guardRow(project);
   else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
@@ -196,6 +200,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     variables: given.variables ?? new Uint8Array(),
     ...tool,
     shadowOf: given.shadowOf ?? "",
+    ...(given.stage !== undefined && { stage: RunStage.create({ number: 1, ...given.stage }) }),
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },
     ],
@@ -214,4 +219,19 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
   }
   return run;
+}
+
+/** `unprocessable` for a run that has no stages. */
+function requireStages({ mode, planOnly }: NewServerRun, tool: string): void {
+  if (mode !== Run_Mode.MODE_APPLY || planOnly === true) {
+    throw new ServerError(
+      "unprocessable",
+      "only a run that applies its configuration has stages; request it with the mode apply, or without staged",
+    );
+  }
+  if (tool === "") return;
+  throw new ServerError(
+    "unprocessable",
+    `${tool} plans this stack, and it makes no stages; request the run without staged`,
+  );
 }

@@ -10,6 +10,7 @@ import { type FoundDrift, NO_DRIFT } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import { memberPlace, type RunReference, runPlace, STACK_PLAN_KIND } from "../domain/run-places.ts";
+import type { LeftToStage } from "../domain/run-stages.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
@@ -32,6 +33,8 @@ interface MadePlan {
   readonly policies?: JudgedPolicies | undefined;
   /** What the plan of a check found. @default nothing */
   readonly drift?: FoundDrift | undefined;
+  /** What it leaves to a later stage. @default nothing */
+  readonly left?: LeftToStage | undefined;
 }
 
 /** What policies said about a plan, and what that means for its run. */
@@ -59,7 +62,7 @@ export async function beginPlanning(parts: TransactionParts, claim: RunClaim): P
 export async function recordPlan(
   parts: TransactionParts,
   claim: RunClaim,
-  { digest, baseRevision, summary, policies, shadowed, drift }: MadePlan,
+  { digest, baseRevision, summary, policies, shadowed, drift, left }: MadePlan,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -91,6 +94,13 @@ export async function recordPlan(
       requiredApprovals: Math.max(1, project?.message.requiredApprovals ?? 1),
       excludeAuthor: project?.message.excludeAuthor ?? false,
       approvers: project?.message.approvers ?? [],
+      ...(message.stage !== undefined && {
+        stage: {
+          ...message.stage,
+          left: [...(left?.parts ?? [])],
+          replace: [...(left?.replace ?? [])],
+        },
+      }),
     });
     await recordPolicies(tx, reference, policies);
     const { cancel } = run.row.message;

@@ -40,6 +40,7 @@ type RunChange = Partial<
     | "reasonCode"
     | "requiredApprovals"
     | "revision"
+    | "stage"
     | "supersededBy"
   >
 >;

@@ -162,6 +162,9 @@ async function jobOf(
         ? await openRunValues(keys, reference, run)
         : await deployedValues(parts, stack),
     ...(run.skipRefresh && { skipRefresh: true }),
+    ...(run.stage !== undefined && {
+      stage: { number: run.stage.number, before: run.stage.before },
+    }),
     ...(isDriftCheck(run) && { findsDrift: true }),
     ...(run.shadowOf === "" && { hooks: await readRunHooks(parts, stack) }),
     keys: delegated.map(({ number, bytes }) => ({
@@ -284,7 +287,15 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
     throw new ServerError("illegal_transition", "the run compares no plans");
   }
   if (result.phase === "planned") {
-    const { planDigest: digest, baseRevision, summary, documentSha256, viewSha256, drift } = result;
+    const {
+      planDigest: digest,
+      baseRevision,
+      summary,
+      documentSha256,
+      viewSha256,
+      drift,
+      left,
+    } = result;
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
@@ -292,6 +303,7 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
       policies: await judge(parts, claim, digest),
       shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
       drift,
+      left,
     });
   }
   if (result.phase === "no_changes") {
@@ -304,7 +316,8 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
   const { phase, reason = "", reasonCode = "", revision } = result;
   if (claim.step !== "plan") {
     const at = revision === undefined ? {} : { revision: BigInt(revision) };
-    return endApply(parts, claim, { phase, reason, reasonCode, ...at });
+    const stackName = (await parts.stackOf(claim.reference.stack))?.name;
+    return endApply(parts, claim, { phase, reason, reasonCode, stackName, ...at });
   }
   return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
 }

@@ -64,6 +64,10 @@ export interface ClaimEnd {
   readonly attributes: readonly string[];
 })[];
   } | undefined;
+  readonly left?: {
+    readonly parts: readonly string[];
+    readonly replace: readonly string[];
+  } | undefined;
 } | {
   readonly phase: "no_changes";
   readonly revision: string;
@@ -381,6 +385,8 @@ export interface NewRun {
   readonly mode?: RunMode | undefined;
   readonly message?: string | undefined;
   readonly auto_apply?: boolean | undefined;
+  /** leaves to further runs what cannot be planned before this one is applied; for the mode apply */
+  readonly staged?: boolean | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly replace?: readonly string[] | undefined;
 }
@@ -918,6 +924,16 @@ export interface Run {
   readonly tool: string;
   /** the run of a tool whose plan this one is compared with */
   readonly shadow_of?: string | undefined;
+  /** of a run that applies its configuration in stages */
+  readonly stage?: {
+    readonly number: number;
+    /** the run of the stage before */
+    readonly previous?: string | undefined;
+    /** the run of the stage after */
+    readonly next?: string | undefined;
+    /** blocks that its plan leaves */
+    readonly left: readonly string[];
+  } | undefined;
   readonly cancel?: {
     readonly stage: number;
     readonly actor: string;

@@ -1,4 +1,5 @@
-import type { DeferredPart } from "./plan.ts";
+import { formatAddress, parseAddress } from "@stackwright/lang";
+import { type DeferredPart, type Plan } from "./plan.ts";
 
 /** Stages that follow one another, at most. */
 export const MAX_STAGES = 20;
@@ -9,7 +10,7 @@ export const MAX_STAGES = 20;
  * What an apply gives is known in the next stage. Where that still leaves all that the last one left, their values come from no apply:
  * of an excluded object, or of one that changes each time.
  *
- * @param last what the stage before it left, empty for the first one
+ * @param last addresses of what the stage before it left, empty for the first one
  */
 export function stuckBecause({
   stage,
@@ -19,15 +20,27 @@ export function stuckBecause({
 }: {
   /** Number of the stage, from 1. */
   readonly stage: number;
-  readonly last: readonly DeferredPart[];
+  readonly last: readonly string[];
   readonly left: readonly DeferredPart[];
   readonly hasChanges: boolean;
 }): string | undefined {
   if (left.length === 0) return undefined;
   if (!hasChanges) return `stage ${stage} changes nothing`;
   const addresses = new Set(left.map(({ address }) => address));
-  if (last.length > 0 && last.every(({ address }) => addresses.has(address))) {
+  if (last.length > 0 && last.every((address) => addresses.has(address))) {
     return `stage ${stage} leaves all that the one before left`;
   }
   return stage >= MAX_STAGES ? `stages are limited to ${MAX_STAGES}` : undefined;
+}
+
+/** Requests for replacements that a plan does not carry out, as their objects are left to a later stage. */
+export function replacementsLeft({
+  options,
+  changes,
+}: Pick<Plan, "options" | "changes">): readonly string[] {
+  const planned = new Set(changes.map(({ address }) => address));
+  return options.replace.filter((text) => {
+    const { value } = parseAddress(text);
+    return value === undefined || !planned.has(formatAddress(value));
+  });
 }

@@ -30,6 +30,12 @@ const NewRun = Type.Object(
     mode: Type.Optional(RunModes),
     message: Type.Optional(Type.String({ maxLength: 1024 })),
     auto_apply: Type.Optional(Type.Boolean()),
+    staged: Type.Optional(
+      Type.Boolean({
+        description:
+          "leaves to further runs what cannot be planned before this one is applied; for the mode apply",
+      }),
+    ),
     targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
     replace: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
   },
@@ -123,10 +129,11 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const principal = principalOf(request);
       const named = await stackOf(parts, principal, request.params);
       if (request.body.mode !== "plan_only") requireApiRole(principal, "operator");
-      const { mode = "apply", auto_apply: autoApply, ...options } = request.body;
+      const { mode = "apply", auto_apply: autoApply, staged = false, ...options } = request.body;
       return requestRun(parts, request, reply, named, {
         ...options,
         mode: MODE_OF[mode],
+        ...(staged && { stage: {} }),
         ...(autoApply !== undefined && { autoApply }),
       });
     },
@@ -224,6 +231,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         replace: run.replace,
         message: message ?? run.message,
         retryOf: run.id,
+        ...(run.stage !== undefined && { stage: {} }),
       });
     },
   );

@@ -57,6 +57,17 @@ export const RunSchema = Type.Object(
     shadow_of: Type.Optional(
       Type.String({ description: "the run of a tool whose plan this one is compared with" }),
     ),
+    stage: Type.Optional(
+      Type.Object(
+        {
+          number: Type.Integer(),
+          previous: Type.Optional(Type.String({ description: "the run of the stage before" })),
+          next: Type.Optional(Type.String({ description: "the run of the stage after" })),
+          left: Type.Array(Type.String(), { description: "blocks that its plan leaves" }),
+        },
+        { description: "of a run that applies its configuration in stages" },
+      ),
+    ),
     cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
     freeze_override: Type.Optional(
       Type.Object({ actor: Type.String(), reason: Type.String(), at: Type.String() }),
@@ -67,7 +78,7 @@ export const RunSchema = Type.Object(
 
 /** A run as the API shows it. */
 export function runViewOf(run: Run): Static<typeof RunSchema> {
-  const { planDigest, revision, reason, reasonCode, cancel, freezeOverride } = run;
+  const { planDigest, revision, reason, reasonCode, cancel, freezeOverride, stage } = run;
   return {
     id: run.id,
     number: Number(run.number),
@@ -107,6 +118,14 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     }),
     tool: run.tool === "" ? ENGINE_TOOL : run.tool,
     ...(run.shadowOf !== "" && { shadow_of: run.shadowOf }),
+    ...(stage !== undefined && {
+      stage: {
+        number: stage.number,
+        ...(stage.previous !== "" && { previous: stage.previous }),
+        ...(stage.next !== "" && { next: stage.next }),
+        left: [...stage.left],
+      },
+    }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };
 }

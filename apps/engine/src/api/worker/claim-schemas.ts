@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
 import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
+import { MAX_LEFT, MAX_LEFT_TEXT } from "../../domain/run-stages.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
 import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
 import { Digest } from "../api-parts.ts";
@@ -213,6 +214,14 @@ const FoundDrift = Type.Object(
   },
   { additionalProperties: false },
 );
+const LeftText = Type.String({ maxLength: MAX_LEFT_TEXT });
+const Left = Type.Object(
+  {
+    parts: Type.Array(LeftText, { maxItems: MAX_LEFT }),
+    replace: Type.Array(LeftText, { maxItems: MAX_LEFT }),
+  },
+  { additionalProperties: false },
+);
 const Result = Type.Union([
   Type.Object(
     {
@@ -223,6 +232,7 @@ const Result = Type.Union([
       documentSha256: BlobDigest,
       viewSha256: BlobDigest,
       drift: Type.Optional(FoundDrift),
+      left: Type.Optional(Left),
     },
     { additionalProperties: false },
   ),

@@ -69,6 +69,7 @@ export {
   RunApproval,
   RunCancel,
   RunFreezeOverride,
+  RunStage,
   RunTransition,
   Run_Mode,
   Run_Phase,

@@ -90,6 +90,8 @@ export interface Run {
   toolVersion: string;
   /** The run whose plan by a tool this one is compared with; empty: none. */
   shadowOf: string;
+  /** Absent for a run that plans all of its configuration. */
+  stage: RunStage | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -193,6 +195,23 @@ export interface RunApproval {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** One of several runs that apply a configuration in stages. */
+export interface RunStage {
+  /** From 1. */
+  number: number;
+  /** The run of the stage before; empty for the first one. */
+  previous: string;
+  /** Blocks that the stage before left, without keys. */
+  before: string[];
+  /** Blocks that the plan of the run leaves. */
+  left: string[];
+  /** Replacements that were requested and that the plan does not have. */
+  replace: string[];
+  /** The run of the stage after; empty: none. */
+  next: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** The permission to apply a run during a freeze. */
 export interface RunFreezeOverride {
   /** Who gave it: the id of a credential. */
@@ -270,6 +289,7 @@ function createBaseRun(): Run {
     tool: "",
     toolVersion: "",
     shadowOf: "",
+    stage: undefined,
   };
 }
 
@@ -412,6 +432,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.shadowOf !== "") {
       writer.uint32(498).string(message.shadowOf);
+    }
+    if (message.stage !== undefined) {
+      RunStage.encode(message.stage, writer.uint32(562).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -757,6 +780,14 @@ export const Run: MessageFns<Run> = {
             message.shadowOf = reader.string(true);
             continue;
           }
+          case 70: {
+            if (tag !== 562) {
+              break;
+            }
+
+            message.stage = RunStage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -839,6 +870,9 @@ export const Run: MessageFns<Run> = {
     message.tool = object.tool ?? "";
     message.toolVersion = object.toolVersion ?? "";
     message.shadowOf = object.shadowOf ?? "";
+    message.stage = (object.stage !== undefined && object.stage !== null)
+      ? RunStage.fromPartial(object.stage)
+      : undefined;
     return message;
   },
 };
@@ -956,6 +990,144 @@ export const RunApproval: MessageFns<RunApproval> = {
     message.planDigest = object.planDigest ?? "";
     message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
     message.comment = object.comment ?? "";
+    return message;
+  },
+};
+
+function createBaseRunStage(): RunStage {
+  return { number: 0, previous: "", before: [], left: [], replace: [], next: "" };
+}
+
+export const RunStage: MessageFns<RunStage> = {
+  encode(message: RunStage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.number !== 0) {
+      writer.uint32(8).uint32(message.number);
+    }
+    if (message.previous !== "") {
+      writer.uint32(18).string(message.previous);
+    }
+    for (const v of message.before) {
+      writer.uint32(26).string(v!);
+    }
+    for (const v of message.left) {
+      writer.uint32(34).string(v!);
+    }
+    for (const v of message.replace) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.next !== "") {
+      writer.uint32(50).string(message.next);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunStage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunStage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.number = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.previous = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.before.push(reader.string(true));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.left.push(reader.string(true));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.replace.push(reader.string(true));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.next = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunStage>): RunStage {
+    return RunStage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunStage>): RunStage {
+    const message = createBaseRunStage();
+    message.number = object.number ?? 0;
+    message.previous = object.previous ?? "";
+    message.before = object.before?.map((e) => e) || [];
+    message.left = object.left?.map((e) => e) || [];
+    message.replace = object.replace?.map((e) => e) || [];
+    message.next = object.next ?? "";
     return message;
   },
 };
