@@ -106,6 +106,7 @@ export { createCatalog } from "./providers/catalog.ts";
 export type { CocorpcOriginOptions } from "./providers/cocorpc-origin.ts";
 export { cocorpcOrigin } from "./providers/cocorpc-origin.ts";
 export { configurationSchemas } from "./providers/configuration-schemas.ts";
+export { formerBackends } from "./providers/former-backends.ts";
 export type { InstalledPlugins, InstallPluginsOptions } from "./providers/install-plugins.ts";
 export { installPlugins, withServer } from "./providers/install-plugins.ts";
 export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
@@ -166,7 +167,6 @@ export {
   STORED_RUN_PHASES,
   storedRunPhase,
 } from "./state/runs.ts";
-export { formerBackends } from "./providers/former-backends.ts";
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { StackDirectory } from "./state/stack-directory.ts";
 export type {

@@ -250,7 +250,7 @@ describe("a run", () => {
 });
 
 describe("the execution mode", () => {
-  it("changes with the state, and not while a run is under way or by a deployer", async () => {
+  it("changes with the state, and not during a run or by a deployer", async () => {
     const { workspace, call, uploaded, request, dataOf, reaches, act, tokenOf } = await start();
     const path = `/api/v2/workspaces/${workspace}`;
     const set = async (mode: string, token?: string): Promise<number> =>
