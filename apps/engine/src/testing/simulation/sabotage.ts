@@ -12,8 +12,6 @@ export interface RunSabotage {
   readonly hidden?: (id: ResourceId, isRequest: boolean) => boolean;
   /** Executors go on where the run layer refuses to let them begin. */
   readonly ignoresRefusal?: boolean;
-  /** Executors go on where their lease is over. */
-  readonly ignoresLease?: boolean;
   /** A recovery makes again what was made. */
   readonly repeats?: boolean;
   /** Approvals are for whatever plan the run has when they arrive. */

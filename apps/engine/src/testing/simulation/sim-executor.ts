@@ -227,9 +227,7 @@ class SimStep {
     const { stack, run } = this.#job;
     const place = memberPlace(stack, run, `${object}`);
     await this.#write([await this.#mark(INTENT, place)], lease);
-    if (!lease.isHeld() && this.#parts.sabotage.ignoresLease !== true) {
-      throw new Error("the lease of the stack was lost");
-    }
+    if (!lease.isHeld()) throw new Error("the lease of the stack was lost");
     this.#parts.world.make({
       stack: stack.stack,
       run,

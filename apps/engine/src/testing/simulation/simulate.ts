@@ -29,6 +29,7 @@ import { lockStack, unlockStack } from "../../queue/stack-lock.ts";
 import { type TransactionParts, transact } from "../../queue/transaction.ts";
 import { RunModel } from "./run-model.ts";
 import { ENDS, nameOf } from "./run-phases.ts";
+import { RunRecords } from "./run-records.ts";
 import type { RunSabotage } from "./sabotage.ts";
 import type { SimAction, SimCase } from "./sim-case.ts";
 import { SimExecutor } from "./sim-executor.ts";
@@ -105,12 +106,14 @@ class Simulation {
       adoption: undefined,
     }));
     this.#world = new SimWorld((effect) => this.#model.effect(effect));
-    this.#model = new RunModel({
-      world: this.#world,
-      requests: this.#requests,
-      projectOf: (stack) =>
-        this.#stacks.find(({ reference }) => reference.stack === stack)?.reference.project ?? "",
-    });
+    this.#model = new RunModel(
+      new RunRecords({
+        world: this.#world,
+        requests: this.#requests,
+        projectOf: (stack) =>
+          this.#stacks.find(({ reference }) => reference.stack === stack)?.reference.project ?? "",
+      }),
+    );
     this.#shared = {
       inner: createMemoryStorage({ epoch: "simulation" }),
       onCommit: (commit) => this.#model.take(commit),
@@ -143,20 +146,20 @@ class Simulation {
       this.#isCalm = true;
       for (const { process } of this.#servers) process.faults = [];
       await this.#rest();
-      if (this.#model.violations.length === 0) await this.#checkRest();
+      if (this.#model.records.violations.length === 0) await this.#checkRest();
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#model.fail(0, `the simulation broke: ${text}`);
+      this.#model.records.fail(0, `the simulation broke: ${text}`);
     }
     const ends = new Map<string, number>();
-    for (const { phase } of this.#model.runs.values()) {
+    for (const { phase } of this.#model.records.runs.values()) {
       ends.set(nameOf(phase), (ends.get(nameOf(phase)) ?? 0) + 1);
     }
     for (const { process } of this.#servers) process.die();
     return {
-      violations: this.#model.violations,
-      trace: this.#model.trace,
-      runs: this.#model.runs.size,
+      violations: this.#model.records.violations,
+      trace: this.#model.records.trace,
+      runs: this.#model.records.runs.size,
       ends,
       deaths: this.#deaths,
     };
@@ -166,8 +169,9 @@ class Simulation {
     this.#model.checkRest(this.#scheduler.wallMs());
     await this.#release();
     this.#model.checkRest(this.#scheduler.wallMs());
-    const left = [...this.#model.runs.values()].filter(({ phase }) => !ENDS.has(phase));
-    if (left.length > 0) this.#model.fail(12, `${left.length} runs are left, and all is allowed`);
+    const left = [...this.#model.records.runs.values()].filter(({ phase }) => !ENDS.has(phase));
+    if (left.length > 0)
+      this.#model.records.fail(12, `${left.length} runs are left, and all is allowed`);
   }
 
   /** Stacks with a configuration each. */
@@ -259,7 +263,7 @@ class Simulation {
   }
 
   #numberOf(run: string): string {
-    const { stack = "", number = 0n } = this.#model.runs.get(run) ?? {};
+    const { stack = "", number = 0n } = this.#model.records.runs.get(run) ?? {};
     return `${stack} ${number}`;
   }
 
@@ -324,7 +328,7 @@ class Simulation {
       else {
         request.outcome = "failed";
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        this.#model.fail(9, `${action.kind} ${id} failed: ${text}`);
+        this.#model.records.fail(9, `${action.kind} ${id} failed: ${text}`);
       }
     }
     this.#model.answered(request);
@@ -336,7 +340,7 @@ class Simulation {
     { name, reference: stack }: NamedStack,
     parts: TransactionParts,
   ): { readonly request: SimRequest; readonly send: () => Promise<unknown> } | undefined {
-    const open = this.#model.runsOf(stack.stack).filter(({ phase }) => !ENDS.has(phase));
+    const open = this.#model.records.runsOf(stack.stack).filter(({ phase }) => !ENDS.has(phase));
     const waiting = open.find(({ phase }) => phase === P.PHASE_AWAITING_APPROVAL);
     const some = open[pick % Math.max(1, open.length)];
     const request = (
@@ -387,7 +391,7 @@ class Simulation {
               parts,
               named(run.id),
               this.#sabotage.approvesAny === true
-                ? { actor, planDigest: this.#model.runs.get(run.id)?.planDigest ?? "" }
+                ? { actor, planDigest: this.#model.records.runs.get(run.id)?.planDigest ?? "" }
                 : { actor, planDigest },
             ),
         };
@@ -454,24 +458,24 @@ class Simulation {
   async #rest(): Promise<void> {
     const end = this.#scheduler.monotonicMs() + REST_MS;
     let moves = -1;
-    while (this.#scheduler.monotonicMs() < end && this.#model.violations.length === 0) {
+    while (this.#scheduler.monotonicMs() < end && this.#model.records.violations.length === 0) {
       await this.#scheduler.pass(LOOK_MS);
-      const isWorking = [...this.#model.tickets.rows.values()].some(
+      const isWorking = [...this.#model.records.tickets.rows.values()].some(
         ({ claim, attempts }) => claim !== undefined || attempts > 0,
       );
       const isAwaited = [...this.#requests.values()].some(
         ({ outcome, mayBeLost }) => outcome === undefined && !mayBeLost,
       );
-      if (!isWorking && !isAwaited && this.#model.trace.length === moves) return;
-      moves = this.#model.trace.length;
+      if (!isWorking && !isAwaited && this.#model.records.trace.length === moves) return;
+      moves = this.#model.records.trace.length;
     }
   }
 
   /** Locks and freezes go, and plans are approved, until no run is left. */
   async #release(): Promise<void> {
     for (let round = 0; round < 200; round += 1) {
-      const open = [...this.#model.runs.values()].filter(({ phase }) => !ENDS.has(phase));
-      if (open.length === 0 || this.#model.violations.length > 0) return;
+      const open = [...this.#model.records.runs.values()].filter(({ phase }) => !ENDS.has(phase));
+      if (open.length === 0 || this.#model.records.violations.length > 0) return;
       const atMs = this.#scheduler.monotonicMs();
       const server = this.#servers.findIndex(({ process }) => !process.isDead);
       for (const stack of this.#stacks.keys()) {

@@ -1,0 +1,94 @@
+import {
+  Run_Phase as P,
+  Project_AutoApply,
+  Project_Supersede,
+  type Run,
+} from "@stackwright/proto/stackwright";
+import type { RunRecords } from "./run-records.ts";
+
+/** Whose plan a run has, who approved it, and what a newer run may end: rule 4 of `RunModel`, and that part of rule 1. */
+export class PlanRules {
+  readonly #records: RunRecords;
+  /** Runs with plans that may be applied without an approval. */
+  readonly #unapproved = new Set<string>();
+
+  constructor(records: RunRecords) {
+    this.#records = records;
+  }
+
+  checkSupersede(run: Run, from: P, what: string): void {
+    const policy =
+      this.#records.projects.rows.get(this.#records.projectOf(run.stack))?.supersede ??
+      Project_Supersede.SUPERSEDE_UNSPECIFIED;
+    const waits = from === P.PHASE_AWAITING_APPROVAL;
+    const mayEnd = waits
+      ? policy === Project_Supersede.SUPERSEDE_UNAPPROVED || run.savedPlan
+      : from === P.PHASE_QUEUED && policy !== Project_Supersede.SUPERSEDE_UNSPECIFIED;
+    if (!mayEnd) this.#records.fail(1, `${what}, which its project does not want`);
+  }
+
+  checkPlan(before: Run | undefined, after: Run, what: string): void {
+    if (after.planDigest === (before?.planDigest ?? "")) return;
+    if (after.planDigest === "") return;
+    const plan = this.#records.world.plans.get(after.planDigest);
+    if (plan?.run !== after.id || plan.baseRevision !== after.baseRevision) {
+      this.#records.fail(4, `${what} has a plan that was not made for it`);
+    }
+    const rule = this.#records.ruleOf(after.stack);
+    if (
+      after.requiredApprovals !== Math.max(1, rule.requiredApprovals) ||
+      after.excludeAuthor !== rule.excludeAuthor
+    ) {
+      this.#records.fail(4, `${what} does not have the rule of its project`);
+    }
+  }
+
+  /** Counted again from what users asked for. */
+  checkApprovals(run: Run, what: string): void {
+    const rule = this.#records.ruleOf(run.stack);
+    const asked = [...this.#records.requests.values()].find(
+      (one) => one.kind === "enqueue" && one.run === run.id,
+    );
+    if (run.autoApply) {
+      // The rule of the moment of the plan, as it may have changed since.
+      const isAllowed =
+        asked?.autoApply === true || rule.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
+      if (isAllowed) this.#unapproved.add(`${run.id} ${run.planDigest}`);
+      if (!this.#unapproved.has(`${run.id} ${run.planDigest}`)) {
+        this.#records.fail(4, `${what}: nobody allowed it to go without approval`);
+      }
+      return;
+    }
+    const actors = new Set(
+      [...this.#records.requests.values()].flatMap(
+        ({ kind, run: id, planDigest, actor, commits }) =>
+          kind === "approve" && id === run.id && planDigest === run.planDigest && commits > 0
+            ? [actor]
+            : [],
+      ),
+    );
+    if (run.excludeAuthor) actors.delete(run.actor);
+    if (actors.size < run.requiredApprovals) {
+      this.#records.fail(
+        4,
+        `${what}: ${actors.size} of ${run.requiredApprovals} approved its plan`,
+      );
+    }
+  }
+
+  /** Every approval that a run keeps was given, to the plan that it has. */
+  checkKept(after: Run, what: string): void {
+    for (const { actor, planDigest } of after.approvals) {
+      if (planDigest !== after.planDigest)
+        this.#records.fail(4, `${what} keeps an approval of another plan`);
+      const asked = [...this.#records.requests.values()].some(
+        (one) =>
+          one.kind === "approve" &&
+          one.run === after.id &&
+          one.actor === actor &&
+          one.planDigest === planDigest,
+      );
+      if (!asked) this.#records.fail(4, `${what} has an approval that ${actor} did not give`);
+    }
+  }
+}
