@@ -9,14 +9,17 @@ import { createRunFixture } from "../testing/run-fixture.ts";
 import { memberOfAccount } from "./access-places.ts";
 import { ChangeEntry } from "./change-entry.ts";
 
-function start(answers: ("refused" | "done")[] = []) {
+function start(answers: ("refused" | "done" | "lost")[] = []) {
   const batches: (readonly BatchOperation[])[] = [];
+  let meanwhile = async (): Promise<void> => undefined;
   const storage = overBatches(createMemoryStorage(), async (operations, write) => {
     batches.push(operations);
-    if (answers.shift() === "refused") {
-      throw new StorageError("STORAGE_CAS_FAILURE");
-    }
-    return write();
+    const answer = answers.shift();
+    if (answer === "refused") throw new StorageError("STORAGE_CAS_FAILURE");
+    const written = await write();
+    if (answer !== "lost") return written;
+    await meanwhile();
+    throw new StorageError("STORAGE_INCONSISTENT", "lost", { details: { outcome: "unknown" } });
   });
   const fixture = createRunFixture(storage);
   // Pauses between attempts are over at once.
@@ -44,11 +47,25 @@ function start(answers: ("refused" | "done")[] = []) {
     transact({ ...parts, companion }, async (tx) => {
       tx.create(SERVER_KINDS.user, memberOfAccount("acme", name), User.create({ name }));
     });
+  const ann = memberOfAccount("acme", "ann");
+  const rename = async (
+    displayName: string,
+    given: Partial<typeof parts & { companion: ChangeEntry }>,
+  ) =>
+    transact({ ...parts, ...given }, async (tx) => {
+      const row = await tx.findOrNew(SERVER_KINDS.user, ann, () => User.create({ name: "ann" }));
+      tx.update(row, { displayName });
+    });
+  const nameOfAnn = async () =>
+    transact(parts, async (tx) => (await tx.get(SERVER_KINDS.user, ann)).message.displayName);
+  const onLost = (task: () => Promise<void>): void => {
+    meanwhile = task;
+  };
   const names = () =>
     batches.map((operations) =>
       operations.map((one) => (one.kind === "write" ? one.resource.id.name : one.id.name)),
     );
-  return { parts, companion, add, names };
+  return { parts, companion, add, rename, nameOfAnn, onLost, names };
 }
 
 it("is in the batch of the first change, and in no later one", async () => {
@@ -73,4 +90,12 @@ it("is not written where nothing changes", async () => {
   await transact({ ...parts, companion }, async () => undefined);
   expect(companion.isWritten).toBe(false);
   expect(names()).toEqual([]);
+});
+
+it("tells that a change was done whose answer was lost, also where another one replaced it", async () => {
+  const { rename, nameOfAnn, onLost, companion } = start(["lost"]);
+  onLost(async () => rename("by another", {}));
+  await rename("by the first", { companion });
+  expect(companion.isWritten).toBe(true);
+  expect(await nameOfAnn()).toBe("by another");
 });

@@ -2,9 +2,13 @@ import type { BatchOperation } from "@stackwright/storage";
 import type { Companion, TransactionParts } from "../queue/transaction.ts";
 import type { AuditCaller, AuditTrail } from "./registry-audit.ts";
 
-/** The entry of a change in the audit trail, which the first batch has that changes something: a crash leaves both or neither. */
+/**
+ * The entry of a change in the audit trail, which the first batch has that changes something: a crash leaves both or neither.
+ * All attempts write the same entry, so that only one of them can be done.
+ */
 export class ChangeEntry implements Companion {
   readonly #make: () => BatchOperation;
+  #entry: BatchOperation | undefined;
   #isWritten = false;
 
   constructor(make: () => BatchOperation) {
@@ -16,7 +20,9 @@ export class ChangeEntry implements Companion {
   }
 
   next(): BatchOperation | undefined {
-    return this.#isWritten ? undefined : this.#make();
+    if (this.#isWritten) return undefined;
+    this.#entry ??= this.#make();
+    return this.#entry;
   }
 
   written(): void {

@@ -29,7 +29,10 @@ export interface StoredRow<M> extends Row<M> {
 
 /** A write that belongs to the first batch which changes something. */
 export interface Companion {
-  /** For the batch that is about to be written; undefined where a former one has it. */
+  /**
+   * For the batch that is about to be written, the same for each attempt; undefined where a former batch has it. It adds a
+   * resource that nothing else writes, which therefore tells which attempt was done.
+   */
   next(): BatchOperation | undefined;
   /** The batch was written. */
   written(): void;
@@ -55,6 +58,8 @@ export class Transaction {
   readonly #written = new Set<Row<unknown>>();
   readonly #removed = new Set<Row<unknown>>();
   readonly #guards: Guard[] = [];
+  /** Where the companion of the batch is. */
+  #beside: ResourceId | undefined;
   /** What all writes of this attempt carry, and no other write does. */
   readonly generation: string;
 
@@ -155,17 +160,24 @@ export class Transaction {
     if (operations.length === 0) return;
     const { companion, storage } = this.#parts;
     const beside = companion?.next();
-    if (beside !== undefined) operations.push(beside);
+    if (beside?.kind === "write") {
+      this.#beside = beside.resource.id;
+      operations.push({
+        kind: "write",
+        resource: { ...beside.resource, generation: this.generation },
+      });
+    }
     await storage.batch(operations, { guards: this.#guards });
     companion?.written();
   }
 
   /**
    * Whether the batch was done: its writes carry a generation that no other has. One of them is enough, as others may have
-   * been replaced since.
+   * been replaced since; the companion is not.
    */
   async happened(): Promise<boolean> {
-    for (const { id } of this.#writes()) {
+    const beside = this.#beside === undefined ? [] : [this.#beside];
+    for (const id of [...beside, ...this.#writes().map((row) => row.id)]) {
       const stored = await readStored(this.#parts.storage, "strong", { ...id, uid: "" });
       if (stored?.generation === this.generation) return true;
     }
