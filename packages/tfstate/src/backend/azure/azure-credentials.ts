@@ -176,7 +176,7 @@ function sharedKey(
 /** Tokens of Entra ID: of an application with a secret or a federated token, of the machine, or of the Azure CLI. */
 function azureTokens(
   configuration: BackendArguments,
-  { directory, env }: OpenBackendOptions,
+  { directory, env, isIsolated = false }: OpenBackendOptions,
 ): TokenFor {
   const text = (name: string, ...variables: string[]) => configuration.text(name, ...variables);
   const flag = (name: string, ...variables: string[]) =>
@@ -221,6 +221,14 @@ function azureTokens(
         client_assertion: assertion,
       };
       return application(resource, proof, call);
+    };
+  }
+  // Not yet, as the place of a state is asked for without credentials, too.
+  if (isIsolated) {
+    return async () => {
+      throw configuration.invalid(
+        "no credentials: the variables of the stack need ARM_ACCESS_KEY, ARM_SAS_TOKEN, or ARM_CLIENT_ID with ARM_CLIENT_SECRET or a federated token; the identity of the machine and the Azure CLI are not used here",
+      );
     };
   }
   if (flag("use_msi", "ARM_USE_MSI")) {

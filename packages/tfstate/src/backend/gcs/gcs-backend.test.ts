@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type ArgumentValues, BackendArguments } from "../backend-arguments.ts";
+import { openBackend } from "../open-backend.ts";
 import type { LockRecord, StateBackend } from "../state-backend.ts";
 import { gcsBackend } from "./gcs-backend.ts";
 
@@ -423,4 +424,23 @@ it("shows the short code of refused credentials, and nothing else of the answer"
     .catch((caught: unknown) => caught);
   expect(String(error)).toContain("HTTP status 400, invalid_grant");
   expect(String(error)).not.toContain("canary");
+});
+
+it("does not use the account of the machine where it is isolated from it", async () => {
+  const bucket = await bucketServer();
+  const env = { HOME: "/nonexistent", GCE_METADATA_HOST: new URL(bucket.url).host };
+  const values = {
+    bucket: "states",
+    prefix: "app",
+    storage_custom_endpoint: `${bucket.url}/storage/v1/`,
+  };
+  await using backend = await openBackend(
+    { type: "gcs", values },
+    { directory: "/nonexistent", env, isIsolated: true },
+  );
+  await expect(backend.read("default")).rejects.toMatchObject({
+    code: "TFSTATE_BACKEND_INVALID",
+    message: expect.stringContaining("GOOGLE_CREDENTIALS"),
+  });
+  expect(bucket.requests).toEqual([]);
 });

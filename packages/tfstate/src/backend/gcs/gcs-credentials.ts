@@ -15,6 +15,8 @@ export interface GcsEnvironment {
   /** The directory of the root module: relative paths start there. */
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The account of the machine is not that of the one who asks. @default false */
+  readonly isIsolated?: boolean;
   /** Where tokens of another account are made. @default Google's */
   readonly iamEndpoint?: string;
 }
@@ -41,7 +43,7 @@ const METADATA_DEADLINE_MS = 5_000;
  */
 export function gcsTokens(
   configuration: BackendArguments,
-  { directory, env, iamEndpoint = GOOGLE_IAM }: GcsEnvironment,
+  { iamEndpoint = GOOGLE_IAM, ...environment }: GcsEnvironment,
 ): TokenSource {
   const account = configuration.text(
     "impersonate_service_account",
@@ -49,7 +51,7 @@ export function gcsTokens(
     "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
   );
   const scope = account === undefined ? SCOPE : WIDE_SCOPE;
-  const own = ownToken(configuration, { directory, env }, scope);
+  const own = ownToken(configuration, environment, scope);
   if (account === undefined) return kept(own);
   const url = `${iamEndpoint}/v1/projects/-/serviceAccounts/${encodeURIComponent(account)}:generateAccessToken`;
   const delegates = configuration.texts("impersonate_service_account_delegates") ?? [];
@@ -58,7 +60,7 @@ export function gcsTokens(
 
 function ownToken(
   configuration: BackendArguments,
-  { directory, env }: GcsEnvironment,
+  { directory, env, isIsolated = false }: GcsEnvironment,
   scope: string,
 ): Fetch {
   const given = configuration.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN");
@@ -100,9 +102,11 @@ function ownToken(
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
       throw unreadable(path, configuration, error);
     });
-    return text === undefined
-      ? machineToken(env, configuration)
-      : credentialsToken(text, scope, configuration);
+    if (text !== undefined) return credentialsToken(text, scope, configuration);
+    if (!isIsolated) return machineToken(env, configuration);
+    throw configuration.invalid(
+      "no credentials: the variables of the stack need GOOGLE_CREDENTIALS or GOOGLE_OAUTH_ACCESS_TOKEN; the account of the machine is not used here",
+    );
   }
 }
 

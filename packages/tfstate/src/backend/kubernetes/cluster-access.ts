@@ -56,12 +56,17 @@ const MAX_OUTPUT = 1024 * 1024;
  */
 export function openCluster(
   configuration: BackendArguments,
-  { directory, env }: OpenBackendOptions,
+  { directory, env, isIsolated = false }: OpenBackendOptions,
 ): (call: BackendCall) => Promise<ClusterAccess> {
   const found: Found = fromFiles(configuration, directory, env);
   const inCluster = configuration.flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") ?? false;
   const server = configuration.text("host", "KUBE_HOST");
-  if (inCluster || (server === undefined && found.server === undefined))
+  if (isIsolated && inCluster) {
+    throw configuration.invalid(
+      '"in_cluster_config" (KUBE_IN_CLUSTER_CONFIG) is not available here: the account of the pod is not that of the stack; set "host" (KUBE_HOST) and "token" (KUBE_TOKEN)',
+    );
+  }
+  if (!isIsolated && (inCluster || (server === undefined && found.server === undefined)))
     Object.assign(found, fromPod(env));
   const exec = configuration.block("exec");
   const given: Found = {
@@ -90,6 +95,11 @@ export function openCluster(
   if (address === undefined) {
     throw configuration.invalid(
       'no cluster is named; set "config_path" (KUBE_CONFIG_PATH), "host" (KUBE_HOST) or "in_cluster_config"',
+    );
+  }
+  if (isIsolated && all.exec !== undefined) {
+    throw configuration.invalid(
+      `the program "${all.exec.command}" for credentials is not executed here; set "token" (KUBE_TOKEN)`,
     );
   }
   if (all.proxy !== undefined) {

@@ -1,11 +1,12 @@
 import { once } from "node:events";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { BackendArguments } from "../backend-arguments.ts";
+import { type ArgumentValues, BackendArguments } from "../backend-arguments.ts";
+import { openBackend } from "../open-backend.ts";
 import { kubernetesBackend } from "./kubernetes-backend.ts";
 
 async function listening(server: Server): Promise<number> {
@@ -85,4 +86,33 @@ it("refuses a proxy, which it would not use", async () => {
   expect(() => open({ host: "https://127.0.0.1:1", proxy_url: "http://127.0.0.1:2" })).toThrow(
     "proxy_url",
   );
+});
+
+it("neither executes a program nor uses the account of the pod where it is isolated from them", async () => {
+  const open = async (values: ArgumentValues) =>
+    openBackend(
+      { type: "kubernetes", values: { secret_suffix: "app", ...values } },
+      {
+        directory: "/",
+        env: { KUBERNETES_SERVICE_HOST: "attacker.example" },
+        isIsolated: true,
+      },
+    );
+  const host = "https://127.0.0.1:1";
+  const exec = { api_version: "client.authentication.k8s.io/v1", command: "/bin/true" };
+  const kept = await kubeConfig({ server: host });
+  const file: unknown = JSON.parse(await readFile(kept, "utf8"));
+  const users = [{ name: "ann", user: { exec: { apiVersion: "v1", command: "/bin/true" } } }];
+  await writeFile(kept, JSON.stringify({ ...(file as object), users }));
+  for (const values of [
+    { host, exec },
+    { config_path: kept },
+    { in_cluster_config: true },
+    { host, in_cluster_config: true },
+    {},
+  ]) {
+    await expect(open(values)).rejects.toMatchObject({ code: "TFSTATE_BACKEND_INVALID" });
+  }
+  await using backend = await open({ host, token: "t" });
+  expect(backend.type).toBe("kubernetes");
 });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { ArgumentValues } from "../backend-arguments.ts";
 import { openBackend } from "../open-backend.ts";
 
@@ -57,11 +57,23 @@ it("takes no credentials of the process where it is isolated from it", async () 
       { directory: "/", env, isIsolated: true },
     );
   const refused = { code: "TFSTATE_BACKEND_INVALID" };
-  await expect(isolated({})).rejects.toMatchObject(refused);
-  await expect(isolated({ AWS_PROFILE: "p" })).rejects.toMatchObject(refused);
+  const reading = async (env: NodeJS.ProcessEnv, more: ArgumentValues = {}) => {
+    await using backend = await isolated(env, more);
+    return await backend.read("default");
+  };
+  await expect(reading({})).rejects.toMatchObject(refused);
+  await expect(reading({ AWS_PROFILE: "p" })).rejects.toMatchObject(refused);
   const keys = { AWS_ACCESS_KEY_ID: "k", AWS_SECRET_ACCESS_KEY: "s" };
-  await expect(isolated(keys, { profile: "p" })).rejects.toMatchObject(refused);
+  await expect(reading(keys, { profile: "p" })).rejects.toMatchObject(refused);
+  // The SDK would take the file that the variables of the process name.
+  vi.stubEnv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token/of/the/process");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const assumed = { assume_role_with_web_identity: { role_arn: "arn" } };
+  await expect(reading({}, assumed)).rejects.toMatchObject(refused);
   await using backend = await isolated(keys);
+  // Where the state is can be asked without credentials.
+  await using open = await isolated({});
+  expect(open.identity?.("w")).toBe(backend.identity?.("w"));
   const role = { AWS_ROLE_ARN: "arn", AWS_WEB_IDENTITY_TOKEN_FILE: "/token" };
   await using web = await isolated(role);
   // The same object, regardless of whose credentials open it.

@@ -129,23 +129,29 @@ async function credentialsOf(
       ...optional("policy", web.text("policy")),
       clientConfig,
     };
-    credentials =
-      token !== undefined
-        ? fromWebToken({ ...common, webIdentityToken: token })
-        : fromTokenFile({ ...common, ...optional("webIdentityTokenFile", file) });
+    if (token !== undefined) {
+      credentials = fromWebToken({ ...common, webIdentityToken: token });
+    } else if (file === undefined && isIsolated) {
+      // The SDK would take the file that the process is given.
+      credentials = without(
+        'backend "s3": "assume_role_with_web_identity" needs "web_identity_token_file" or, in the variables of the stack, AWS_WEB_IDENTITY_TOKEN_FILE',
+      );
+    } else {
+      credentials = fromTokenFile({ ...common, ...optional("webIdentityTokenFile", file) });
+    }
   } else if (accessKeyId !== undefined && secretAccessKey !== undefined && profile === undefined) {
     credentials = { accessKeyId, secretAccessKey, ...optional("sessionToken", sessionToken) };
   } else if (isIsolated) {
     // What the SDK finds by itself belongs to the process: its variables, the files of its user, programs that they name.
     const webIdentityTokenFile = env["AWS_WEB_IDENTITY_TOKEN_FILE"];
     const roleArn = env["AWS_ROLE_ARN"];
-    if (webIdentityTokenFile === undefined || roleArn === undefined || profile !== undefined) {
-      throw new TfstateError(
-        "TFSTATE_BACKEND_INVALID",
-        'backend "s3": no credentials: the variables of the stack need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; profiles and shared files are not read here',
-      );
-    }
-    credentials = fromTokenFile({ roleArn, webIdentityTokenFile, clientConfig });
+    const isGiven = webIdentityTokenFile !== undefined && roleArn !== undefined;
+    credentials =
+      isGiven && profile === undefined
+        ? fromTokenFile({ roleArn, webIdentityTokenFile, clientConfig })
+        : without(
+            'backend "s3": no credentials: the variables of the stack need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; profiles and shared files are not read here',
+          );
   } else if (profile === undefined && env["AWS_ACCESS_KEY_ID"] !== undefined) {
     credentials = fromEnv();
   } else {
@@ -183,6 +189,11 @@ async function credentialsOf(
       ...(transitive !== undefined && { TransitiveTagKeys: [...transitive] }),
     },
   });
+}
+
+/** Credentials that are missing only when they are needed: where a state is can be asked without them. */
+function without(problem: string): CredentialProvider {
+  return async () => Promise.reject(new TfstateError("TFSTATE_BACKEND_INVALID", problem));
 }
 
 /** The arguments of releases before 1.6, which name a role among the other arguments. */
