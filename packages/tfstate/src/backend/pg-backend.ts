@@ -222,7 +222,13 @@ function databaseOf(address: string, env: NodeJS.ProcessEnv): readonly string[] 
   return [
     serverIdentity(pick(url?.hostname, "host", "PGHOST", "localhost")),
     pick(url?.port, "port", "PGPORT", "5432"),
-    pick(url?.pathname.slice(1), "dbname", "PGDATABASE", ""),
+    // Without a name it is the one of the user.
+    pick(
+      decoded(url?.pathname.slice(1)),
+      "dbname",
+      "PGDATABASE",
+      pick(decoded(url?.username), "user", "PGUSER", env["USER"] ?? ""),
+    ),
   ];
 }
 
