@@ -1,4 +1,4 @@
-import { Project, type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { Project, Project_AutoApply, type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -16,11 +16,20 @@ import { idOf } from "./transaction.ts";
 const counts = { create: 1, update: 0, replace: 0, delete: 0, import: 0, move: 0, forget: 0 };
 const summary = { ...counts, documentSha256: "", viewSha256: "" };
 
+interface Begun {
+  /** What the run is requested with. @default nothing, so that the project decides */
+  readonly autoApply?: boolean;
+  readonly rules?: Partial<Project>;
+}
+
 /** A staged run that is being applied, whose plan left something. */
-async function start() {
+async function start({ autoApply, rules }: Begun = { autoApply: true }) {
   const fixture = createRunFixture();
   const { parts, storage } = fixture;
   const stack = await fixture.stack("one");
+  if (rules !== undefined) {
+    await fixture.put(SERVER_KINDS.project, projectPlace(stack), Project.create(rules));
+  }
   const run: RunReference = { stack, run: parts.token() };
   await enqueueRun(parts, {
     reference: run,
@@ -29,7 +38,7 @@ async function start() {
     mode: Run_Mode.MODE_APPLY,
     actor: "ann",
     message: "why",
-    autoApply: true,
+    ...(autoApply !== undefined && { autoApply }),
     targets: ["t.a"],
     replace: ["t.a", "t.b"],
     stage: {},
@@ -101,6 +110,19 @@ it("waits behind the runs that were requested meanwhile, and needs the approval 
   const [, , next] = await runs();
   expect(next).toMatchObject({ autoApply: false, stage: { number: 2 } });
   expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([other.run]);
+});
+
+it.each<[string, Begun]>([
+  ["a run that is applied as it was requested", { autoApply: true }],
+  ["a project that applies all", { rules: { autoApply: Project_AutoApply.AUTO_APPLY_ALWAYS } }],
+])("is not applied without an approval behind another run: %s", async (_, begun) => {
+  const { parts, applying, runs, stack, enqueue } = await start(begun);
+  // What it would make again.
+  const destroying = await enqueue(stack, "one", Run_Mode.MODE_DESTROY);
+  await endApply(parts, applying, { phase: "applied", revision: 1n, stackName: "one" });
+  const [, , next] = await runs();
+  expect(next).toMatchObject({ autoApply: false, autoApplyRequested: true, stage: { number: 2 } });
+  expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([destroying.run]);
 });
 
 it("an applied stage whose successor cannot be requested says why", async () => {

@@ -5,6 +5,7 @@ import type { RunReference } from "../domain/run-places.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addRun } from "./enqueue.ts";
+import { readQueue } from "./stack-queue.ts";
 import type { StoredRow, Transaction } from "./transaction.ts";
 
 // Invariant: the run of the next stage is requested in the transaction that ends the stage before it as applied, so that it exists
@@ -29,6 +30,9 @@ export async function requestNextStage(
   if (stage === undefined || stage.left.length === 0) return;
   const project = (await tx.find(SERVER_KINDS.project, projectPlace(stack)))?.message;
   const isRefused = project !== undefined && requiresApproval(project);
+  // Behind a run that comes first, which may destroy what this one made, or apply a part of another configuration: somebody looks at the plan.
+  const isBehind = (await readQueue(tx, stack)).message.current !== "";
+  const autoApply = run.autoApply && !isRefused && !isBehind;
   try {
     const next = await addRun(tx, {
       reference: { stack, run: derivedRunId(tx.nowMs, [NEXT_STAGE, stack.stack, id]) },
@@ -40,7 +44,7 @@ export async function requestNextStage(
       automatic: true,
       cause: `${NEXT_STAGE}${id}`,
       message: run.message,
-      ...(run.autoApplyRequested && { autoApply: run.autoApply && !isRefused }),
+      ...((run.autoApplyRequested || isBehind) && { autoApply }),
       background: run.background,
       targets: run.targets,
       replace: stage.replace,
