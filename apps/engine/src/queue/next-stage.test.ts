@@ -6,6 +6,7 @@ import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../domain/ru
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
 import { beginApply, endApply } from "./apply-steps.ts";
+import { cancelRun } from "./cancel.ts";
 import { claimTicket } from "./claim.ts";
 import { enqueueRun } from "./enqueue.ts";
 import { beginPlanning, recordPlan } from "./plan-steps.ts";
@@ -101,6 +102,15 @@ it.each(["partially_applied", "failed", "canceled"] as const)(
     expect((await stored()).stage?.next).toBe("");
   },
 );
+
+it("a stage that was applied before its cancel took effect ends the stages", async () => {
+  const { parts, applying, runs, stored, run } = await start();
+  expect(await cancelRun(parts, run, { actor: "bob" })).toBe("requested");
+  await endApply(parts, applying, { phase: "applied", revision: 1n, stackName: "one" });
+  expect(await runs()).toHaveLength(1);
+  expect(phaseOf(await stored())).toBe("applied");
+  expect((await stored()).reason).toContain("canceled by bob");
+});
 
 it("waits behind the runs that were requested meanwhile, and needs the approval that the project asks for", async () => {
   const { parts, applying, runs, stack, enqueue, put } = await start();

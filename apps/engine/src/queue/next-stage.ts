@@ -28,6 +28,10 @@ export async function requestNextStage(
   const { message: run } = row;
   const { stage } = run;
   if (stage === undefined || stage.left.length === 0) return;
+  const refuse = (why: string): void =>
+    tx.update(row, { reason: `the next stage was not requested: ${why}`.slice(0, 4_096) });
+  // All of the stage was done by the time its executor heard of it.
+  if (run.cancel !== undefined) return refuse(`the run was canceled by ${run.cancel.actor}`);
   const project = (await tx.find(SERVER_KINDS.project, projectPlace(stack)))?.message;
   const isRefused = project !== undefined && requiresApproval(project);
   // Behind a run that comes first, which may destroy what this one made, or apply a part of another configuration: somebody looks at the plan.
@@ -54,8 +58,6 @@ export async function requestNextStage(
   } catch (error) {
     // It refuses before it writes: what was applied is recorded in any case.
     if (!isServerError(error)) throw error;
-    tx.update(row, {
-      reason: `the next stage was not requested: ${error.message}`.slice(0, 4_096),
-    });
+    refuse(error.message);
   }
 }
