@@ -1,3 +1,4 @@
+import { MAX_STAGES } from "@stackwright/core";
 import { Project, Project_AutoApply, type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
@@ -21,10 +22,12 @@ interface Begun {
   /** What the run is requested with. @default nothing, so that the project decides */
   readonly autoApply?: boolean;
   readonly rules?: Partial<Project>;
+  /** @default the first one */
+  readonly stage?: number;
 }
 
 /** A staged run that is being applied, whose plan left something. */
-async function start({ autoApply, rules }: Begun = { autoApply: true }) {
+async function start({ autoApply, rules, stage: number = 1 }: Begun = { autoApply: true }) {
   const fixture = createRunFixture();
   const { parts, storage } = fixture;
   const stack = await fixture.stack("one");
@@ -42,7 +45,7 @@ async function start({ autoApply, rules }: Begun = { autoApply: true }) {
     ...(autoApply !== undefined && { autoApply }),
     targets: ["t.a"],
     replace: ["t.a", "t.b"],
-    stage: {},
+    stage: { number },
   });
   const worker = await fixture.worker("w");
   const claim = async () => {
@@ -110,6 +113,16 @@ it("a stage that was applied before its cancel took effect ends the stages", asy
   expect(await runs()).toHaveLength(1);
   expect(phaseOf(await stored())).toBe("applied");
   expect((await stored()).reason).toContain("canceled by bob");
+});
+
+it("the last of the stages that there may be has no successor, whatever an executor says", async () => {
+  const { parts, applying, runs, stored } = await start({
+    autoApply: true,
+    stage: MAX_STAGES,
+  });
+  await endApply(parts, applying, { phase: "applied", revision: 1n, stackName: "one" });
+  expect(await runs()).toHaveLength(1);
+  expect((await stored()).reason).toContain("stages are limited");
 });
 
 it("waits behind the runs that were requested meanwhile, and needs the approval that the project asks for", async () => {

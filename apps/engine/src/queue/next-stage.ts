@@ -1,3 +1,4 @@
+import { MAX_STAGES } from "@stackwright/core";
 import type { Run } from "@stackwright/proto/stackwright";
 import { derivedRunId } from "../domain/derived-run-id.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
@@ -32,6 +33,8 @@ export async function requestNextStage(
     tx.update(row, { reason: `the next stage was not requested: ${why}`.slice(0, 4_096) });
   // All of the stage was done by the time its executor heard of it.
   if (run.cancel !== undefined) return refuse(`the run was canceled by ${run.cancel.actor}`);
+  // An executor says what is left, and may say so without end.
+  if (stage.number >= MAX_STAGES) return refuse(`stages are limited to ${MAX_STAGES}`);
   const project = (await tx.find(SERVER_KINDS.project, projectPlace(stack)))?.message;
   const isRefused = project !== undefined && requiresApproval(project);
   // Behind a run that comes first, which may destroy what this one made, or apply a part of another configuration: somebody looks at the plan.
