@@ -21,18 +21,22 @@ const summary = { ...counts, documentSha256: "", viewSha256: "" };
 interface Begun {
   /** What the run is requested with. @default nothing, so that the project decides */
   readonly autoApply?: boolean;
-  readonly rules?: Partial<Project>;
+  /** Whether the project applies plans of which the request says nothing. @default false */
+  readonly appliesAll?: boolean;
   /** @default the first one */
   readonly stage?: number;
 }
 
 /** A staged run that is being applied, whose plan left something. */
-async function start({ autoApply, rules, stage: number = 1 }: Begun = { autoApply: true }) {
+async function start(
+  { autoApply, appliesAll = false, stage: number = 1 }: Begun = { autoApply: true },
+) {
   const fixture = createRunFixture();
   const { parts, storage } = fixture;
   const stack = await fixture.stack("one");
-  if (rules !== undefined) {
-    await fixture.put(SERVER_KINDS.project, projectPlace(stack), Project.create(rules));
+  if (appliesAll) {
+    const rules = Project.create({ autoApply: Project_AutoApply.AUTO_APPLY_ALWAYS });
+    await fixture.put(SERVER_KINDS.project, projectPlace(stack), rules);
   }
   const run: RunReference = { stack, run: parts.token() };
   await enqueueRun(parts, {
@@ -137,7 +141,7 @@ it("waits behind the runs that were requested meanwhile, and needs the approval 
 
 it.each<[string, Begun]>([
   ["a run that is applied as it was requested", { autoApply: true }],
-  ["a project that applies all", { rules: { autoApply: Project_AutoApply.AUTO_APPLY_ALWAYS } }],
+  ["a project that applies all", { appliesAll: true }],
 ])("is not applied without an approval behind another run: %s", async (_, begun) => {
   const { parts, applying, runs, stack, enqueue } = await start(begun);
   // What it would make again.
