@@ -14,9 +14,18 @@ export function requireDefinedAllow(program: Uint8Array, answers: readonly Answe
   for (const { entrypoint, value } of answers) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
     if (Object.hasOwn(value, "allow") || named.has(`${entrypoint}/allow`)) continue;
-    if (!bytes.includes(`.data.${entrypoint.replaceAll("/", ".")}.allow`)) continue;
+    if (!hasFunction(bytes, `g0.data.${entrypoint.replaceAll("/", ".")}.allow`)) continue;
     throw new Error(
       `${entrypoint}/allow is undefined for this plan: give it a default, or make it an entry point of its own (opa build -t wasm -e ${entrypoint} -e ${entrypoint}/allow)`,
     );
   }
+}
+
+/** Whether a program has a function of this name and no longer one, such as that of a rule `allowed_types`: a name follows its length. */
+function hasFunction(program: Buffer, name: string): boolean {
+  const text = Buffer.from(name);
+  const size = text.length;
+  // Seven bits in each byte, the lowest first.
+  const length = size < 0x80 ? [size] : [(size & 0x7f) | 0x80, size >> 7];
+  return program.includes(Buffer.concat([Buffer.from(length), text]));
 }
