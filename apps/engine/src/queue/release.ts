@@ -17,6 +17,8 @@ interface DeadClaim {
   readonly ticket: ResourceId;
   /** Worker of the claim. */
   readonly worker: string;
+  /** The token of the claim. @default whichever claim the worker has */
+  readonly tokenDigest?: string;
   /** The lease of that worker as the caller holds it: its own, or stolen from a dead worker. */
   readonly guard: Guard;
   /** Who releases it. */
@@ -30,13 +32,15 @@ interface DeadClaim {
  * Gives a ticket back whose worker or executor died: the run is planned again, or applied by the next worker; one that was
  * being applied is recovered. After three attempts a run that changed nothing fails. After ten a run that cannot be
  * recovered fails: the operations that it left open stay in the state, and planning the next run resolves them. False where
- * the ticket is no longer the dead worker's.
+ * the ticket is no longer the dead worker's, or not that of this claim.
  */
 export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
-  const { ticket: id, worker, guard, actor, reason, isReturned = false } = dead;
+  const { ticket: id, worker, tokenDigest, guard, actor, reason, isReturned = false } = dead;
   return transact(parts, async (tx): Promise<boolean> => {
     const ticket = await tx.find(SERVER_KINDS.ticket, id);
-    if (ticket?.message.claim?.worker !== worker) return false;
+    const claim = ticket?.message.claim;
+    if (ticket === undefined || claim?.worker !== worker) return false;
+    if (tokenDigest !== undefined && claim.tokenDigest !== tokenDigest) return false;
     const fence = await tx.find(FENCE_KIND, guard.id);
     if (fence?.resource.version !== guard.version) return false;
     tx.guard(guard);

@@ -13,7 +13,7 @@ import { workerPrefix } from "./remote-protocol.ts";
 import { accessOf, type StoredClaimParts } from "./stored-claim-host.ts";
 
 /** A claim of a remote worker, with the token for everything that is done for it. */
-interface GivenClaim {
+export interface GivenClaim {
   readonly claim: RunClaim;
   readonly token: string;
 }
@@ -39,37 +39,37 @@ export async function tenureOf(
   return { id, epoch: fence.epoch, guard: { id: found.id, version } };
 }
 
-/**
- * Claims the next ticket of the projects of a credential for its worker; undefined where there is none. Claims of the worker that it
- * does not execute, because it never got the answer, are released.
- */
+/** Releases claims of a worker that it does not execute, because it never got the answer. `running` has those that it does. */
+export async function releaseUnknown(
+  parts: StoredClaimParts,
+  { id: worker, guard }: WorkerTenure,
+  running: readonly string[],
+): Promise<void> {
+  for (const { id, ticket } of await listTickets(parts)) {
+    const { run, claim } = ticket;
+    if (claim?.worker !== worker || running.includes(run)) continue;
+    const { tokenDigest } = claim;
+    const reason = "the worker does not execute the step";
+    await releaseClaim(parts, { ticket: id, worker, tokenDigest, guard, actor: worker, reason });
+  }
+}
+
+/** Claims the next ticket of the projects of a credential for its worker; undefined where there is none. */
 export async function claimNext(
   parts: StoredClaimParts,
   { account, projects, pool }: Pick<Principal, "account" | "projects" | "pool">,
   worker: WorkerTenure,
   {
-    running,
     endedAgo,
     background: takesBackground = true,
   }: {
-    /** Runs whose steps the worker executes. */
-    readonly running: readonly string[];
     /** Steps that ended at the worker: how many milliseconds ago, by run. */
     readonly endedAgo: ReadonlyMap<string, number>;
     /** Whether the worker takes plans of schedules, of which it has no more than half. @default true */
     readonly background?: boolean | undefined;
   },
 ): Promise<GivenClaim | undefined> {
-  let tickets = await listTickets(parts);
-  let released = false;
-  for (const { id, ticket } of tickets) {
-    if (ticket.claim?.worker !== worker.id || running.includes(ticket.run)) continue;
-    const reason = "the worker does not execute the step";
-    const { guard } = worker;
-    const idle = { ticket: id, worker: worker.id, guard, actor: worker.id, reason };
-    if (await releaseClaim(parts, idle)) released = true;
-  }
-  if (released) tickets = await listTickets(parts);
+  const tickets = await listTickets(parts);
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));

@@ -181,7 +181,7 @@ it("a remote worker that has enough plans of schedules is given none", async () 
   const worker = await fixture.worker("w");
   const parts = { ...fixture.parts, logger: silentLogger } as unknown as StoredClaimParts;
   const principal = { account: "acme", projects: [] };
-  const known = { running: [], endedAgo: new Map<string, number>() };
+  const known = { endedAgo: new Map<string, number>() };
   const refused = await claimNext(parts, principal, worker, { ...known, background: false });
   expect(refused).toBeUndefined();
   const claimed = await claimNext(parts, principal, worker, known);

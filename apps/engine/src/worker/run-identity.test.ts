@@ -43,7 +43,7 @@ async function start() {
   );
   await fixture.enqueue(stack, "one", Run_Mode.MODE_PLAN_ONLY);
   const worker = await fixture.worker("w");
-  const known = { running: [], endedAgo: new Map<string, number>() };
+  const known = { endedAgo: new Map<string, number>() };
   const given = await claimNext(parts, { account: "acme", projects: [] }, worker, known);
   if (given === undefined) throw new Error("no claim");
   const issue = async (claim = given.claim) => issueRunIdentity(parts, claim, issuer);

@@ -422,10 +422,11 @@ async function release(
   reason: string,
   ending: AbortSignal | undefined,
 ): Promise<void> {
-  const { ticket, worker } = claim;
+  const { ticket, worker, tokenDigest } = claim;
   await releaseClaim(parts, {
     ticket,
     worker: worker.id,
+    tokenDigest,
     guard: worker.guard,
     actor: worker.id,
     reason,

@@ -1,4 +1,3 @@
-import { sleep } from "@stackwright/base/clock";
 import type { FormerState, StackName } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
 import { readStored } from "@stackwright/storage";
@@ -12,10 +11,10 @@ import type { RunClaim } from "../../queue/claim.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { listTickets } from "../../queue/sweep.ts";
 import { idOf } from "../../queue/transaction.ts";
-import { claimNext, tenureOf } from "../../worker/claim-next.ts";
 import { executionsOf } from "../../worker/orphan-sweep.ts";
 import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
 import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
+import { waitForClaim } from "../../worker/wait-for-claim.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { timeOf } from "../runs/run-view.ts";
 import {
@@ -41,13 +40,11 @@ const ClaimParams = Type.Object({ run: Type.String({ pattern: "^[0-9A-Za-z_.-]{1
 type OfClaim = { Params: Static<typeof ClaimParams> };
 const CLAIM = "/worker/claims/:run";
 const LOST = { 409: "another worker has the claim" };
-/** How often a waiting request looks by itself. */
-const LOOK_MS = 5_000;
 
 /** `/worker`: what workers on other machines ask of a server. */
 export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
-  const { clock, stopping, principalOf, claimOf, workers } = api;
-  const parts: StoredClaimParts = { ...api, ...workers };
+  const { stopping, principalOf, claimOf, workers } = api;
+  const parts: StoredClaimParts & Pick<typeof workers, "tickets"> = { ...api, ...workers };
 
   fastify.get(
     "/worker",
@@ -91,34 +88,14 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       config: { access: "worker" },
     },
     async (request, reply) => {
-      const principal = principalOf(request);
-      const { running = [], ended = [], wait_seconds: seconds = 0, background } = request.body;
-      const receivedMs = clock.monotonicMs();
-      const gone = goneSignal(reply);
-      const over = new AbortController();
-      using _end = clock.after(seconds * 1_000, () => over.abort());
-      const waiting = AbortSignal.any([gone, stopping, over.signal]);
-      for (;;) {
-        const look = new AbortController();
-        const rung = workers.tickets.rung(AbortSignal.any([waiting, look.signal]));
-        try {
-          const tenure = await tenureOf(parts, principal, request.body);
-          const sinceMs = clock.monotonicMs() - receivedMs;
-          const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
-          const known = { running, endedAgo, background };
-          const given = await claimNext(parts, principal, tenure, known);
-          if (given !== undefined) return await reply.send(viewOf(given.claim, given.token));
-          if (waiting.aborted || seconds === 0) return await reply.code(204).send();
-          await Promise.race([
-            rung,
-            sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).catch(() => undefined),
-          ]);
-        } finally {
-          look.abort();
-        }
-        // The credential may have been revoked meanwhile.
-        await api.authorizeAgain(request);
-      }
+      const given = await waitForClaim(parts, principalOf(request), request.body, {
+        gone: goneSignal(reply),
+        stopping,
+        authorizeAgain: async () => api.authorizeAgain(request),
+      });
+      return given === undefined
+        ? reply.code(204).send()
+        : reply.send(viewOf(given.claim, given.token));
     },
   );
 

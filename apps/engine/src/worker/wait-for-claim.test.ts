@@ -1,0 +1,86 @@
+import { silentLogger } from "@stackwright/base/logger";
+import { Run_Mode } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
+import { expect, it } from "vitest";
+import { Bell } from "../bell.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { idOf } from "../queue/transaction.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import type { StoredClaimParts } from "./stored-claim-host.ts";
+import { type ClaimRequest, waitForClaim } from "./wait-for-claim.ts";
+
+const soon = { timeout: 60_000 };
+const principal = { actor: "pool", account: "acme", projects: [] };
+
+async function start() {
+  const fixture = createRunFixture();
+  const { clock, storage } = fixture;
+  const bell = new Bell();
+  let rounds = 0;
+  const tickets = {
+    rung: async (signal: AbortSignal) => {
+      rounds += 1;
+      return bell.rung(signal);
+    },
+  };
+  const parts = {
+    ...fixture.parts,
+    logger: silentLogger,
+    tickets,
+  } as unknown as StoredClaimParts & { readonly tickets: typeof tickets };
+  const run = await fixture.enqueue(await fixture.stack("one"), "one", Run_Mode.MODE_PLAN_ONLY);
+  const { id: worker, guard } = await fixture.worker("pool.w");
+  const signals = { gone: AbortSignal.any([]), stopping: AbortSignal.any([]) };
+  const ask = async (request: Partial<ClaimRequest> = {}, more: Partial<typeof signals> = {}) => {
+    const authorizeAgain = () => Promise.resolve();
+    const options = { ...signals, ...more, authorizeAgain };
+    return waitForClaim(parts, principal, { worker, fence: guard.version, ...request }, options);
+  };
+  const ticket = async () => {
+    const found = await readStored(storage, "strong", idOf(SERVER_KINDS.ticket, ticketPlace(run)));
+    return found && decodeRecord(SERVER_KINDS.ticket, found);
+  };
+  return { parts, clock, bell, run: run.run, ask, ticket, rounds: () => rounds };
+}
+
+it("a request whose worker has turned to another server leaves what the worker got there", {
+  timeout: 90_000,
+}, async () => {
+  const { clock, bell, run, ask, ticket, rounds } = await start();
+  // The answer to this one is lost.
+  expect(await ask()).toBeDefined();
+  // It just ended there, so that the waiting request does not claim it.
+  const waiting = ask({ ended: [{ run, ago_ms: 0 }], wait_seconds: 15 });
+  await expect.poll(async () => (await ticket())?.claim, soon).toBeUndefined();
+  const elsewhere = await ask();
+  expect(elsewhere?.claim.attempts).toBe(1);
+  const before = rounds();
+  bell.ring();
+  await expect.poll(rounds, soon).toBeGreaterThan(before);
+  await clock.advance(15_000);
+  expect(await waiting).toBeUndefined();
+  expect(await ticket()).toMatchObject({
+    attempts: 1,
+    claim: { tokenDigest: elsewhere?.claim.tokenDigest },
+  });
+});
+
+it("a request whose worker has gone claims nothing", async () => {
+  const { ask, ticket } = await start();
+  expect(await ask({ wait_seconds: 15 }, { gone: AbortSignal.abort() })).toBeUndefined();
+  expect((await ticket())?.claim).toBeUndefined();
+});
+
+it("a claim is not released in place of the one before it", async () => {
+  const { parts, ask, ticket } = await start();
+  const former = await ask();
+  const present = await ask();
+  if (former === undefined || present === undefined) throw new Error("no claim");
+  const { ticket: id, worker, tokenDigest } = former.claim;
+  const late = { ticket: id, worker: worker.id, guard: worker.guard, actor: "w", reason: "late" };
+  expect(await releaseClaim(parts, { ...late, tokenDigest })).toBe(false);
+  expect((await ticket())?.claim?.tokenDigest).toBe(present.claim.tokenDigest);
+});

@@ -1,0 +1,71 @@
+import { sleep } from "@stackwright/base/clock";
+import type { Principal } from "@stackwright/registry";
+import type { TicketBell } from "../queue/ticket-bell.ts";
+import { claimNext, type GivenClaim, releaseUnknown, tenureOf } from "./claim-next.ts";
+import type { StoredClaimParts } from "./stored-claim-host.ts";
+
+/** What a remote worker says with its request for a claim. */
+export interface ClaimRequest {
+  readonly worker: string;
+  /** Version of the fence of its lease. */
+  readonly fence: string;
+  /** Runs whose steps it executes. @default none */
+  readonly running?: readonly string[] | undefined;
+  /** Steps that ended there lately. @default none */
+  readonly ended?: readonly { readonly run: string; readonly ago_ms: number }[] | undefined;
+  /** Whether it takes plans of schedules. @default true */
+  readonly background?: boolean | undefined;
+  /** How long it waits for one. @default 0 */
+  readonly wait_seconds?: number | undefined;
+}
+
+interface WaitOptions {
+  /** Aborts when the worker has gone away: what is claimed from then on would reach no one. */
+  readonly gone: AbortSignal;
+  readonly stopping: AbortSignal;
+  /** Rejects where the credential was revoked meanwhile. */
+  readonly authorizeAgain: () => Promise<void>;
+}
+
+/** How often a waiting request looks by itself. */
+const LOOK_MS = 5_000;
+
+/**
+ * Claims the next step for a remote worker, and waits for one; undefined where none came in time. Only what the worker had at the
+ * beginning is released where it does not execute it: what it has later was given by another request, such as at another server after
+ * this one lost its connection, and may be executed.
+ */
+export async function waitForClaim(
+  parts: StoredClaimParts & { readonly tickets: Pick<TicketBell, "rung"> },
+  principal: Pick<Principal, "actor" | "credential" | "account" | "projects" | "pool">,
+  request: ClaimRequest,
+  { gone, stopping, authorizeAgain }: WaitOptions,
+): Promise<GivenClaim | undefined> {
+  const { clock, tickets } = parts;
+  const { running = [], ended = [], wait_seconds: seconds = 0, background } = request;
+  const receivedMs = clock.monotonicMs();
+  const over = new AbortController();
+  using _end = clock.after(seconds * 1_000, () => over.abort());
+  const waiting = AbortSignal.any([gone, stopping, over.signal]);
+  for (let isFirst = true; !gone.aborted; isFirst = false) {
+    const look = new AbortController();
+    const rung = tickets.rung(AbortSignal.any([waiting, look.signal]));
+    try {
+      const tenure = await tenureOf(parts, principal, request);
+      if (isFirst) await releaseUnknown(parts, tenure, running);
+      const sinceMs = clock.monotonicMs() - receivedMs;
+      const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
+      const given = await claimNext(parts, principal, tenure, { endedAgo, background });
+      if (given !== undefined) return given;
+      if (waiting.aborted || seconds === 0) return undefined;
+      await Promise.race([
+        rung,
+        sleep(clock, LOOK_MS, AbortSignal.any([waiting, look.signal])).catch(() => undefined),
+      ]);
+    } finally {
+      look.abort();
+    }
+    await authorizeAgain();
+  }
+  return undefined;
+}
