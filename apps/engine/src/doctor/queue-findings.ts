@@ -76,7 +76,9 @@ async function findingsOfQueue(
       const detail = `${named} is ${phase} although ${cancel.actor} canceled it`;
       found.push(finding("cancel_waits", detail, { ...where, sinceMs: Number(cancel.atMs) }));
     }
-    const isLeft = isEnded(phase) || (NEEDS_WORKER.has(phase) && !facts.hasTicket(id));
+    // An ended plan among those that need no turn holds nothing up; a later one takes it out.
+    const hasTurn = isEnded(phase) && id === queue.current;
+    const isLeft = hasTurn || (NEEDS_WORKER.has(phase) && !facts.hasTicket(id));
     if (isLeft && nowMs - sinceMs >= REPAIR_MS) {
       const detail = `${named} is ${phase} and has the turn of the stack, without a step for a worker`;
       found.push(finding("queue_without_turn", detail, where));
