@@ -1,14 +1,17 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -60,7 +63,11 @@ function unpacked(digest: string): string {
     try {
       if (!existsSync(folder)) unpackTo(folder);
       requireOwn(parent);
-      accessSync(join(folder, "bin/node"), constants.X_OK);
+      const node = join(folder, "bin/node");
+      accessSync(node, constants.X_OK);
+      // It would become itself without an end.
+      if (realpathSync(node) === process.execPath)
+        throw new Error(`${folder} is not complete; remove it`);
       return folder;
     } catch (error) {
       reasons.push(error instanceof Error ? error.message : String(error));
@@ -74,12 +81,21 @@ function parents(): string[] {
   const { [FOLDER_VARIABLE]: chosen, XDG_CACHE_HOME: cache } = process.env;
   if (chosen !== undefined && chosen !== "") return [chosen];
   const folders = [join(tmpdir(), `stackwright-${process.getuid?.() ?? 0}`)];
-  const home = homedir();
+  const home = homeOrNone();
   if (cache !== undefined && cache !== "") folders.unshift(join(cache, "stackwright/executable"));
   else if (home !== "" && home !== "/") {
     folders.unshift(join(home, ".cache/stackwright/executable"));
   }
   return folders;
+}
+
+/** Empty for a user without a name on this machine, as containers have them. */
+function homeOrNone(): string {
+  try {
+    return homedir();
+  } catch {
+    return "";
+  }
 }
 
 /** What runs from there has to be what this user, or the administrator, unpacked. A link has to be theirs, too. */
@@ -95,22 +111,27 @@ function requireOwn(parent: string): void {
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const path = join(parent, name);
-    if (!/^[0-9a-f]{32}\.\d+$/.test(name)) continue;
+    if (!/^[0-9a-f]{32}\.[0-9A-Za-z]{6}$/.test(name)) continue;
     const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
     if (Date.now() - mtimeMs > ABANDONED_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 
-/** Under a name of its own until it is complete: several may begin at once, and any may be stopped. */
+/**
+ * Under a name of its own until it is complete: several may begin at once, also with one id of their processes, as containers that share
+ * the folder have it, and any may be stopped.
+ */
 function unpackTo(folder: string): void {
-  const partial = `${folder}.${process.pid}`;
-  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
-  requireOwn(dirname(folder));
-  removeAbandoned(dirname(folder));
-  // Others must not change what runs, whatever this shell lets them change.
+  const parent = dirname(folder);
+  // Others must not change what runs, whatever this shell lets them change; services run what an administrator unpacked.
   const umask = process.umask(0o022);
+  let partial: string | undefined;
   try {
-    rmSync(partial, { recursive: true, force: true });
+    makeFolder(parent);
+    requireOwn(parent);
+    removeAbandoned(parent);
+    partial = mkdtempSync(`${folder}.`);
+    chmodSync(partial, 0o755);
     for (const name of getAssetKeys()) {
       if (name === DIGEST_ASSET) continue;
       const path = join(partial, name);
@@ -121,7 +142,7 @@ function unpackTo(folder: string): void {
     copyNode(join(partial, "bin/node"));
     renameSync(partial, folder);
   } catch (error) {
-    rmSync(partial, { recursive: true, force: true });
+    if (partial !== undefined) rmSync(partial, { recursive: true, force: true });
     // Another process was first.
     if (!existsSync(folder)) throw error;
   } finally {
@@ -129,9 +150,23 @@ function unpackTo(folder: string): void {
   }
 }
 
+/** Makes a folder with those above it. That of Node does not end where the system answers that there is no such place, as in /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path, 0o755);
+  } catch (error) {
+    if (!existsSync(path)) throw error;
+  }
+}
+
 /** Writes the Node of this executable, which runs what it is called with. */
 function copyNode(path: string): void {
   copyFileSync(process.execPath, path, constants.COPYFILE_FICLONE);
+  // The copy has the mode of the executable, which need not be writable.
+  chmodSync(path, 0o755);
   const at = readFileSync(path).indexOf(`${FUSE}:1`);
   if (at === -1) throw new Error(`${process.execPath} is not an executable of Stackwright`);
   const file = openSync(path, "r+", 0o755);

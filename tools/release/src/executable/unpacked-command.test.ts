@@ -1,0 +1,120 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { expect, it, vi } from "vitest";
+import { FUSE } from "./fuse.ts";
+import { launch } from "./unpacked-command.ts";
+
+const DIGEST = "0123456789abcdef0123456789abcdef";
+const ASSETS: Readonly<Record<string, string>> = {
+  digest: DIGEST,
+  "bin/stackwright.mjs": "the command",
+  "dist/main.js": "what it runs",
+};
+
+vi.mock("node:sea", () => ({
+  getAsset: (name: string, encoding?: string) =>
+    encoding === undefined ? new TextEncoder().encode(ASSETS[name]).buffer : ASSETS[name],
+  getAssetKeys: () => Object.keys(ASSETS),
+}));
+
+async function start(node = `before ${FUSE}:1 after`) {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-unpacked-"));
+  const [executable, parent] = [join(scratch.path, "stackwright"), join(scratch.path, "a/b")];
+  writeFileSync(executable, node);
+  chmodSync(executable, 0o555);
+  let written = "";
+  const { execPath, exitCode } = process;
+  process.execPath = executable;
+  vi.stubEnv("STACKWRIGHT_UNPACK_FOLDER", parent);
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    written += String(text);
+    return true;
+  });
+  const become = vi.spyOn(process, "execve").mockReturnValue(undefined as never);
+  return {
+    parent,
+    folder: join(parent, DIGEST),
+    become,
+    launched: () => {
+      written = "";
+      launch();
+      return written;
+    },
+    [Symbol.asyncDispose]: async () => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+      process.execPath = execPath;
+      process.exitCode = exitCode;
+      await scratch.remove();
+    },
+  };
+}
+
+it("unpacks what other users can run and cannot change, whatever is set for new files", async () => {
+  await using started = await start();
+  const { parent, folder, become, launched } = started;
+  const umask = process.umask(0o077);
+  try {
+    expect(launched()).toBe("");
+  } finally {
+    process.umask(umask);
+  }
+  const node = join(folder, "bin/node");
+  expect(become).toHaveBeenCalledWith(
+    node,
+    [node, join(folder, "bin/stackwright.mjs"), ...process.argv.slice(2)],
+    expect.anything(),
+  );
+  expect(readFileSync(node, "utf8")).toBe(`before ${FUSE}:0 after`);
+  const modes = [parent, folder, join(folder, "dist"), node].map((path) => statSync(path).mode);
+  expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o755, 0o755, 0o755]);
+  expect(statSync(join(folder, "dist/main.js")).mode & 0o777).toBe(0o644);
+});
+
+it("keeps to its own files where another process with its id unpacks, too", async () => {
+  await using started = await start();
+  const { parent, folder, launched } = started;
+  const others = `${folder}.${process.pid}`;
+  mkdirSync(others, { recursive: true });
+  writeFileSync(join(others, "half"), "");
+  expect(launched()).toBe("");
+  expect(readdirSync(parent).toSorted()).toEqual([DIGEST, `${DIGEST}.${process.pid}`]);
+  expect(existsSync(join(others, "half"))).toBe(true);
+});
+
+it("does not become itself", async () => {
+  await using started = await start();
+  const { folder, become, launched } = started;
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  writeFileSync(join(folder, "bin/node"), "", { mode: 0o755 });
+  process.execPath = join(folder, "bin/node");
+  expect(launched()).toContain(`${folder} is not complete; remove it`);
+  expect(become).not.toHaveBeenCalled();
+});
+
+it.runIf(process.platform === "linux")("ends where no folder can be made", async () => {
+  await using started = await start();
+  vi.stubEnv("STACKWRIGHT_UNPACK_FOLDER", "/proc/stackwright/executable");
+  expect(started.launched()).toContain("mkdir '/proc/stackwright'");
+  expect(started.become).not.toHaveBeenCalled();
+});
+
+it("refuses a folder that others can change", async () => {
+  await using started = await start();
+  const { parent, become, launched } = started;
+  mkdirSync(parent, { recursive: true });
+  chmodSync(parent, 0o777);
+  expect(launched()).toContain(`${parent} can be changed by other users`);
+  expect(become).not.toHaveBeenCalled();
+});
