@@ -1,6 +1,8 @@
+import { isStorageError, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
-import type { TransactionParts } from "../queue/transaction.ts";
-import { WorkspaceDirectory } from "./workspace-directory.ts";
+import { RUN_KIND, runPlace } from "../domain/run-places.ts";
+import { idOf, type TransactionParts } from "../queue/transaction.ts";
+import { type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
 
 const CONSOLE = "/console/";
 /** `run-STACK-RUN`, of which both are random. */
@@ -16,11 +18,30 @@ export function appPages(fastify: FastifyInstance, parts: TransactionParts): voi
   const directory = new WorkspaceDirectory(parts);
   const hidden = { schema: { hide: true } };
 
+  const workspaceOf = async (
+    organization: string,
+    stack: string,
+    run: string,
+  ): Promise<StoredWorkspace | undefined> => {
+    try {
+      const found = await directory.get(organization, stack);
+      if (found === undefined) return undefined;
+      const place = runPlace({ stack: found.stack.reference, run });
+      const known = await readStored(parts.storage, "strong", idOf(RUN_KIND, place));
+      return known && found;
+    } catch (error) {
+      // What can be the name of no account is none.
+      if (isStorageError(error, "STORAGE_INVALID_ARGUMENT")) return undefined;
+      throw error;
+    }
+  };
+
   fastify.get<OfRun>("/:organization/:workspace/runs/:run", hidden, async (request, reply) => {
     const { organization, run } = request.params;
     const [, stack, id] = RUN.exec(run) ?? [];
-    const found = stack === undefined ? undefined : await directory.get(organization, stack);
-    if (found === undefined || id === undefined) return reply.redirect(CONSOLE, 302);
+    if (stack === undefined || id === undefined) return reply.redirect(CONSOLE, 302);
+    const found = await workspaceOf(organization, stack, id);
+    if (found === undefined) return reply.redirect(CONSOLE, 302);
     const { project, stackName } = found.record;
     const names = [project, stackName, id].map(encodeURIComponent);
     return reply.redirect(`${CONSOLE}p/${names[0]}/s/${names[1]}/r/${names[2]}`, 302);

@@ -109,7 +109,11 @@ describe("an address of a page", () => {
     expect(await leadsTo(`/app/default/demo/runs/${id}`)).toBe(
       `/console/p/default/s/demo/r/${run}`,
     );
-    expect(await leadsTo(`/app/other/demo/runs/${id}`)).toBe("/console/");
+    const unknown = id.replace(/[^-]+$/, "0".repeat(26));
+    expect(await leadsTo(`/app/default/demo/runs/${unknown}`)).toBe("/console/");
+    for (const organization of ["other", "*", "%00", "a%2Fb"]) {
+      expect(await leadsTo(`/app/${organization}/demo/runs/${id}`)).toBe("/console/");
+    }
     expect(await leadsTo("/app/default/demo")).toBe("/console/");
     expect(await leadsTo("/app/default/workspaces")).toBe("/console/projects");
     expect(await leadsTo("/app/settings/tokens?source=terraform-login")).toBe("/console/access");
