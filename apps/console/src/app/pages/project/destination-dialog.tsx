@@ -5,6 +5,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { ProblemBox } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
+import { etagOfOpened } from "./opened-destination.ts";
 
 type EventName = NotificationDestination["events"][number];
 
@@ -46,7 +47,7 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
         return (await client.createNotificationDestination({ project, body })).data;
       }
       const at = { project, destination: destination.name };
-      const { etag } = await client.showNotificationDestination(at);
+      const etag = await etagOfOpened(client, project, destination);
       const body = {
         ...settings,
         ...(url !== "" && { url }),

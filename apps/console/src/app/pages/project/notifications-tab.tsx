@@ -8,6 +8,7 @@ import { useFilters, usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Deliveries, DeliveryState } from "./deliveries.tsx";
 import { DestinationDialog } from "./destination-dialog.tsx";
+import { etagOfOpened } from "./opened-destination.ts";
 
 type Opened =
   | { readonly kind: "edit"; readonly destination?: NotificationDestination }
@@ -173,16 +174,17 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-function DeleteDialog({ destination: { name }, onClose }: DeleteDialogProps) {
+function DeleteDialog({ destination, onClose }: DeleteDialogProps) {
+  const { name } = destination;
   const { project = "" } = usePath<"project">();
   const { client } = useServer();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: async () => {
-      const at = { project, destination: name };
-      const { etag } = await client.showNotificationDestination(at);
+      const etag = await etagOfOpened(client, project, destination);
       return client.deleteNotificationDestination({
-        ...at,
+        project,
+        destination: name,
         ...(etag !== undefined && { ifMatch: etag }),
       });
     },
