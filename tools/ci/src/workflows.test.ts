@@ -32,6 +32,16 @@ it("workflows run programs that exist", () => {
   }
 });
 
+it("secrets are given to single steps", () => {
+  for (const path of globSync(".github/workflows/*.yml", { cwd: ROOT })) {
+    const text = readFileSync(join(ROOT, path), "utf8");
+    const outside = JSON.stringify(parse(text), (key, value: unknown) =>
+      key === "steps" ? undefined : value,
+    );
+    expect(outside, path).not.toContain("secrets.");
+  }
+});
+
 it("the pipeline of GitLab calls the scripts", () => {
   const { plan, apply } = parse(
     readFileSync(join(ROOT, "examples/ci/gitlab.yml"), "utf8"),
