@@ -211,9 +211,10 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       async (request, reply) => {
         const run = await runOf(request, "plan", request.params.plan);
         if (["pending", "running"].includes(planStatus(run))) return reply.code(204).send();
-        // Commands explain this answer as a lack of permissions.
         const caller = callerOf(context, request);
-        if (form === "document" && !caller.isOperator) throw new TfeError("TFE_NOT_FOUND");
+        // Which texts are secret is known as of now, not as of the plan: a secret that was replaced since is shown, so only to those who read
+        // states. Commands explain this answer as a lack of permissions.
+        if (!caller.isOperator) throw new TfeError("TFE_NOT_FOUND");
         const text = await runs.planJson(caller, run, form);
         if (text === undefined) throw new TfeError("TFE_NOT_FOUND", "the plan is not stored");
         return reply.type("application/json").send(text);
