@@ -34,14 +34,13 @@ export class ServerMetrics implements Disposable {
       registers,
     });
     const skewMs = async (): Promise<number> => (await this.#skewMs?.()) ?? 0;
-    new Gauge({
+    const skew: Gauge = new Gauge({
       name: "stackwright_clock_skew_seconds",
       help: "By how much the clock of this server is ahead of that of its store, at the least.",
-      registers,
-      async collect() {
-        this.set((await skewMs()) / 1_000);
-      },
+      registers: [],
+      collect: async () => skew.set((await skewMs()) / 1_000),
     });
+    this.registry.registerMetric(skew);
     this.#maintained = new Counter({
       name: "stackwright_maintenance_total",
       help: "Records that maintenance removed, and functions that it checked.",
