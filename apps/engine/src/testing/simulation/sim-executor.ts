@@ -6,6 +6,7 @@ import {
   type Resource,
   type ResourceType,
   readStored,
+  StorageError,
 } from "@stackwright/storage";
 import { createLeases, type Lease } from "@stackwright/storage/lease";
 import { decodeRecord, type RecordKind, typeUrlOf } from "../../domain/record-kind.ts";
@@ -227,7 +228,7 @@ class SimStep {
     const { stack, run } = this.#job;
     const place = memberPlace(stack, run, `${object}`);
     await this.#write([await this.#mark(INTENT, place)], lease);
-    if (!lease.isHeld()) throw new Error("the lease of the stack was lost");
+    if (!lease.isHeld()) throw new StorageError("STORAGE_LEASE_LOST");
     this.#parts.world.make({
       stack: stack.stack,
       run,
