@@ -9,6 +9,7 @@ export { startHostileFunction } from "./notes/hostile-function.ts";
 export { createNotesProvider } from "./notes/notes-provider.ts";
 export type { Chance } from "./simulation/chance.ts";
 export { createChance } from "./simulation/chance.ts";
+export { shrinkFailing } from "./simulation/shrink-failing.ts";
 export { findSshServer, type SshServer, startSshServer } from "./ssh-server.ts";
 export { createTestState, TEST_STACK } from "./state-fixture.ts";
 export { TEST_PROGRAMS } from "./test-programs.ts";

@@ -55,7 +55,7 @@ export class PlanRules {
         asked?.autoApply === true || rule.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
       if (isAllowed) this.#unapproved.add(`${run.id} ${run.planDigest}`);
       if (!this.#unapproved.has(`${run.id} ${run.planDigest}`)) {
-        this.#records.fail(4, `${what}: nobody allowed it to go without approval`);
+        this.#records.fail(4, `${what}: it has no approval, and no rule lets it go without one`);
       }
       return;
     }

@@ -235,7 +235,7 @@ export const BUGS: readonly (readonly [
     })),
   ],
   [
-    "a dead worker whose claims are given back by nobody",
+    "a dead worker whose claims are never given back",
     [12],
     1,
     () => ({

@@ -200,7 +200,8 @@ export class RunModel {
   #checkRequest({ request: id, writes, process }: Commit, entries: number): void {
     const request = id === undefined ? undefined : this.records.requests.get(id);
     if (request === undefined) {
-      if (entries > 0) this.records.fail(9, `${process.name} writes an audit entry for nobody`);
+      if (entries > 0)
+        this.records.fail(9, `${process.name} writes an audit entry without a request`);
       return;
     }
     request.commits += 1;
@@ -267,7 +268,7 @@ export class RunModel {
     const request = id === undefined ? undefined : this.records.requests.get(id);
     const what = `the run ${this.records.short(run.id)}`;
     if (request?.kind !== "enqueue" || request.run !== run.id || request.actor !== run.actor) {
-      this.records.fail(1, `${what} was requested by nobody`);
+      this.records.fail(1, `${what} is new without a request of its user`);
     }
     const numbers = this.records.runsOf(run.stack).map(({ number }) => Number(number));
     if (numbers.some((number, index) => number !== index + 1)) {

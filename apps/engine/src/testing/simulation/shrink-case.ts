@@ -1,25 +1,12 @@
+import { shrinkFailing } from "@stackwright/core/testing";
 import type { SimCase } from "./sim-case.ts";
 
 /** Makes a failing case smaller for as long as it still fails: fewer actions and faults, no delays, fewer servers. */
-export async function shrinkCase(
+export function shrinkCase(
   failing: SimCase,
   fails: (candidate: SimCase) => Promise<boolean>,
-  maxAttempts = 300,
 ): Promise<SimCase> {
-  let smallest = failing;
-  let attempts = 0;
-  for (let improved = true; improved && attempts < maxAttempts; ) {
-    improved = false;
-    for (const candidate of smallerCases(smallest)) {
-      attempts += 1;
-      if (attempts > maxAttempts) break;
-      if (!(await fails(candidate))) continue;
-      smallest = candidate;
-      improved = true;
-      break;
-    }
-  }
-  return smallest;
+  return shrinkFailing(failing, smallerCases, fails);
 }
 
 /** Halves first, then single ones. */

@@ -1,3 +1,4 @@
+import { shrinkFailing } from "./shrink-failing.ts";
 import type { SimConfig, SimResource } from "./sim-config.ts";
 import { usable } from "./sim-leases.ts";
 import { NO_STORE_FAULTS } from "./sim-store.ts";
@@ -7,25 +8,11 @@ import type { SimCase, SimStep } from "./simulate.ts";
  * Makes a failing case smaller for as long as it still fails: fewer steps, fewer faults, fewer and simpler resources.
  * The result is data, which a test can keep.
  */
-export async function shrinkCase(
+export function shrinkCase(
   failing: SimCase,
   fails: (candidate: SimCase) => Promise<boolean>,
-  maxAttempts = 300,
 ): Promise<SimCase> {
-  let smallest = failing;
-  let attempts = 0;
-  for (let improved = true; improved && attempts < maxAttempts; ) {
-    improved = false;
-    for (const candidate of smallerCases(smallest)) {
-      attempts += 1;
-      if (attempts > maxAttempts) break;
-      if (!(await fails(candidate))) continue;
-      smallest = candidate;
-      improved = true;
-      break;
-    }
-  }
-  return smallest;
+  return shrinkFailing(failing, smallerCases, fails);
 }
 
 /** All cases that are one step simpler. */

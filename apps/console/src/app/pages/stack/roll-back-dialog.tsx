@@ -14,7 +14,7 @@ interface RollBackDialogProps {
   readonly onClose: () => void;
 }
 
-/** Requests a run with an earlier configuration. Its plan waits for an approval as any other. */
+/** Requests a run with an earlier configuration. The rules of the project decide whether its plan waits for an approval. */
 export function RollBackDialog({ place, revision, configuration, onClose }: RollBackDialogProps) {
   const { client } = useServer();
   const navigate = useNavigate();
@@ -50,7 +50,7 @@ export function RollBackDialog({ place, revision, configuration, onClose }: Roll
         <li>Objects that were destroyed since are created anew, without the data that they had.</li>
         <li>Objects that were added since are destroyed.</li>
       </ul>
-      <p>The plan is approved and applied by the rules of the project, as any other.</p>
+      <p>The rules of the project decide who approves the plan, and whether it needs that.</p>
       <label htmlFor={`${id}-message`}>Message</label>
       <input
         id={`${id}-message`}
