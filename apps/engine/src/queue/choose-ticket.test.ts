@@ -12,6 +12,7 @@ const CLAIM = {
   sinceMs: 0n,
   writesState: false,
   eventBatch: 0n,
+  request: 0n,
 };
 
 function ticketOf(run: string, given: Partial<RunTicket> = {}, project = "web"): ListedTicket {

@@ -39,6 +39,13 @@ export interface RunClaim {
   readonly cancelStage: number;
 }
 
+interface ClaimOptions {
+  /** Whether the token of the claim may write the state of the stack. @default false */
+  readonly writesState?: boolean;
+  /** Number of the request of a remote worker that the claim answers. @default none */
+  readonly request?: number | undefined;
+}
+
 export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined>> = {
   [RunTicket_Step.STEP_UNSPECIFIED]: undefined,
   [RunTicket_Step.STEP_PLAN]: "plan",
@@ -56,7 +63,7 @@ export async function claimTicket(
   ticketId: ResourceId,
   worker: WorkerTenure,
   tokenDigest: string,
-  writesState = false,
+  { writesState = false, request = 0 }: ClaimOptions = {},
 ): Promise<RunClaim | undefined> {
   const place = { tenancy: ticketId.tenancy, name: ticketId.name };
   return transact(parts, async (tx) => {
@@ -92,6 +99,7 @@ export async function claimTicket(
         sinceMs: BigInt(tx.nowMs),
         writesState,
         eventBatch: 0n,
+        request: BigInt(request),
       },
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;

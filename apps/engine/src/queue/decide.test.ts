@@ -59,7 +59,7 @@ it("of a discard and the claim of an apply in the same moment one wins", {
     await approveRun(parts, run, { actor: "bea", planDigest });
     const ticket = idOf(SERVER_KINDS.ticket, ticketPlace(run));
     const [claim, discard] = await Promise.allSettled([
-      claimTicket(parts, ticket, tenure, "digest", true),
+      claimTicket(parts, ticket, tenure, "digest", { writesState: true }),
       discardRun(parts, run, { actor: "eve" }),
     ]);
     const isClaimed = claim.status === "fulfilled" && claim.value !== undefined;

@@ -14,6 +14,8 @@ interface RemoteClaimParts {
   readonly logger: Logger;
   /** Aborts when the worker loses its lease. */
   readonly lost: AbortSignal;
+  /** Aborts when the worker ends in an orderly way: what it gives back from then on was not lost. */
+  readonly ending: AbortSignal;
 }
 
 /** How long a server that is away is left alone. */
@@ -25,7 +27,14 @@ const MAX_REASON = 8_192;
  * The host of a claim behind the API of a server. Every request may be sent again: a server that did it, and whose answer was lost,
  * answers the same.
  */
-export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClaimParts): ClaimHost {
+export function remoteClaimHost({
+  client,
+  run,
+  clock,
+  logger,
+  lost,
+  ending,
+}: RemoteClaimParts): ClaimHost {
   let batch = 0;
   /** Sends until it is answered, or the lease is lost. */
   const insist = async <T>(send: () => Promise<T>): Promise<T> => {
@@ -91,7 +100,11 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
     },
     end: async (end, late) => {
       try {
-        const body = { end: shortened(end), ...(late !== undefined && { late }) };
+        const body = {
+          end: shortened(end),
+          ...(late !== undefined && { late }),
+          returned: ending.aborted,
+        };
         await client.endClaim({ run, body });
       } catch (error) {
         // An end that was written ends the claim, too, and its answer may be lost.
@@ -103,8 +116,10 @@ export function remoteClaimHost({ client, run, clock, logger, lost }: RemoteClai
       if (isServerError(error, "claim_lost") || isClaimLost(error)) return;
       const reason = error instanceof Error ? error.message : String(error);
       try {
-        const body = { given_up: reason.slice(0, MAX_REASON) };
-        await insist(async () => client.endClaim({ run, body }));
+        const given_up = reason.slice(0, MAX_REASON);
+        await insist(async () =>
+          client.endClaim({ run, body: { given_up, returned: ending.aborted } }),
+        );
       } catch (thrown) {
         // The server releases what this worker does not execute.
         if (isServerError(thrown, "claim_lost")) return;

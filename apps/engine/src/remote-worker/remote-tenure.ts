@@ -41,6 +41,8 @@ export class RemoteTenure {
   readonly #parts: RemoteTenureParts;
   readonly #running: RunningSteps<Claim>;
   readonly #endedAt = new Map<string, number>();
+  /** Requests for claims so far. */
+  #requests = 0;
   /** Ends the claiming. */
   readonly #ending = new AbortController();
   /** Ends the look at claims, once all steps have ended. */
@@ -127,8 +129,10 @@ export class RemoteTenure {
     const steps = [...this.#running.values()];
     const inBackground = steps.filter(({ claim }) => claim.background === true).length;
     const body = {
+      protocol: WORKER_PROTOCOL,
       worker: this.id,
       fence,
+      request: (this.#requests += 1),
       running,
       ended,
       wait_seconds: WAIT_SECONDS,
@@ -149,7 +153,14 @@ export class RemoteTenure {
     logger.info({ run, step }, "a run was claimed");
     const { signal: lost } = this.#lease;
     const client = clientOf(token);
-    const host = remoteClaimHost({ client, run, clock, logger, lost });
+    const host = remoteClaimHost({
+      client,
+      run,
+      clock,
+      logger,
+      lost,
+      ending: this.#ending.signal,
+    });
     // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
     const stage = step === "recover" ? claim.cancel_stage : 0;
     const executed = { run, step, lost, store: { ...store, token } };

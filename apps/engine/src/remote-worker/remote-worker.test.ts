@@ -155,6 +155,26 @@ it("a worker that ends gives its plans to others, and lets its applies end", asy
   await second.close();
 });
 
+it("a plan outlasts more workers that end in an orderly way than may be lost", {
+  timeout: 90_000,
+}, async () => {
+  const { worker, request, reaches } = await start();
+  const run = await request();
+  for (let count = 0; count < 3; count += 1) {
+    const planning = Promise.withResolvers<void>();
+    const ending = await worker(
+      createApartExecutor(async (_job, stopped) => {
+        planning.resolve();
+        await stopped;
+      }),
+    );
+    await planning.promise;
+    await ending.close();
+  }
+  await worker();
+  await reaches(run, "awaiting_approval");
+});
+
 it("is refused with another role, with a false token, and by a server that is none", async () => {
   const { worker, tokenOf } = await start();
   const executor = createApartExecutor();

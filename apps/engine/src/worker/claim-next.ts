@@ -39,15 +39,18 @@ export async function tenureOf(
   return { id, epoch: fence.epoch, guard: { id: found.id, version } };
 }
 
-/** Releases claims of a worker that it does not execute, because it never got the answer. `running` has those that it does. */
+/**
+ * Releases claims of a worker that it does not execute, because it never got the answer. `running` has those that it does; what was
+ * claimed by `request` or one after it may still reach the worker.
+ */
 export async function releaseUnknown(
   parts: StoredClaimParts,
   { id: worker, guard }: WorkerTenure,
-  running: readonly string[],
+  { running, request }: { readonly running: readonly string[]; readonly request: number },
 ): Promise<void> {
   for (const { id, ticket } of await listTickets(parts)) {
     const { run, claim } = ticket;
-    if (claim?.worker !== worker || running.includes(run)) continue;
+    if (claim?.worker !== worker || running.includes(run) || claim.request >= request) continue;
     const { tokenDigest } = claim;
     const reason = "the worker does not execute the step";
     await releaseClaim(parts, { ticket: id, worker, tokenDigest, guard, actor: worker, reason });
@@ -62,11 +65,14 @@ export async function claimNext(
   {
     endedAgo,
     background: takesBackground = true,
+    request,
   }: {
     /** Steps that ended at the worker: how many milliseconds ago, by run. */
     readonly endedAgo: ReadonlyMap<string, number>;
     /** Whether the worker takes plans of schedules, of which it has no more than half. @default true */
     readonly background?: boolean | undefined;
+    /** Number of the request of the worker. */
+    readonly request?: number;
   },
 ): Promise<GivenClaim | undefined> {
   const tickets = await listTickets(parts);
@@ -85,7 +91,10 @@ export async function claimNext(
       const access = await accessOf(parts, { step, reference });
       const token = createRunToken(reference);
       const digest = digestOfRunToken(token);
-      const claim = await claimTicket(parts, one.id, worker, digest, access === "write");
+      const claim = await claimTicket(parts, one.id, worker, digest, {
+        writesState: access === "write",
+        request,
+      });
       if (claim !== undefined) return { claim, token };
     } catch (error) {
       if (error instanceof ServerError && error.code === "claim_lost") throw error;

@@ -1,6 +1,8 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { Run_Mode } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
+import { readStored, type StorageBackend } from "@stackwright/storage";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
 import { Bell } from "../bell.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -8,6 +10,7 @@ import { ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { idOf } from "../queue/transaction.ts";
+import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
 import { type ClaimRequest, waitForClaim } from "./wait-for-claim.ts";
@@ -15,11 +18,12 @@ import { type ClaimRequest, waitForClaim } from "./wait-for-claim.ts";
 const soon = { timeout: 60_000 };
 const principal = { actor: "pool", account: "acme", projects: [] };
 
-async function start() {
-  const fixture = createRunFixture();
+async function start(storageOf: StorageBackend = createMemoryStorage()) {
+  const fixture = createRunFixture(storageOf);
   const { clock, storage } = fixture;
   const bell = new Bell();
   let rounds = 0;
+  let requests = 0;
   const tickets = {
     rung: async (signal: AbortSignal) => {
       rounds += 1;
@@ -37,7 +41,9 @@ async function start() {
   const ask = async (request: Partial<ClaimRequest> = {}, more: Partial<typeof signals> = {}) => {
     const authorizeAgain = () => Promise.resolve();
     const options = { ...signals, ...more, authorizeAgain };
-    return waitForClaim(parts, principal, { worker, fence: guard.version, ...request }, options);
+    requests += 1;
+    const numbered = { worker, fence: guard.version, request: requests, ...request };
+    return waitForClaim(parts, principal, numbered, options);
   };
   const ticket = async () => {
     const found = await readStored(storage, "strong", idOf(SERVER_KINDS.ticket, ticketPlace(run)));
@@ -83,4 +89,49 @@ it("a claim is not released in place of the one before it", async () => {
   const late = { ticket: id, worker: worker.id, guard: worker.guard, actor: "w", reason: "late" };
   expect(await releaseClaim(parts, { ...late, tokenDigest })).toBe(false);
   expect((await ticket())?.claim?.tokenDigest).toBe(present.claim.tokenDigest);
+});
+
+it("a request that stalls at its beginning leaves what a later one was given", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let stalls = true;
+  class Stalls extends DelegatingStorage {
+    override async list(...given: Parameters<DelegatingStorage["list"]>) {
+      if (stalls && given[1].kind === "RunTicket") {
+        stalls = false;
+        arrived.resolve();
+        await goOn.promise;
+      }
+      return super.list(...given);
+    }
+  }
+  const { ask, ticket } = await start(new Stalls(createMemoryStorage()));
+  const stalled = ask();
+  await arrived.promise;
+  const later = await ask();
+  expect(later?.claim.attempts).toBe(0);
+  goOn.resolve();
+  expect(await stalled).toBeUndefined();
+  expect(await ticket()).toMatchObject({
+    attempts: 0,
+    claim: { tokenDigest: later?.claim.tokenDigest },
+  });
+});
+
+it("a step that is claimed while its worker goes is free again, and none of its attempts is spent", async () => {
+  const gone = new AbortController();
+  const storage = overBatches(createMemoryStorage(), async (operations, write) => {
+    const claims = operations.some(
+      (one) => one.kind === "write" && one.resource.id.type.kind === "Run",
+    );
+    if (claims && armed) gone.abort();
+    return write();
+  });
+  let armed = false;
+  const { ask, ticket } = await start(storage);
+  armed = true;
+  expect(await ask({}, { gone: gone.signal })).toBeUndefined();
+  expect(gone.signal.aborted).toBe(true);
+  expect(await ticket()).toMatchObject({ attempts: 0, claim: undefined });
+  expect((await ask())?.claim.attempts).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { sleep } from "@stackwright/base/clock";
 import type { Principal } from "@stackwright/registry";
+import { releaseClaim } from "../queue/release.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
 import { claimNext, type GivenClaim, releaseUnknown, tenureOf } from "./claim-next.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
@@ -9,6 +10,8 @@ export interface ClaimRequest {
   readonly worker: string;
   /** Version of the fence of its lease. */
   readonly fence: string;
+  /** Number of this request: each of the worker has a higher one than those before. */
+  readonly request: number;
   /** Runs whose steps it executes. @default none */
   readonly running?: readonly string[] | undefined;
   /** Steps that ended there lately. @default none */
@@ -31,9 +34,9 @@ interface WaitOptions {
 const LOOK_MS = 5_000;
 
 /**
- * Claims the next step for a remote worker, and waits for one; undefined where none came in time. Only what the worker had at the
- * beginning is released where it does not execute it: what it has later was given by another request, such as at another server after
- * this one lost its connection, and may be executed.
+ * Claims the next step for a remote worker, and waits for one; undefined where none came in time. Only what requests before this
+ * one were given is released where the worker does not execute it: what it has of a later one, such as at another server after
+ * this one lost its connection, may be executed.
  */
 export async function waitForClaim(
   parts: StoredClaimParts & { readonly tickets: Pick<TicketBell, "rung"> },
@@ -43,6 +46,7 @@ export async function waitForClaim(
 ): Promise<GivenClaim | undefined> {
   const { clock, tickets } = parts;
   const { running = [], ended = [], wait_seconds: seconds = 0, background } = request;
+  const { request: number } = request;
   const receivedMs = clock.monotonicMs();
   const over = new AbortController();
   using _end = clock.after(seconds * 1_000, () => over.abort());
@@ -52,10 +56,12 @@ export async function waitForClaim(
     const rung = tickets.rung(AbortSignal.any([waiting, look.signal]));
     try {
       const tenure = await tenureOf(parts, principal, request);
-      if (isFirst) await releaseUnknown(parts, tenure, running);
+      if (isFirst) await releaseUnknown(parts, tenure, { running, request: number });
       const sinceMs = clock.monotonicMs() - receivedMs;
       const endedAgo = new Map(ended.map((one) => [one.run, one.ago_ms + sinceMs]));
-      const given = await claimNext(parts, principal, tenure, { endedAgo, background });
+      const known = { endedAgo, background, request: number };
+      const given = await claimNext(parts, principal, tenure, known);
+      if (given !== undefined && gone.aborted) return await takeBack(parts, given);
       if (given !== undefined) return given;
       if (waiting.aborted || seconds === 0) return undefined;
       await Promise.race([
@@ -67,5 +73,15 @@ export async function waitForClaim(
     }
     await authorizeAgain();
   }
+  return undefined;
+}
+
+/** Gives a claim back that its worker never hears of: nothing was executed, so that it is no attempt. */
+async function takeBack(parts: StoredClaimParts, { claim }: GivenClaim): Promise<undefined> {
+  const { ticket, tokenDigest, worker } = claim;
+  const { id, guard } = worker;
+  const reason = "the worker had gone";
+  const back = { ticket, worker: id, tokenDigest, guard, actor: id, reason, isReturned: true };
+  await releaseClaim(parts, back);
   return undefined;
 }

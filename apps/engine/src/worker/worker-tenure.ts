@@ -228,7 +228,9 @@ export class Tenure {
     const worker = { id: this.id, epoch: tenure.epoch, guard, lost };
     let claim: RunClaim | undefined;
     try {
-      claim = await claimTicket(this.#parts, id, worker, tokenDigest, access === "write");
+      claim = await claimTicket(this.#parts, id, worker, tokenDigest, {
+        writesState: access === "write",
+      });
     } finally {
       if (claim === undefined) grants.revoke(token);
     }

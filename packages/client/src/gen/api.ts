@@ -103,6 +103,8 @@ export interface ClaimEnd {
 } | undefined;
   readonly late?: string | undefined;
   readonly given_up?: string | undefined;
+  /** whether the worker ends in an orderly way, so that nothing was lost */
+  readonly returned?: boolean | undefined;
 }
 
 export interface ClaimJob {
@@ -304,10 +306,14 @@ export interface NewApproval {
 }
 
 export interface NewClaim {
+  /** version of what workers and servers say to each other */
+  readonly protocol?: number | undefined;
   /** id of the worker */
   readonly worker: string;
   /** version of the fence of its lease */
   readonly fence: string;
+  /** number of the request: each has a higher one than those before it */
+  readonly request?: number | undefined;
   readonly running?: readonly string[] | undefined;
   /** steps that ended there lately */
   readonly ended?: readonly ({

@@ -1,3 +1,4 @@
+export { DelegatingStorage } from "./delegate.ts";
 export type { BlobHarness } from "./describe-blobs.ts";
 export { describeBlobs } from "./describe-blobs.ts";
 export { describeStorage, runScenario } from "./describe-storage.ts";

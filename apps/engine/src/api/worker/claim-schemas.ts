@@ -28,8 +28,18 @@ export const WorkerEndpoint = Type.Object(
 
 export const NewClaim = Type.Object(
   {
+    protocol: Type.Optional(
+      Type.Integer({ description: "version of what workers and servers say to each other" }),
+    ),
     worker: Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$", description: "id of the worker" }),
     fence: Type.String({ maxLength: 256, description: "version of the fence of its lease" }),
+    request: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "number of the request: each has a higher one than those before it",
+      }),
+    ),
     running: Type.Optional(Runs),
     ended: Type.Optional(
       Type.Array(Type.Object({ run: Name, ago_ms: Counter }, { additionalProperties: false }), {
@@ -310,6 +320,11 @@ export const ClaimEnd = Type.Object(
     end: Type.Optional(End),
     late: Type.Optional(Reason),
     given_up: Type.Optional(Reason),
+    returned: Type.Optional(
+      Type.Boolean({
+        description: "whether the worker ends in an orderly way, so that nothing was lost",
+      }),
+    ),
   },
   { additionalProperties: false, title: "ClaimEnd" },
 );

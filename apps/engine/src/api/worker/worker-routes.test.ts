@@ -5,6 +5,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { acquireRemoteLease, otherWorkerId } from "../../testing/remote-lease.ts";
 import { P, S, startApi } from "../../testing/start-api.ts";
+import { WORKER_PROTOCOL } from "../../worker/remote-protocol.ts";
 
 const CLAIMS = "/api/v1/worker/claims";
 const EVENT = { type: "log", text: "one" };
@@ -22,9 +23,10 @@ async function start() {
     const { json } = await call("GET", "/api/v1/worker", { token });
     const id = otherWorkerId(String(json["worker_prefix"]));
     const lease = await acquireRemoteLease(port, token, id);
-    const named = { worker: id, fence: lease.guard.version };
+    const named = { protocol: WORKER_PROTOCOL, worker: id, fence: lease.guard.version, request: 1 };
+    let requests = 0;
     const claim = async (more: object = {}) =>
-      call("POST", CLAIMS, { token, body: { ...named, ...more } });
+      call("POST", CLAIMS, { token, body: { ...named, request: (requests += 1), ...more } });
     return { id, lease, named, claim, token };
   };
   const storageOf = async (token: string) => {
@@ -125,6 +127,35 @@ describe("claims of remote workers", () => {
     const again = await claim();
     expect(again.json).toMatchObject({ run, attempts: 1 });
     expect(again.json["token"]).not.toBe(first.json["token"]);
+  });
+
+  it("what a worker gives back at its end counts as no attempt", async () => {
+    const { worker, request, token, call } = await start();
+    const { claim } = await worker(token);
+    const run = await request();
+    for (const body of [
+      { end: { how: "signal", signal: "SIGKILL" }, returned: true },
+      { end: { how: "result", result: { phase: "canceled" } }, returned: true },
+      { given_up: "the worker ends", returned: true },
+      { given_up: "the folder of the step cannot be made" },
+    ]) {
+      const { path, token: ofClaim } = claimed((await claim()).json);
+      expect((await call("POST", `${path}/end`, { token: ofClaim, body })).status).toBe(204);
+    }
+    expect((await claim()).json).toMatchObject({ run, attempts: 1 });
+  });
+
+  it.each([
+    ["a worker of another release", { protocol: 3 }, 409, "install the same release"],
+    ["a worker that names no release", { protocol: undefined }, 409, "install the same release"],
+    ["a request without a number", { request: undefined }, 400, "no number of the request"],
+  ])("%s claims nothing", async (_who, more, status, text) => {
+    const { worker, request, token } = await start();
+    const { claim } = await worker(token);
+    const run = await request();
+    const refused = await claim(more);
+    expect([refused.status, refused.text]).toEqual([status, expect.stringContaining(text)]);
+    expect((await claim()).json).toMatchObject({ run, attempts: 0 });
   });
 
   it("a step that was lost is not given to the same worker at once", async () => {

@@ -1,18 +1,19 @@
 import type { FormerState, StackName } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
-import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import { RUN_KIND, runPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { appendBatch } from "../../queue/append-batch.ts";
 import type { RunClaim } from "../../queue/claim.ts";
-import { phaseOf } from "../../queue/run-row.ts";
 import { listTickets } from "../../queue/sweep.ts";
-import { idOf } from "../../queue/transaction.ts";
 import { executionsOf } from "../../worker/orphan-sweep.ts";
 import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
+import {
+  beginPlanningOnce,
+  cancelStageOf,
+  endClaim,
+  startClaim,
+} from "../../worker/remote-requests.ts";
 import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
 import { waitForClaim } from "../../worker/wait-for-claim.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
@@ -83,12 +84,18 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
         "ClaimStep",
         { 200: Claim, 204: Type.Null() },
         { body: NewClaim },
-        { 409: "the worker has no lease" },
+        { 409: "the worker has no lease, or is of another release" },
       ),
       config: { access: "worker" },
     },
     async (request, reply) => {
-      const given = await waitForClaim(parts, principalOf(request), request.body, {
+      const { body } = request;
+      requireProtocol(body.protocol);
+      if (body.request === undefined) {
+        throw new ServerError("invalid_request", "the body has no number of the request");
+      }
+      const asked = { ...body, request: body.request };
+      const given = await waitForClaim(parts, principalOf(request), asked, {
         gone: goneSignal(reply),
         stopping,
         authorizeAgain: async () => api.authorizeAgain(request),
@@ -130,9 +137,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       config: { access: "run" },
     },
     async (request) => {
-      const { reference } = ofClaim(request);
-      const found = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
-      return { cancel_stage: found ? (decodeRecord(RUN_KIND, found).cancel?.stage ?? 0) : 0 };
+      return { cancel_stage: await cancelStageOf(parts, ofClaim(request)) };
     },
   );
 
@@ -149,14 +154,8 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       config: { access: "run" },
     },
     async (request) => {
-      const host = storedClaimHost(parts, ofClaim(request));
-      try {
-        return { protocol: WORKER_PROTOCOL, job: { ...(await host.job()) } };
-      } catch (error) {
-        // Only this server knows why, such as a key that it has not.
-        if (!host.isAway(error)) await host.giveUp(error);
-        throw error;
-      }
+      const job = await startClaim(parts, ofClaim(request));
+      return { protocol: WORKER_PROTOCOL, job: { ...job } };
     },
   );
 
@@ -173,15 +172,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       config: { access: "run" },
     },
     async (request, reply) => {
-      const claim = ofClaim(request);
-      const found = await readStored(
-        parts.storage,
-        "strong",
-        idOf(RUN_KIND, runPlace(claim.reference)),
-      );
-      // The request was answered before, and the answer was lost: no other moves the run while the claim is valid.
-      const isDone = found !== undefined && phaseOf(decodeRecord(RUN_KIND, found)) === "planning";
-      if (!isDone || claim.step !== "plan") await storedClaimHost(parts, claim).beginPlanning();
+      await beginPlanningOnce(parts, ofClaim(request));
       return reply.code(204).send();
     },
   );
@@ -316,13 +307,12 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       config: { access: "run" },
     },
     async (request, reply) => {
-      const { end, late, given_up: reason } = request.body;
+      const { end, given_up: reason, ...how } = request.body;
       if ((end === undefined) === (reason === undefined)) {
         throw new ServerError("invalid_request", "the body has either end or given_up");
       }
-      const host = storedClaimHost(parts, ofClaim(request));
-      if (end !== undefined) await host.end(executionEndOf(end), late);
-      else await host.giveUp(new Error(reason));
+      const ended = end === undefined ? { givenUp: reason ?? "" } : { end: executionEndOf(end) };
+      await endClaim(parts, ofClaim(request), { ...how, ...ended });
       return reply.code(204).send();
     },
   );
@@ -333,6 +323,15 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     if (claim.reference.run === request.params.run) return claim;
     throw new ServerError("not_found", `there is no run "${request.params.run}"`);
   }
+}
+
+/** A worker of another release could not execute what it claims, and each claim would count as an attempt that was lost. */
+function requireProtocol(protocol = 3): void {
+  if (protocol === WORKER_PROTOCOL) return;
+  throw new ServerError(
+    "conflict",
+    `the worker speaks version ${protocol} with servers, and this server version ${WORKER_PROTOCOL}: install the same release`,
+  );
 }
 
 function viewOf({ reference, step, attempts, background, cancelStage }: RunClaim, token: string) {

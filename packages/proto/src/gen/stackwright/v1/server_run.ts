@@ -207,6 +207,8 @@ export interface RunTicket_Claim {
   writesState: boolean;
   /** Number of the newest batch of events that a remote worker stored; 0 before the first one. */
   eventBatch: bigint;
+  /** Number of the request of a remote worker that the claim answers; 0 for a worker with a store. */
+  request: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1636,7 +1638,7 @@ export const RunTicket: MessageFns<RunTicket> = {
 };
 
 function createBaseRunTicket_Claim(): RunTicket_Claim {
-  return { worker: "", epoch: 0n, tokenDigest: "", sinceMs: 0n, writesState: false, eventBatch: 0n };
+  return { worker: "", epoch: 0n, tokenDigest: "", sinceMs: 0n, writesState: false, eventBatch: 0n, request: 0n };
 }
 
 export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
@@ -1667,6 +1669,12 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
         throw new globalThis.Error("value provided for field message.eventBatch of type uint64 too large");
       }
       writer.uint32(48).uint64(message.eventBatch);
+    }
+    if (message.request !== 0n) {
+      if (BigInt.asUintN(64, message.request) !== message.request) {
+        throw new globalThis.Error("value provided for field message.request of type uint64 too large");
+      }
+      writer.uint32(56).uint64(message.request);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1740,6 +1748,14 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
             message.eventBatch = reader.uint64() as bigint;
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.request = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1780,6 +1796,7 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
     message.eventBatch = (object.eventBatch !== undefined && object.eventBatch !== null)
       ? BigInt(object.eventBatch)
       : 0n;
+    message.request = (object.request !== undefined && object.request !== null) ? BigInt(object.request) : 0n;
     return message;
   },
 };
