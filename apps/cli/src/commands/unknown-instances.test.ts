@@ -34,5 +34,9 @@ output "words" { value = module.m[*].word }
   expect(plan.code).toBe(1);
   expect(plan.error).toContain("Invalid for_each argument");
   expect(plan.error).toContain("Invalid count argument");
+  expect(plan.error).toContain("with the option --staged");
   expect(plan.error).not.toContain("before it had a value");
+  // What the error says is so.
+  const staged = await run("up", "--staged", "--yes");
+  expect([staged.code, staged.error]).toEqual([0, ""]);
 });

@@ -225,7 +225,7 @@ async function planAndApply(
     const more = left.length > first.length ? ` and ${left.length - first.length} more` : "";
     throw new CommandError(`Some parts are left, and ${stuck}: ${first.join(", ")}${more}.`, {
       advice:
-        "See what they depend on: a value that no apply gives, such as one of an excluded object or of one that changes each time.",
+        "See what they depend on: a value that no apply gives, such as one of an excluded object or of one that changes each time. Where one would be replaced that others need, destroy those first: stackwright destroy -target=ADDRESS",
     });
   }
   if (!hasChanges(made.plan)) {

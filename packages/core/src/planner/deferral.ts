@@ -22,6 +22,16 @@ export function blockAddress(module: readonly string[], name: string): string {
   return [...module.map((step) => `module.${step}`), name].join(".");
 }
 
+/** The address of the block of an object: its own without keys. */
+export function blockOf(address: string): string {
+  const { value } = parseAddress(address);
+  if (value?.kind !== "resource") return address;
+  return blockAddress(
+    value.module.map(({ name }) => name),
+    localName(value),
+  );
+}
+
 /** Why the instances of a block are not known. */
 export function unknownInstances({
   count,

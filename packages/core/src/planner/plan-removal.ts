@@ -5,8 +5,7 @@ import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
-import { blockAddress } from "./deferral.ts";
-import { localName } from "./local-name.ts";
+import { blockOf } from "./deferral.ts";
 import { withDestroyProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { hasDrifted, type RefreshedObject, readObject } from "./read-object.ts";
@@ -154,16 +153,6 @@ async function askForDelete(
   run.report(reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address })));
   if (hasProviderErrors(reply.diagnostics)) return undefined;
   return { ...change, words: { ...words, plannedPrivate: reply.plannedPrivate } };
-}
-
-/** The address without keys. */
-function blockOf(address: string): string {
-  const { value } = parseAddress(address);
-  if (value?.kind !== "resource") return address;
-  return blockAddress(
-    value.module.map(({ name }) => name),
-    localName(value),
-  );
 }
 
 /** Name, module and key of an address. */

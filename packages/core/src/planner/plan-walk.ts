@@ -157,11 +157,16 @@ function expand(
     return undefined;
   }
   if (result.kind === "unknown") {
-    run.report([result.reason]);
+    const { reason } = result;
+    run.report([{ ...reason, detail: `${reason.detail}\n\n${IN_STAGES}` }]);
     return undefined;
   }
   return { keys: keysOf(result), targets };
 }
+
+/** The way out. The reference command has none but targets that are applied first. */
+const IN_STAGES =
+  "In stages it can be planned: with the option --staged, or with staged for a run on a server, what is known now is applied first, and the rest is planned after that.";
 
 function expandCall(run: PlanRun, module: ModuleInstance, call: CallValues): void {
   const expansion = expand(run, module, call.config, `module.${call.config.name}`);

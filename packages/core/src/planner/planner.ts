@@ -1,13 +1,7 @@
 import type { Clock } from "@stackwright/base/clock";
 import type { RetryPolicy } from "@stackwright/base/retry";
 import { Mark, type Value } from "@stackwright/cty";
-import {
-  checkMovedInstances,
-  type Diagnostic,
-  FileReads,
-  hasErrors,
-  parseAddress,
-} from "@stackwright/lang";
+import { type Diagnostic, FileReads, hasErrors } from "@stackwright/lang";
 import type { ProviderCallLimits } from "@stackwright/mux/router";
 import { type Configuration, hasNoErrors } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
@@ -24,6 +18,7 @@ import type { StackSnapshot } from "../state/stack-state.ts";
 import { EvaluationState } from "../walk/evaluation-state.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
 import { blockedRemovals } from "./blocked-removals.ts";
+import { checkInstances } from "./check-instances.ts";
 import { createBeforeDestroyResources } from "./create-before-destroy.ts";
 import { deferredParts, RoundEvents, type Waiting } from "./deferral.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
@@ -39,6 +34,7 @@ import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected, configOf } from "./prevent-destroy.ts";
 import { relevantDrift } from "./relevant-drift.ts";
 import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
+import { replacedBelow } from "./replaced-below.ts";
 import { selectPart } from "./selection.ts";
 import { unresolvedObjects } from "./unresolved-objects.ts";
 
@@ -221,6 +217,12 @@ async function planOnce(
     reportUnmatchedRequests(run);
   } else await planStateWalk(run, configuration, selection);
   signal?.throwIfAborted();
+  // Once all that waits itself is known.
+  if (run.waiting.size === 0) {
+    for (const one of replacedBelow(run, configuration.graph, waiting)) {
+      run.waiting.set(one.address, one);
+    }
+  }
   if (run.waiting.size > 0) {
     await ephemerals.closeAll();
     return {
@@ -414,39 +416,6 @@ function reportForgotten(run: PlanRun): void {
       detail: `These objects are removed from the state without being destroyed. They continue to exist, but Stackwright no longer manages them:\n\n${list.join("\n")}`,
     },
   ]);
-}
-
-/** Checks what could not be checked before it was known which instances there are. */
-function checkInstances(
-  run: PlanRun,
-  { refactoring, graph }: Configuration,
-  selection: ReturnType<typeof selectPart>,
-): void {
-  if (refactoring.moves.length + run.given.importBlocks.size === 0) return;
-  const instances = new Set<string>();
-  for (const module of run.world.allModules()) {
-    if (module.address !== "") instances.add(module.address);
-    for (const { slots } of module.resources.values()) {
-      for (const { address } of slots.values()) instances.add(address);
-    }
-  }
-  for (const id of run.given.importBlocks.keys()) {
-    const node = graph.nodes.get(id);
-    if (node === undefined || selection.includesNode(node)) run.importsFor(id);
-  }
-  for (const [address, { range }] of run.importRequests) {
-    if (instances.has(address)) continue;
-    run.fail(
-      "Configuration for import target does not exist",
-      `There is no instance ${address} that this could be imported to.`,
-      { subject: range },
-    );
-  }
-  if (refactoring.moves.length === 0) return;
-  const diagnostics: Diagnostic[] = [];
-  const addresses = [...instances].flatMap((text) => parseAddress(text).value ?? []);
-  checkMovedInstances(refactoring.moves, addresses, diagnostics);
-  run.report(diagnostics);
 }
 
 /** Ephemeral values are not kept; they are given again when the plan is applied. */

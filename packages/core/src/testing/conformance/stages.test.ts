@@ -20,6 +20,35 @@ const left = (plan: Plan): readonly string[] =>
 
 const KEYED = "mock_thing.keyed: its for_each depends on values that are known after this stage";
 
+/** Another zone replaces it; `next` needs it, too, and does not wait by itself. */
+const base = (zone: string): string => `resource "mock_thing" "base" {
+  name = "base"
+  zone = "${zone}"
+}
+resource "mock_thing" "next" {
+  name  = "next"
+  value = mock_thing.base.id
+}
+`;
+
+/** Waits for `keyed`, and needs `base` by record. */
+const USER = `resource "mock_thing" "user" {
+  name  = "user"
+  value = "\${mock_thing.base.id} \${length(mock_thing.keyed)}"
+}
+`;
+
+/** Keys that are known when `a` was replaced, on which the objects of the former keys depend. */
+const by = (zone: string): string => `resource "mock_thing" "a" {
+  name = "a"
+  zone = "${zone}"
+}
+resource "mock_thing" "keyed" {
+  for_each = toset([mock_thing.a.id])
+  name     = each.key
+}
+`;
+
 describe("stages of a plan", () => {
   scenario("a provider that is configured with what an apply gives waits, and is not asked", [
     {
@@ -320,6 +349,55 @@ resource "mock_thing" "user" {
         'delete mock_thing.keyed["out of one"] delete-because-each-key',
         "update mock_thing.user",
       ],
+    },
+  ]);
+
+  scenario("what an object of a later stage needs by record is not replaced before it", [
+    {
+      config: keyed("one", `${base("b1")}${USER}`),
+      options: staged,
+    },
+    { config: keyed("one", `${base("b1")}${USER}`) },
+    {
+      config: keyed("two", `${base("b2")}${USER}`),
+      options: staged,
+      plan: ["update mock_thing.a"],
+      calls: ["update a"],
+      check: (plan) =>
+        expect(left(plan).toSorted()).toEqual([
+          "mock_thing.base: it would be replaced, and mock_thing.user, which is left to a later stage, still needs it",
+          KEYED,
+          "mock_thing.next: it depends on mock_thing.base",
+          "mock_thing.user: it depends on mock_thing.keyed",
+        ]),
+    },
+    {
+      config: keyed("two", `${base("b2")}${USER}`),
+      options: staged,
+      plan: [
+        'create mock_thing.keyed["out of two"]',
+        'delete mock_thing.keyed["out of one"] delete-because-each-key',
+        "replace mock_thing.base replace-because-cannot-update",
+        "update mock_thing.next",
+        "update mock_thing.user",
+      ],
+      check: (plan) => expect(plan.deferred).toBeUndefined(),
+    },
+  ]);
+
+  scenario("a replacement that alone gives what waits for it is left, so that the stage is stuck", [
+    { config: by("a1"), options: staged },
+    { config: by("a1") },
+    {
+      config: by("a2"),
+      options: staged,
+      plan: [],
+      calls: [],
+      check: (plan) =>
+        expect(left(plan).toSorted()).toEqual([
+          'mock_thing.a: it would be replaced, and mock_thing.keyed["id-1"], which is left to a later stage, still needs it',
+          KEYED,
+        ]),
     },
   ]);
 
