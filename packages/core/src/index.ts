@@ -15,7 +15,6 @@ export {
 } from "./adoption/terraform-workspace.ts";
 export type {
   ApplyResult,
-  ApplyStatus,
   ExecutePlanRequest,
   NodeResult,
 } from "./apply/execute.ts";
@@ -140,6 +139,7 @@ export { createRedactor } from "./secrets/redactor.ts";
 // State.
 export { openStream, sealStream } from "./secrets/sealed-stream.ts";
 export type { DataKey, StackCipher } from "./secrets/stack-cipher.ts";
+export type { ApplyStatus } from "./state/apply-status.ts";
 export { STATE_BLOB_KINDS } from "./state/blob-references.ts";
 export { FREEZE_KIND, readFreeze } from "./state/freeze.ts";
 export type { HumanLock } from "./state/human-lock.ts";

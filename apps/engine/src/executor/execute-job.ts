@@ -29,6 +29,7 @@ import { isStorageError } from "@stackwright/storage";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../domain/run-stages.ts";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
 import { driftOf } from "./drift-of.ts";
+import { endOfHistory } from "./end-of-history.ts";
 import { executeShadowJob } from "./execute-shadow-job.ts";
 import { executeToolJob } from "./execute-tool-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -324,18 +325,7 @@ async function recover(
     return outcomeOf(runs, "the recovery was interrupted");
   }
   const entry = (await state.history({ limit: 20 })).find((one) => one.run === run);
-  return entry === undefined
-    ? {
-        phase: "failed",
-        reason: "the worker was lost before the apply changed anything",
-        reasonCode: "worker_lost",
-      }
-    : {
-        phase: "partially_applied",
-        revision: entry.revision.toString(),
-        reason: "the worker was lost after the apply ended, before its result was recorded",
-        reasonCode: "result_lost",
-      };
+  return endOfHistory(entry);
 }
 
 const ENDS = ["applied", "partially_applied", "failed", "canceled", "superseded"] as const;

@@ -18,6 +18,7 @@ import {
 import type { ProvisionerRunner } from "../provisioners/provisioner-runner.ts";
 import { redactChecks } from "../redact-run.ts";
 import type { Redactor } from "../secrets/redactor.ts";
+import type { ApplyStatus } from "../state/apply-status.ts";
 import type { CheckResult } from "../state/check-result.ts";
 import {
   type AdopterFinder,
@@ -92,8 +93,6 @@ export interface ExecutePlanRequest {
    */
   readonly onEvaluated?: (world: EvaluationState, secrets: Redactor) => Promise<void>;
 }
-
-export type ApplyStatus = "applied" | "partially_applied" | "failed" | "canceled";
 
 /** How the work on one object ended. */
 export interface NodeResult {
@@ -332,15 +331,16 @@ async function finish(
     if (object.phase === "creating")
       await writer.write({ kind: "forget", key: object }).catch(() => undefined);
   }
-  const head = await writer.finish({
-    outputs,
-    checks: redactChecks(secrets, allChecks(run)),
-    inputs: await recordedInputs(run, inputs),
-  });
   const failed = !isDone || hasErrors(run.diagnostics);
   const some = nodes.some(({ status }) => status === "done" || status === "tainted");
   let status: ApplyStatus = "applied";
   if (stopped && !isDone) status = "canceled";
   else if (failed) status = some ? "partially_applied" : "failed";
+  const head = await writer.finish({
+    outputs,
+    checks: redactChecks(secrets, allChecks(run)),
+    inputs: await recordedInputs(run, inputs),
+    status,
+  });
   return { ...base, status, diagnostics: run.diagnostics, head };
 }

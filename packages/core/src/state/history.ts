@@ -5,6 +5,7 @@ import {
   StackRevision,
 } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions } from "@stackwright/storage";
+import { applyStatusOf } from "./apply-status.ts";
 import { blobsOf, inlineContent, loadContent, spillContents } from "./content.ts";
 import { memberId, revisionMember, STATE_KINDS } from "./kinds.ts";
 import { contentsOf } from "./object-codec.ts";
@@ -20,7 +21,7 @@ interface RevisionFacts extends RevisionEntry {
 export async function revisionOperation(
   records: StackRecords,
   changes: RevisionChanges,
-  { revision, run, finishedAtMs, changed, complete, token }: RevisionFacts,
+  { revision, run, finishedAtMs, changed, complete, status, token }: RevisionFacts,
 ): Promise<BatchOperation> {
   const content: Content = inlineContent(RevisionChanges.encode(changes).finish());
   const objects = changes.changes.flatMap(({ before, after }) =>
@@ -33,6 +34,7 @@ export async function revisionOperation(
     finishedAtMs: BigInt(finishedAtMs),
     changed: BigInt(changed),
     complete,
+    status: status ?? "",
     changes: content,
     blobs: [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()],
   });
@@ -55,6 +57,7 @@ export function revisionEntry(message: StackRevision): RevisionEntry {
     finishedAtMs: Number(message.finishedAtMs),
     changed: Number(message.changed),
     complete: message.complete,
+    status: applyStatusOf(message.status),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CallOptions } from "@stackwright/storage";
+import type { ApplyStatus } from "./apply-status.ts";
 import type { CheckResult } from "./check-result.ts";
 import type { StateChange } from "./state-change.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
@@ -69,6 +70,8 @@ export interface RevisionEntry {
   readonly changed: number;
   /** False when the run was interrupted and finished by another, which could not determine all its changes. */
   readonly complete: boolean;
+  /** How an apply ended. Absent for other writes, where another run finished it, and in entries of release 0.1.0. */
+  readonly status?: ApplyStatus | undefined;
 }
 
 /** What one run did to one object. Both absent: it came and went within the run. */
@@ -215,4 +218,6 @@ export interface FinishRun {
   readonly checks?: readonly CheckResult[];
   /** Outputs of other stacks that the state was made with; those that are recorded stay where it is absent. */
   readonly inputs?: readonly StackInput[];
+  /** How an apply ends, for its entry in the history. @default it is no apply */
+  readonly status?: ApplyStatus;
 }

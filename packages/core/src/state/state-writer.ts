@@ -2,6 +2,7 @@ import type { Clock } from "@stackwright/base/clock";
 import { StateObject as ObjectMessage, RevisionChanges } from "@stackwright/proto/stackwright";
 import type { BatchOperation, CallOptions, Resource } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
+import type { ApplyStatus } from "./apply-status.ts";
 import { checkEdits } from "./check-object.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkState } from "./check-state.ts";
@@ -126,7 +127,10 @@ export class RunStateWriter implements StateWriter {
     return step;
   }
 
-  async finish(result: FinishRun = {}, options: CallOptions = {}): Promise<StackHead> {
+  async finish(
+    { status, ...result }: FinishRun = {},
+    options: CallOptions = {},
+  ): Promise<StackHead> {
     if (this.#state === "finished") return this.#head;
     await Promise.all([...this.#tails.values()].map(({ over }) => over));
     this.#state = "finishing";
@@ -135,7 +139,7 @@ export class RunStateWriter implements StateWriter {
       await this.#dropPlaceholders();
       const problems = checkState(this.#index.objects.values());
       if (problems.length > 0) throw invariant("the state cannot be left like this", problems);
-      await this.#close({ ...this.#published, ...result }, options);
+      await this.#close({ ...this.#published, ...result }, status, options);
       this.#state = "finished";
       return this.#head;
     } finally {
@@ -251,6 +255,7 @@ export class RunStateWriter implements StateWriter {
 
   async #close(
     result: Omit<PublishedOutputs, "revision" | "changes">,
+    status: ApplyStatus | undefined,
     options: CallOptions,
   ): Promise<void> {
     const { records, writes, token: nextToken } = this.#parts;
@@ -265,7 +270,7 @@ export class RunStateWriter implements StateWriter {
     const head = { revision: this.#head.revision + 1n, run: "" };
     const operations = [
       this.#headOperation(head, token),
-      await this.#history(head.revision, token),
+      await this.#history(head.revision, token, status),
     ];
     // The readers of this stack's outputs recognize by the revision that the outputs changed.
     const revision = same ? this.#published.revision : head.revision;
@@ -285,7 +290,11 @@ export class RunStateWriter implements StateWriter {
     this.#outputsResource = outputsResource;
   }
 
-  async #history(revision: bigint, token: string): Promise<BatchOperation> {
+  async #history(
+    revision: bigint,
+    token: string,
+    status: ApplyStatus | undefined,
+  ): Promise<BatchOperation> {
     const decode = (bytes: Uint8Array | undefined): ObjectMessage | undefined =>
       bytes && ObjectMessage.decode(bytes);
     const changes = [...this.#found].map(([key, before]) => ({
@@ -298,6 +307,7 @@ export class RunStateWriter implements StateWriter {
       finishedAtMs: Math.floor(this.#parts.scheduler.wallMs()),
       changed: this.#found.size,
       complete: this.#complete,
+      status,
       token,
     });
   }

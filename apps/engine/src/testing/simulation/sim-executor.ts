@@ -1,5 +1,5 @@
 import { sleep } from "@stackwright/base/clock";
-import { StackHead, StackPlan } from "@stackwright/proto/stackwright";
+import { StackHead, StackPlan, StackRevision } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   isStorageError,
@@ -217,10 +217,10 @@ class SimStep {
       return { phase: "interrupted", reason: "the provider is away" };
     }
     const revision = head.revision + 1n;
-    await this.#finish(lease, revision);
-    if (made === plan.objects || sabotage.overstates === true)
-      return { phase: "applied", revision: revision.toString() };
-    const phase = made === 0 ? "canceled" : "partially_applied";
+    const isWhole = made === plan.objects || sabotage.overstates === true;
+    const phase = isWhole ? "applied" : made === 0 ? "canceled" : "partially_applied";
+    await this.#finish(lease, revision, phase);
+    if (isWhole) return { phase: "applied", revision: revision.toString() };
     return { phase, revision: revision.toString(), reason: "canceled" };
   }
 
@@ -271,6 +271,8 @@ class SimStep {
       return { phase: "failed", reason, reasonCode: "worker_lost" };
     }
     const [, revision = "0"] = own.id.name.split(".");
+    const { status } = StackRevision.decode(own.data?.value ?? new Uint8Array());
+    if (status === "applied") return { phase: status, revision };
     return { phase: "partially_applied", revision, reason: "lost", reasonCode: "result_lost" };
   }
 
@@ -285,9 +287,9 @@ class SimStep {
     return StackHead.create({ run: "", revision });
   }
 
-  async #finish(lease: Lease, revision: bigint): Promise<void> {
+  async #finish(lease: Lease, revision: bigint, status: string): Promise<void> {
     await this.#write(
-      [await this.#headRecord("", revision), await this.#revision(this.#job.run, revision)],
+      [await this.#headRecord("", revision), await this.#revision(this.#job.run, revision, status)],
       lease,
     );
   }
@@ -319,8 +321,11 @@ class SimStep {
     return this.#record(STACK_HEAD_KIND, place, StackHead.create({ run, revision }));
   }
 
-  async #revision(run: string, revision: bigint): Promise<BatchOperation> {
-    return this.#mark(REVISION, memberPlace(this.#job.stack, revision.toString()), run);
+  async #revision(run: string, revision: bigint, status = ""): Promise<BatchOperation> {
+    const value = StackRevision.encode(StackRevision.create({ revision, run, status })).finish();
+    const data = { typeUrl: typeUrlOf(REVISION), value };
+    const place = memberPlace(this.#job.stack, revision.toString());
+    return this.#resource(REVISION, place, run, data);
   }
 
   async #write(operations: readonly BatchOperation[], lease?: Lease): Promise<void> {
@@ -333,8 +338,8 @@ class SimStep {
     return this.#resource(kind.type, place, this.#parts.token(), data);
   }
 
-  async #mark(type: ResourceType, place: Place, generation?: string): Promise<BatchOperation> {
-    return this.#resource(type, place, generation ?? this.#parts.token());
+  async #mark(type: ResourceType, place: Place): Promise<BatchOperation> {
+    return this.#resource(type, place, this.#parts.token());
   }
 
   async #resource(

@@ -105,6 +105,7 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
         continue;
       }
       cloud.calls.length = 0;
+      const { revision } = await state.head();
       const result = await engine.apply({
         state,
         plan,
@@ -119,6 +120,9 @@ export function scenario(name: string, steps: readonly ScenarioStep[]): void {
           where,
         ).toEqual([]);
       expect(result.status, where).toBe(step.status ?? "applied");
+      // Who lost the result reads it there.
+      const [entry] = await state.history({ limit: 1 });
+      if (result.head.revision > revision) expect(entry?.status, where).toBe(result.status);
       if (step.calls !== undefined) {
         expect(step.sorted === true ? cloud.calls.toSorted() : cloud.calls, where).toEqual(
           step.calls,

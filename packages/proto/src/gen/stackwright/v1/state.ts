@@ -434,6 +434,8 @@ export interface StackRevision {
     | undefined;
   /** Blobs that the objects within the changes refer to. */
   blobs: BlobReference[];
+  /** How an apply ended: applied, partially_applied, failed or canceled. Empty for other writes, and where another run finished it. */
+  status: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2894,7 +2896,16 @@ export const StackPlan: MessageFns<StackPlan> = {
 };
 
 function createBaseStackRevision(): StackRevision {
-  return { revision: 0n, run: "", finishedAtMs: 0n, changed: 0n, complete: false, changes: undefined, blobs: [] };
+  return {
+    revision: 0n,
+    run: "",
+    finishedAtMs: 0n,
+    changed: 0n,
+    complete: false,
+    changes: undefined,
+    blobs: [],
+    status: "",
+  };
 }
 
 export const StackRevision: MessageFns<StackRevision> = {
@@ -2928,6 +2939,9 @@ export const StackRevision: MessageFns<StackRevision> = {
     }
     for (const v of message.blobs) {
       BlobReference.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.status !== "") {
+      writer.uint32(66).string(message.status);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3009,6 +3023,14 @@ export const StackRevision: MessageFns<StackRevision> = {
             message.blobs.push(BlobReference.decode(reader, reader.uint32()));
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.status = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3052,6 +3074,7 @@ export const StackRevision: MessageFns<StackRevision> = {
       ? Content.fromPartial(object.changes)
       : undefined;
     message.blobs = object.blobs?.map((e) => BlobReference.fromPartial(e)) || [];
+    message.status = object.status ?? "";
     return message;
   },
 };

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { endOfHistory } from "./end-of-history.ts";
+
+const entry = { revision: 4n, run: "r", finishedAtMs: 1, changed: 2, complete: true };
+
+it("a run whose result was lost ends as its entry in the history says", () => {
+  expect(endOfHistory({ ...entry, status: "applied" })).toEqual({
+    phase: "applied",
+    revision: "4",
+  });
+  for (const status of ["partially_applied", "failed", "canceled"] as const) {
+    expect(endOfHistory({ ...entry, status })).toMatchObject({
+      phase: status,
+      revision: "4",
+      reasonCode: "result_lost",
+    });
+  }
+});
+
+it("without a status it was another run that finished it, and without an entry nothing was done", () => {
+  expect(endOfHistory(entry)).toMatchObject({
+    phase: "partially_applied",
+    reasonCode: "result_lost",
+  });
+  expect(endOfHistory(undefined)).toMatchObject({ phase: "failed", reasonCode: "worker_lost" });
+});

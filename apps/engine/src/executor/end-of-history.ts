@@ -1,0 +1,22 @@
+import type { RevisionEntry } from "@stackwright/core";
+import type { ExecutionResult } from "./execution-job.ts";
+
+/** How a run ended whose head is closed; only its entry in the history says how, where there is one. */
+export function endOfHistory(entry: RevisionEntry | undefined): ExecutionResult {
+  if (entry === undefined) {
+    return {
+      phase: "failed",
+      reason: "the worker was lost before the apply changed anything",
+      reasonCode: "worker_lost",
+    };
+  }
+  const { status } = entry;
+  const revision = entry.revision.toString();
+  if (status === "applied") return { phase: status, revision };
+  return {
+    phase: status ?? "partially_applied",
+    revision,
+    reason: "the worker was lost after the apply ended, before its result was recorded",
+    reasonCode: "result_lost",
+  };
+}
