@@ -232,7 +232,7 @@ export const SERVER_KINDS = Object.freeze({
   rfsStack: kindOf("RfsStack", RfsStack, {
     scope: "project",
     nameParts: ["stack"],
-    maxBytes: 512 * KIB,
+    maxBytes: 1024 * KIB,
     retention: "with the stack",
   }),
   rfsPlan: kindOf("RfsExecutionPlan", RfsExecutionPlan, {

@@ -8,6 +8,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { clearDrift } from "./drift-record.ts";
 import { leavesParts, requestNextStage } from "./next-stage.ts";
+import { requestRollback } from "./request-rollback.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { APPLY_UNKNOWN, readStackTool } from "./stack-tool.ts";
@@ -83,6 +84,9 @@ export async function endApply(
     await leaveQueue(tx, reference);
     if (phase === "applied" && stackName !== undefined) {
       await requestNextStage(tx, reference, run.row, stackName);
+    }
+    if (phase === "failed" || phase === "partially_applied") {
+      await requestRollback(tx, reference, run.row);
     }
   });
 }

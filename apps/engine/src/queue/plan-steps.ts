@@ -16,6 +16,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { type RunClaim, requireClaim } from "./claim.ts";
 import { isDriftCheck, recordDrift, recordFailedCheck } from "./drift-record.ts";
+import { requestRollback } from "./request-rollback.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
@@ -215,5 +216,6 @@ export async function endWithoutPlan(
     }
     tx.remove(ticket);
     await leaveQueue(tx, claim.reference);
+    if (end.phase === "failed") await requestRollback(tx, claim.reference, run.row);
   });
 }

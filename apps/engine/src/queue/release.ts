@@ -3,7 +3,8 @@ import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { isAt, move, readRun } from "./run-row.ts";
+import { requestRollback } from "./request-rollback.ts";
+import { isAt, move, phaseOf, readRun } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
@@ -61,6 +62,7 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       await move(tx, run, "failed", actor, { reason, reasonCode: "recovery_failed" });
       tx.remove(ticket);
       await leaveQueue(tx, reference);
+      await requestRollback(tx, reference, run.row);
       return true;
     }
     const { cancel } = run.row.message;
@@ -78,6 +80,7 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
     }
     tx.remove(ticket);
     await leaveQueue(tx, reference);
+    if (phaseOf(run.row.message) === "failed") await requestRollback(tx, reference, run.row);
     return true;
   });
 }

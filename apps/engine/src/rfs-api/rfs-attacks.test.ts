@@ -188,7 +188,7 @@ it("answers hostile values with what is wrong, and never as one that it did not 
   const cases: readonly [string, string, object, string][] = [
     ["POST", STACKS, { stack_name: "../x" }, "RF.10011010"],
     ["POST", STACKS, { stack_name: "a".repeat(129) }, "RF.10011005"],
-    ["POST", STACKS, { stack_name: "x", enable_auto_rollback: true }, "RF.10905005"],
+    ["POST", STACKS, { stack_name: "x", enable_auto_rollback: "yes" }, "RF.10011038"],
     ["POST", STACKS, { stack_name: "x", agencies: [{ provider_name: "a" }] }, "RF.10905005"],
     ["POST", STACKS, { stack_name: "x", unknown: 1 }, "RF.10011002"],
     ["POST", STACKS, { stack_name: "x", vars_body: "a = 1" }, "RF.10011028"],

@@ -16,7 +16,7 @@ import { openRunValues, sealRunValues } from "../worker/run-values.ts";
 import { planItems } from "./plan-items.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import { isIdle } from "./rfs-runs.ts";
-import { recordFreshStart, updateRecord } from "./rfs-stacks.ts";
+import { readFormer, recordFreshStart, updateRecord } from "./rfs-stacks.ts";
 import { storeTemplate } from "./store-template.ts";
 
 /** Execution plans of a stack. */
@@ -153,6 +153,11 @@ export function rfsPlans(parts: RfsParts): PlanPort {
       const reference = referenceOf(account, stack);
       const run = await readRun(reference, plan.id);
       if (run === undefined) throw new ServerError("not_found", "the execution plan was deleted");
+      const former = await readFormer(parts, await named(account, stack), run.id);
+      await transact(parts, async (tx) => {
+        // Before the plan may be applied, which may fail at once; without an effect where it is not.
+        await updateRecord(tx, reference, (record) => ({ former: former(record) }));
+      });
       if (phaseOf(run) === "awaiting_approval") {
         const { planDigest } = run;
         await approveRun(parts, { stack: reference, run: run.id }, { actor, planDigest });
@@ -163,7 +168,11 @@ export function rfsPlans(parts: RfsParts): PlanPort {
       await transact(parts, async (tx) => {
         const row = await tx.get(SERVER_KINDS.rfsPlan, memberPlace(reference, plan.name));
         tx.update(row, { appliedAtMs: BigInt(tx.nowMs) });
-        await updateRecord(tx, reference, { ...sealed, deletionRun: "" });
+        await updateRecord(tx, reference, () => ({
+          ...sealed,
+          deploymentRun: run.id,
+          deletionRun: "",
+        }));
       });
       return run.id;
     },

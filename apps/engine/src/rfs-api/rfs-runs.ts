@@ -1,5 +1,5 @@
 import { isEnded, type StackReference } from "@stackwright/core";
-import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
+import { type RfsStack, type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import type { RfsDeployment } from "@stackwright/rfs-stacks";
 import type { StorageBackend } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -26,13 +26,32 @@ function isUnappliedPlan({ savedPlan, history }: Run): boolean {
   return savedPlan && !history.some(({ to }) => to === Run_Phase.PHASE_APPROVED);
 }
 
-export function deploymentView(run: Run, deletionRun: string): RfsDeployment {
-  return {
-    id: run.id,
-    phase: phaseOf(run),
-    isDeletion: run.id === deletionRun,
-    reason: run.reason,
-  };
+/** The newest of the runs of a stack as what the stack is; the run that takes a failed one back stands for it. */
+export function deploymentView(
+  runs: readonly Run[],
+  { deletionRun, rollback }: Pick<RfsStack, "deletionRun" | "rollback">,
+): RfsDeployment | undefined {
+  const [newest] = runs;
+  if (newest === undefined) return undefined;
+  const { id, reason } = newest;
+  const phase = phaseOf(newest);
+  if (rollback !== undefined && [rollback.run, rollback.deployment].includes(id)) {
+    const { deployment, run, refusal } = rollback;
+    const why = runs.find((one) => one.id === deployment)?.reason ?? "";
+    const failure = `the deployment ${deployment} failed${why === "" ? "" : `: ${why}`}`;
+    const view = { id, purpose: "rollback" } as const;
+    if (refusal !== "") {
+      return { ...view, phase: "failed", reason: `${failure}; it was not taken back: ${refusal}` };
+    }
+    if (run === "") {
+      return { ...view, phase: "no_changes", reason: `${failure}; it had changed nothing` };
+    }
+    if (id === run) {
+      const own = reason === "" ? "" : `; what takes it back: ${reason}`;
+      return { ...view, phase, reason: `${failure}${own}` };
+    }
+  }
+  return { id, phase, purpose: id === deletionRun ? "deletion" : "deployment", reason };
 }
 
 /** A run that has a configuration which may be deployed again. */

@@ -1,6 +1,7 @@
 import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
 import {
   Project_AutoApply,
+  type RfsFormer,
   type Run,
   Run_Mode,
   type RfsStack as StoredRfsStack,
@@ -8,14 +9,16 @@ import {
 import type { RfsCaller, RfsStack, StackPort } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
-import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { addRollback, ROLLBACK } from "../queue/request-rollback.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, type Transaction, transact } from "../queue/transaction.ts";
 import { serveState } from "../terraform-state/served-state.ts";
 import { readRfsStack, sealDeployedValues } from "../worker/deployed-values.ts";
+import { formerDeployment } from "./former-deployment.ts";
 import { isDeletionDone, removeRfsStack } from "./remove-rfs-stack.ts";
 import { rfsEvents } from "./rfs-events.ts";
 import type { RfsParts } from "./rfs-parts.ts";
@@ -68,16 +71,17 @@ export function rfsStacks(parts: RfsParts): StackPort {
       await finishDeletion(stack);
       return undefined;
     }
-    const [newest] = await deploymentsOf(storage, stack.reference);
+    const runs = await deploymentsOf(storage, stack.reference);
     return {
       id: stack.reference.stack,
       name,
       project,
       description: record.description === "" ? stack.description : record.description,
       deletionProtection: record.deletionProtection,
+      autoRollback: record.autoRollback,
       createdAtMs: stack.createdAtMs,
       updatedAtMs: Number(record.updatedAtMs),
-      deployment: newest && deploymentView(newest, record.deletionRun),
+      deployment: deploymentView(runs, record),
     };
   };
 
@@ -89,7 +93,7 @@ export function rfsStacks(parts: RfsParts): StackPort {
         .toSorted((a, b) => b.createdAtMs - a.createdAtMs)
         .map(({ name, reference }) => ({ name, id: reference.stack }));
     },
-    create: async (caller, project, { name, description, deletionProtection }) => {
+    create: async (caller, project, { name, ...settings }) => {
       const { account } = caller;
       if ((await find(account, project, name)) !== undefined) return undefined;
       const stack = await directory.ensure({ account, project }, name);
@@ -98,17 +102,18 @@ export function rfsStacks(parts: RfsParts): StackPort {
         // Another request was faster.
         if ((await tx.find(SERVER_KINDS.rfsStack, place)) !== undefined) return false;
         const updatedAtMs = BigInt(tx.nowMs);
-        const given = { description, deletionProtection, updatedAtMs };
+        const given = { ...settings, updatedAtMs };
         tx.create(SERVER_KINDS.rfsStack, place, { ...NOTHING, ...given });
         return true;
       });
       return isMade ? find(account, project, name) : undefined;
     },
-    change: async ({ account }, stack, { description, deletionProtection }) => {
+    change: async ({ account }, stack, { description, deletionProtection, autoRollback }) => {
       const { reference } = await named(account, stack);
       await changeRecord(parts, reference, {
         ...(description !== undefined && { description }),
         ...(deletionProtection !== undefined && { deletionProtection }),
+        ...(autoRollback !== undefined && { autoRollback }),
       });
     },
     deploy: async (caller, stack, configuration, signal) => {
@@ -119,9 +124,16 @@ export function rfsStacks(parts: RfsParts): StackPort {
       const run = parts.token();
       const { reference } = found;
       const values = await sealDeployedValues(parts, reference, run, configuration.variables);
+      const former = await readFormer(parts, found, run);
       return transact(parts, async (tx) => {
         if (!(await isIdle(tx, reference))) return undefined;
-        await updateRecord(tx, reference, { ...values, deletionRun: "" });
+        await updateRecord(tx, reference, (record) => ({
+          ...values,
+          deploymentRun: run,
+          deletionRun: "",
+          former: former(record),
+          rollback: undefined,
+        }));
         await addRun(tx, {
           reference: { stack: reference, run },
           stackName: found.name,
@@ -142,6 +154,9 @@ export function rfsStacks(parts: RfsParts): StackPort {
       const run = parts.token();
       return transact(parts, async (tx) => {
         if (!(await isIdle(tx, reference))) return undefined;
+        await updateRecord(tx, reference, ({ former }) => ({
+          former: former && { ...former, run },
+        }));
         await addRun(tx, {
           reference: { stack: reference, run },
           stackName: found.name,
@@ -155,6 +170,22 @@ export function rfsStacks(parts: RfsParts): StackPort {
         return run;
       });
     },
+    rollBackAgain: async ({ account, actor }, stack) => {
+      const { reference } = await named(account, stack);
+      return transact(parts, async (tx) => {
+        if (!(await isIdle(tx, reference))) return undefined;
+        const record = await tx.get(SERVER_KINDS.rfsStack, stackPlace(reference));
+        const { rollback } = record.message;
+        if (rollback === undefined) {
+          throw new ServerError("conflict", "the stack has no deployment to be taken back");
+        }
+        const failed = { stack: reference, run: rollback.deployment };
+        const { message } = await tx.get(RUN_KIND, runPlace(failed));
+        const run = await addRollback(tx, { reference: failed, record, failed: message, actor });
+        if (run !== undefined) return run;
+        throw new ServerError("conflict", record.message.rollback?.refusal);
+      });
+    },
     remove: async ({ account, actor }, stack) => {
       const found = await named(account, stack);
       const { reference } = found;
@@ -166,7 +197,7 @@ export function rfsStacks(parts: RfsParts): StackPort {
       const run = parts.token();
       return transact(parts, async (tx) => {
         if (!(await isIdle(tx, reference))) return false;
-        const record = await updateRecord(tx, reference, { deletionRun: run });
+        const record = await updateRecord(tx, reference, () => ({ deletionRun: run }));
         // It was set since the request was checked.
         if (record.deletionProtection) {
           throw new ServerError("forbidden", "the stack is protected from deletion");
@@ -185,11 +216,16 @@ export function rfsStacks(parts: RfsParts): StackPort {
     },
     events: async ({ account }, stack, deployment) => {
       const { reference } = await named(account, stack);
-      const runs = (await deploymentsOf(storage, reference)).map(({ id }) => id);
+      const runs = await deploymentsOf(storage, reference);
+      const idsOf = (some: readonly Run[]) => some.map(({ id }) => id);
       if (deployment === undefined) {
-        return rfsEvents(storage, reference, runs.slice(0, LISTED_DEPLOYMENTS));
+        return rfsEvents(storage, reference, idsOf(runs.slice(0, LISTED_DEPLOYMENTS)));
       }
-      return runs.includes(deployment) ? rfsEvents(storage, reference, [deployment]) : undefined;
+      if (!runs.some(({ id }) => id === deployment)) return undefined;
+      // What took it back belongs to it.
+      const cause = `${ROLLBACK}${deployment}`;
+      const own = runs.filter((run) => run.id === deployment || run.cause === cause);
+      return rfsEvents(storage, reference, idsOf(own));
     },
     outputs: async ({ account }, stack) => rfsOutputs(parts, await named(account, stack)),
     resources: async ({ account }, stack) => rfsResources(parts, await named(account, stack)),
@@ -213,6 +249,10 @@ const NOTHING: StoredRfsStack = {
   variables: new Uint8Array(),
   variablesRun: "",
   deletionRun: "",
+  autoRollback: false,
+  deploymentRun: "",
+  former: undefined,
+  rollback: undefined,
 };
 
 type RecordChange = Partial<StoredRfsStack>;
@@ -223,15 +263,19 @@ async function changeRecord(
   change: RecordChange,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    await updateRecord(tx, stack, change);
+    await updateRecord(tx, stack, () => change);
   });
 }
 
 /** Changes what is kept of a stack, in a step with other things. Returns what there is then. */
-export async function updateRecord(tx: Transaction, stack: StackReference, change: RecordChange) {
+export async function updateRecord(
+  tx: Transaction,
+  stack: StackReference,
+  change: (record: StoredRfsStack) => RecordChange,
+): Promise<StoredRfsStack> {
   const place = stackPlace(stack);
   const row = await tx.findOrNew(SERVER_KINDS.rfsStack, place, () => ({ ...NOTHING }));
-  tx.update(row, { ...change, updatedAtMs: BigInt(tx.nowMs) });
+  tx.update(row, { ...change(row.message), updatedAtMs: BigInt(tx.nowMs) });
   return row.message;
 }
 
@@ -270,6 +314,19 @@ export async function recordFreshStart(
     evidence: ["a deployment was requested by the RFS API"],
     forced: false,
   });
+}
+
+/** What a stack goes back to when a deployment that is requested now fails, by its record; nothing where it does not want that. */
+export async function readFormer(
+  parts: RfsParts,
+  stack: NamedStack,
+  run: string,
+): Promise<(record: StoredRfsStack) => RfsFormer | undefined> {
+  const { autoRollback } = await readRfsStack(parts, stack.reference);
+  if (!autoRollback) return () => undefined;
+  const runs = await deploymentsOf(parts.storage, stack.reference);
+  const isEmpty = !(await hasObjects(parts, stack));
+  return (record) => formerDeployment(record, { stack, run, runs, isEmpty });
 }
 
 /** Whether anything of a stack is recorded that a removal would lose. */

@@ -1,5 +1,5 @@
 import { RfsStacksError } from "../errors.ts";
-import type { RfsConfiguration } from "../port/stack-port.ts";
+import type { RfsConfiguration, RfsStack } from "../port/stack-port.ts";
 import type { BodyFields } from "../request/body-fields.ts";
 import { readTemplateFile, requireTemplateFile, templateFiles } from "../template/read-template.ts";
 import { readVariables, VARIABLE_FIELDS } from "../template/read-variables.ts";
@@ -20,7 +20,8 @@ export async function configurationOf(
   }
   const files = await templateFiles(file, signal);
   const config = templateModule(files);
-  return { files, variables: await readVariables(port, fields, config, signal) };
+  const variables = await readVariables(port, fields, config, signal);
+  return { files, variables, hasImports: config.imports.length > 0 };
 }
 
 /** The same where a template is required. */
@@ -31,17 +32,24 @@ export async function requireConfiguration(
   const { port, signal } = call;
   const files = await templateFiles(await requireTemplateFile(port, fields, signal), signal);
   const config = templateModule(files);
-  return { files, variables: await readVariables(port, fields, config, signal) };
+  const variables = await readVariables(port, fields, config, signal);
+  return { files, variables, hasImports: config.imports.length > 0 };
+}
+
+/** Going back would destroy what was imported, which somebody else made. */
+export function refuseImports(
+  { hasImports }: RfsConfiguration,
+  { autoRollback }: Pick<RfsStack, "autoRollback">,
+): void {
+  if (!hasImports || !autoRollback) return;
+  throw new RfsStacksError(
+    "RFS_PARAMETER_CONFLICT",
+    "the template imports objects, which cannot be taken back; set enable_auto_rollback to false first",
+  );
 }
 
 /** Refuses what this server does not do, rather than to pass over it. */
 export function refuseUnsupported(fields: BodyFields): void {
-  if (fields.flag("enable_auto_rollback") === true) {
-    throw new RfsStacksError(
-      "RFS_NOT_OFFERED",
-      "enable_auto_rollback: this server rolls nothing back by itself; deploy the former template after a failure, or continue the deployment",
-    );
-  }
   if ((fields.list("agencies", 10) ?? []).length > 0) {
     throw new RfsStacksError(
       "RFS_NOT_OFFERED",

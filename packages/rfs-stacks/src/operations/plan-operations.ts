@@ -7,7 +7,7 @@ import { pageOf } from "../request/page.ts";
 import { planMessage, planStatus } from "../status/plan-status.ts";
 import { TEMPLATE_FIELDS } from "../template/read-template.ts";
 import { VARIABLE_FIELDS } from "../template/read-variables.ts";
-import { requireConfiguration } from "./configuration-of.ts";
+import { refuseImports, requireConfiguration } from "./configuration-of.ts";
 import { busy, findStack, requireIdle } from "./find-stack.ts";
 import { listName, type Operation, type OperationCall, queryOf, timeText } from "./operation.ts";
 
@@ -41,6 +41,7 @@ export const PLAN_OPERATIONS: readonly Operation[] = [
       const stack = await findStack(call, fields.text("stack_id", ID));
       requireIdle(stack);
       const configuration = await requireConfiguration(call, fields);
+      refuseImports(configuration, stack);
       const given = { name, description, ...configuration };
       const made = await port.plans.create(caller, stack, given, signal);
       if (made === "busy") throw busy(stack.name);

@@ -6,7 +6,12 @@ import { pageOf } from "../request/page.ts";
 import { stackStatus, statusMessage } from "../status/stack-status.ts";
 import { TEMPLATE_FIELDS } from "../template/read-template.ts";
 import { VARIABLE_FIELDS } from "../template/read-variables.ts";
-import { configurationOf, refuseUnsupported, requireConfiguration } from "./configuration-of.ts";
+import {
+  configurationOf,
+  refuseImports,
+  refuseUnsupported,
+  requireConfiguration,
+} from "./configuration-of.ts";
 import { busy, findStack, requireIdle } from "./find-stack.ts";
 import { listName, type Operation, type OperationCall, queryOf, timeText } from "./operation.ts";
 
@@ -39,10 +44,13 @@ export const STACK_OPERATIONS: readonly Operation[] = [
       refuseUnsupported(fields);
       // Before the stack is made: a template that is refused leaves none behind.
       const configuration = await configurationOf(call, fields);
+      const autoRollback = fields.flag("enable_auto_rollback") ?? false;
+      if (configuration !== undefined) refuseImports(configuration, { autoRollback });
       const made = await port.stacks.create(caller, project, {
         name,
         description: fields.text("description", DESCRIPTION) ?? "",
         deletionProtection: fields.flag("enable_deletion_protection") ?? false,
+        autoRollback,
       });
       if (made === undefined) {
         throw new RfsStacksError("RFS_STACK_EXISTS", `the project has a stack "${name}"`);
@@ -107,7 +115,15 @@ export const STACK_OPERATIONS: readonly Operation[] = [
         throw new RfsStacksError("RFS_NOTHING_TO_UPDATE");
       }
       requireIdle(stack);
-      await call.port.stacks.change(call.caller, stack, { description, deletionProtection });
+      const autoRollback = fields.flag("enable_auto_rollback");
+      if (autoRollback === true && stackStatus(stack).endsWith("_FAILED")) {
+        throw new RfsStacksError(
+          "RFS_STACK_STATUS",
+          `the stack "${stack.name}" is ${stackStatus(stack)}; enable_auto_rollback is switched on after a deployment that is complete`,
+        );
+      }
+      const change = { description, deletionProtection, autoRollback };
+      await call.port.stacks.change(call.caller, stack, change);
       return undefined;
     },
   },
@@ -124,6 +140,7 @@ export const STACK_OPERATIONS: readonly Operation[] = [
       const stack = await findStack(call, fields.text("stack_id", ID));
       requireIdle(stack);
       const configuration = await requireConfiguration(call, fields);
+      refuseImports(configuration, stack);
       const deployment = await port.stacks.deploy(caller, stack, configuration, signal);
       if (deployment === undefined) throw busy(stack.name);
       return { body: { deployment_id: deployment } };
@@ -157,10 +174,10 @@ export const STACK_OPERATIONS: readonly Operation[] = [
       const fields = new BodyFields(call.body ?? {}, ["stack_id"]);
       const stack = await findStack(call, fields.text("stack_id", ID));
       requireIdle(stack);
-      throw new RfsStacksError(
-        "RFS_STACK_STATUS",
-        `the stack "${stack.name}" is ${stackStatus(stack)}; a rollback is continued from ROLLBACK_FAILED, and this server rolls nothing back by itself`,
-      );
+      requireStatus(stack, "ROLLBACK_FAILED", "rolled back further");
+      const deployment = await call.port.stacks.rollBackAgain(call.caller, stack);
+      if (deployment === undefined) throw busy(stack.name);
+      return { body: { deployment_id: deployment } };
     },
   },
   {
@@ -241,6 +258,6 @@ function metadataView(stack: RfsStack): object {
   return {
     ...itemView(stack),
     enable_deletion_protection: stack.deletionProtection,
-    enable_auto_rollback: false,
+    enable_auto_rollback: stack.autoRollback,
   };
 }

@@ -20,12 +20,11 @@ export type RfsRunPhase =
   | "superseded"
   | "rolled_back";
 
-/** A run that deploys a stack or destroys its objects. */
+/** A run that deploys a stack, takes a failed deployment back, or destroys the objects of a stack that is then removed. */
 export interface RfsDeployment {
   readonly id: string;
   readonly phase: RfsRunPhase;
-  /** It destroys the objects of a stack that is then removed. */
-  readonly isDeletion: boolean;
+  readonly purpose: "deployment" | "rollback" | "deletion";
   readonly reason: string;
 }
 
@@ -36,6 +35,8 @@ export interface RfsStack {
   readonly project: string;
   readonly description: string;
   readonly deletionProtection: boolean;
+  /** A deployment that fails is taken back. */
+  readonly autoRollback: boolean;
   readonly createdAtMs: number;
   /** 0 where nothing changed since then. */
   readonly updatedAtMs: number;
@@ -49,17 +50,21 @@ export interface RfsConfiguration {
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** By name, each an expression of the language. */
   readonly variables: ReadonlyMap<string, string>;
+  /** Objects that exist already are imported. */
+  readonly hasImports: boolean;
 }
 
 export interface NewRfsStack {
   readonly name: string;
   readonly description: string;
   readonly deletionProtection: boolean;
+  readonly autoRollback: boolean;
 }
 
 export interface RfsStackChange {
   readonly description?: string | undefined;
   readonly deletionProtection?: boolean | undefined;
+  readonly autoRollback?: boolean | undefined;
 }
 
 /** An event of a deployment. */
@@ -128,6 +133,8 @@ export interface StackPort {
   ): Promise<string | undefined>;
   /** Deploys what the last deployment was to deploy. The same. */
   deployAgain(caller: RfsCaller, stack: RfsStack): Promise<string | undefined>;
+  /** Takes a deployment back whose rollback failed, another time. The same. */
+  rollBackAgain(caller: RfsCaller, stack: RfsStack): Promise<string | undefined>;
   /** Destroys the objects of a stack, and removes it then. False while a run is in progress. */
   remove(caller: RfsCaller, stack: RfsStack): Promise<boolean>;
   /** Newest first, of all deployments or of one; undefined where that does not exist. */

@@ -60,6 +60,8 @@ export {
 } from "./registry.ts";
 export {
   RfsExecutionPlan,
+  RfsFormer,
+  RfsRollback,
   RfsStack,
   RfsTemplate,
   RfsTemplateVersion,

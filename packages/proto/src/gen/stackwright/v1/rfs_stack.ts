@@ -18,6 +18,46 @@ export interface RfsStack {
   variablesRun: string;
   /** The run that destroys its objects before it is removed; empty: none was requested. */
   deletionRun: string;
+  /** Goes back to the former deployment where one fails. */
+  autoRollback: boolean;
+  /** The run whose deployment gave the values; one that gave none is here as well. */
+  deploymentRun: string;
+  /** Where a deployment that is under way goes back to when it fails. */
+  former:
+    | RfsFormer
+    | undefined;
+  /** How the last deployment that failed was taken back; absent: none was. */
+  rollback: RfsRollback | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What a stack was before a deployment. */
+export interface RfsFormer {
+  /** The run of that deployment. */
+  run: string;
+  /** Name of the stack. */
+  stackName: string;
+  /** Digest of the configuration that was deployed completely; empty: none was. */
+  configuration: string;
+  /** The values that belong to it, as in the record of the stack. */
+  variables: Uint8Array;
+  /** The run whose values those are, as there. */
+  variablesRun: string;
+  /** The run whose deployment gave them, as there. */
+  deploymentRun: string;
+  /** There was no object: going back destroys all. */
+  empty: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A deployment that failed, and what took it back. */
+export interface RfsRollback {
+  /** The run that failed. */
+  deployment: string;
+  /** The run that goes back; empty: nothing had been changed, or none could be requested. */
+  run: string;
+  /** Why none could be requested; empty: one was, or none is needed. */
+  refusal: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -76,6 +116,10 @@ function createBaseRfsStack(): RfsStack {
     variables: emptyBytes,
     variablesRun: "",
     deletionRun: "",
+    autoRollback: false,
+    deploymentRun: "",
+    former: undefined,
+    rollback: undefined,
   };
 }
 
@@ -101,6 +145,18 @@ export const RfsStack: MessageFns<RfsStack> = {
     }
     if (message.deletionRun !== "") {
       writer.uint32(50).string(message.deletionRun);
+    }
+    if (message.autoRollback !== false) {
+      writer.uint32(56).bool(message.autoRollback);
+    }
+    if (message.deploymentRun !== "") {
+      writer.uint32(66).string(message.deploymentRun);
+    }
+    if (message.former !== undefined) {
+      RfsFormer.encode(message.former, writer.uint32(74).fork()).join();
+    }
+    if (message.rollback !== undefined) {
+      RfsRollback.encode(message.rollback, writer.uint32(82).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -174,6 +230,38 @@ export const RfsStack: MessageFns<RfsStack> = {
             message.deletionRun = reader.string(true);
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.autoRollback = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.deploymentRun = reader.string(true);
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.former = RfsFormer.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.rollback = RfsRollback.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -214,6 +302,274 @@ export const RfsStack: MessageFns<RfsStack> = {
     message.variables = object.variables ?? emptyBytes;
     message.variablesRun = object.variablesRun ?? "";
     message.deletionRun = object.deletionRun ?? "";
+    message.autoRollback = object.autoRollback ?? false;
+    message.deploymentRun = object.deploymentRun ?? "";
+    message.former = (object.former !== undefined && object.former !== null)
+      ? RfsFormer.fromPartial(object.former)
+      : undefined;
+    message.rollback = (object.rollback !== undefined && object.rollback !== null)
+      ? RfsRollback.fromPartial(object.rollback)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseRfsFormer(): RfsFormer {
+  return {
+    run: "",
+    stackName: "",
+    configuration: "",
+    variables: emptyBytes,
+    variablesRun: "",
+    deploymentRun: "",
+    empty: false,
+  };
+}
+
+export const RfsFormer: MessageFns<RfsFormer> = {
+  encode(message: RfsFormer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.run !== "") {
+      writer.uint32(10).string(message.run);
+    }
+    if (message.stackName !== "") {
+      writer.uint32(18).string(message.stackName);
+    }
+    if (message.configuration !== "") {
+      writer.uint32(26).string(message.configuration);
+    }
+    if (message.variables.length !== 0) {
+      writer.uint32(34).bytes(message.variables);
+    }
+    if (message.variablesRun !== "") {
+      writer.uint32(42).string(message.variablesRun);
+    }
+    if (message.deploymentRun !== "") {
+      writer.uint32(50).string(message.deploymentRun);
+    }
+    if (message.empty !== false) {
+      writer.uint32(56).bool(message.empty);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RfsFormer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRfsFormer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.configuration = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.variables = reader.bytes();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.variablesRun = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.deploymentRun = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.empty = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RfsFormer>): RfsFormer {
+    return RfsFormer.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RfsFormer>): RfsFormer {
+    const message = createBaseRfsFormer();
+    message.run = object.run ?? "";
+    message.stackName = object.stackName ?? "";
+    message.configuration = object.configuration ?? "";
+    message.variables = object.variables ?? emptyBytes;
+    message.variablesRun = object.variablesRun ?? "";
+    message.deploymentRun = object.deploymentRun ?? "";
+    message.empty = object.empty ?? false;
+    return message;
+  },
+};
+
+function createBaseRfsRollback(): RfsRollback {
+  return { deployment: "", run: "", refusal: "" };
+}
+
+export const RfsRollback: MessageFns<RfsRollback> = {
+  encode(message: RfsRollback, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.deployment !== "") {
+      writer.uint32(10).string(message.deployment);
+    }
+    if (message.run !== "") {
+      writer.uint32(18).string(message.run);
+    }
+    if (message.refusal !== "") {
+      writer.uint32(26).string(message.refusal);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RfsRollback {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRfsRollback();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deployment = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.refusal = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RfsRollback>): RfsRollback {
+    return RfsRollback.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RfsRollback>): RfsRollback {
+    const message = createBaseRfsRollback();
+    message.deployment = object.deployment ?? "";
+    message.run = object.run ?? "";
+    message.refusal = object.refusal ?? "";
     return message;
   },
 };
