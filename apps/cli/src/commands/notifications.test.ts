@@ -35,10 +35,17 @@ it("a destination is created, changed, listed, tested and deleted", {
   expect(changed.output).toMatch(/^Changed ops: .*, run\.failed, stacks net\*, paused\nSecret: /);
   const chat = await say("set", "chat", "--kind", "slack", "--url-file", "address");
   expect(chat.output).toBe("Created chat: slack http://127.0.0.1:1/…, all events\n");
+  await writeFile(join(cwd, "mail-server"), "smtps://relay:hidden@127.0.0.1:1\n");
+  const address = ["--from", "a@example.com", "--to", "b@example.com", "--to", "c@example.com"];
+  const mail = await say("set", "mail", "--kind", "email", "--url-file", "mail-server", ...address);
+  expect(mail.output).toBe(
+    "Created mail: email smtps://127.0.0.1:1, to b@example.com c@example.com, all events\n",
+  );
   const listed = await say("list", "--json");
   expect(JSON.parse(listed.output)).toMatchObject([
     { name: "ops", paused: true },
     { name: "chat" },
+    { name: "mail", from: "a@example.com" },
   ]);
   expect(listed.output).not.toMatch(/whsec_|hidden/);
   expect((await say("deliveries", "ops")).output).toBe("Nothing was sent to ops.\n");

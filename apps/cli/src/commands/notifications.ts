@@ -18,6 +18,8 @@ export interface NotificationOptions extends ServerProjectOptions {
   readonly kind?: string;
   readonly url?: string;
   readonly urlFile?: string;
+  readonly from?: string;
+  readonly to: readonly string[];
   readonly event: readonly string[];
   readonly for: readonly string[];
   readonly pause: boolean;
@@ -57,7 +59,7 @@ export async function notificationsSet(
   options: NotificationOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const kind = oneOf(options.kind, ["webhook", "slack"] as const, "--kind");
+  const kind = oneOf(options.kind, ["webhook", "slack", "email"] as const, "--kind");
   const settings = await settingsOf(options, context);
   const { client, project } = await openServerProject(options, context);
   const { signal } = context;
@@ -173,6 +175,8 @@ async function settingsOf(options: NotificationOptions, { directory }: CommandCo
   const events = event.flatMap((one) => oneOf(one, EVENTS, "--event") ?? []);
   return {
     ...(url !== undefined && { url }),
+    ...(options.from !== undefined && { from: options.from }),
+    ...(options.to.length > 0 && { to: [...options.to] }),
     ...(events.length > 0 && { events }),
     ...(options.for.length > 0 && { stacks: [...options.for] }),
     ...((pause || resume) && { paused: pause }),
@@ -200,9 +204,10 @@ function withSecret(what: string, destination: NotificationDestination): string 
 }
 
 function lineOf(destination: NotificationDestination): string {
-  const { name, kind, url, events, stacks, paused } = destination;
+  const { name, kind, url, to, events, stacks, paused } = destination;
   const parts = [
     `${name}: ${kind} ${url}`,
+    to === undefined ? "" : `to ${to.join(" ")}`,
     events.length === EVENTS.length ? "all events" : events.join(" "),
     stacks.length === 0 ? "" : `stacks ${stacks.join(" ")}`,
     paused ? "paused" : "",

@@ -6,7 +6,10 @@ import { collect } from "./run-commands.ts";
 
 /** Commands about where the events of a project are sent. */
 export function defineNotificationCommands(define: Define, run: CommandAction): void {
-  const group = define("notifications", "send events of a project to webhooks and chats");
+  const group = define(
+    "notifications",
+    "send events of a project to webhooks, chats and mailboxes",
+  );
 
   withProject(define("list", "list the destinations of a project", group)).action(
     async (options: ServerProjectOptions, command: Command) => {
@@ -16,9 +19,11 @@ export function defineNotificationCommands(define: Define, run: CommandAction): 
   );
 
   withProject(define("set <name>", "create a destination, or change one", group))
-    .option("--kind <kind>", "webhook or slack, whose form other chats take, too")
-    .option("--url <url>", "the address that is called")
-    .option("--url-file <file>", "file with it, as that of a chat is a secret")
+    .option("--kind <kind>", "webhook; slack, whose form other chats take, too; or email")
+    .option("--url <url>", "the address that is called; of a mail server smtps://HOST:PORT")
+    .option("--url-file <file>", "file with it, as that of a chat or a mail server holds a secret")
+    .option("--from <address>", "what mails are from")
+    .option("--to <address>", "a recipient of mails; may be repeated", collect, [])
     .option("--event <name>", "an event that is sent; may be repeated; all by default", collect, [])
     .option("--for <pattern>", "names of stacks; may be repeated; all by default", collect, [])
     .option("--pause", "send no further events", false)

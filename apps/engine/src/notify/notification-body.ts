@@ -3,10 +3,11 @@ import {
   NotificationDestination_Kind,
   type NotificationEvent,
 } from "@stackwright/proto/stackwright";
-import { type NotificationEventName, TEST_EVENT } from "../domain/notification-events.ts";
 import type { ProjectReference } from "../domain/notification-places.ts";
+import { notificationLine } from "./notification-text.ts";
 
-interface BodyFacts {
+/** What is said of an event. */
+export interface BodyFacts {
   readonly project: ProjectReference;
   readonly event: NotificationEvent;
   /** Empty for a test, and for a stack that was deleted. */
@@ -16,8 +17,8 @@ interface BodyFacts {
 }
 
 /**
- * What a destination is sent: who, where and what, and a link to the rest. No value, no text of a provider and no words of a user are in
- * it, as receivers may show it to anybody.
+ * What a webhook or a chat is sent: who, where and what, and a link to the rest. No value, no text of a provider and no words of a user
+ * are in it, as receivers may show it to anybody.
  */
 export function notificationBody(
   { kind }: Pick<NotificationDestination, "kind">,
@@ -53,33 +54,10 @@ function message({ project: { account, project }, event, stackName, origin }: Bo
   };
 }
 
-const TEXTS: Readonly<Record<NotificationEventName, string>> = {
-  "run.needs_approval": "has a plan that waits for approval",
-  "run.applied": "was applied",
-  "run.failed": "failed",
-  "run.policy_failed": "has a plan that policies forbid",
-  "drift.found": "differs from its recorded state",
-  "stack.locked_long": "has been locked for long",
-};
-
 /** The form that Slack takes, and Mattermost and others with it. */
 function chatMessage(facts: BodyFacts) {
-  const { event, stackName, project } = facts;
   const link = escaped(linkOf(facts));
-  if (event.event === TEST_EVENT) {
-    return {
-      text: `A test from Stackwright for the project <${link}|${escaped(project.project)}>`,
-    };
-  }
-  const place = `${project.project}/${stackName === "" ? event.stack : stackName}`;
-  const what = TEXTS[event.event as NotificationEventName] ?? event.event;
-  const about =
-    event.run === ""
-      ? `The stack <${link}|${escaped(place)}> ${what}`
-      : `Run <${link}|#${event.runNumber}> of ${escaped(place)} ${what}`;
-  const code = event.reasonCode === "" ? "" : ` (${escaped(event.reasonCode)})`;
-  const count = event.drifted === 0 ? "" : `: ${event.drifted} objects`;
-  return { text: `${about}${code}${count}` };
+  return { text: notificationLine(facts, (text) => `<${link}|${escaped(text)}>`, escaped) };
 }
 
 /** Characters with a meaning in such texts. */
@@ -87,7 +65,8 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-function linkOf({ project: { project }, event, stackName, origin }: BodyFacts): string {
+/** Where the console shows what an event is about. */
+export function linkOf({ project: { project }, event, stackName, origin }: BodyFacts): string {
   const parts = [
     "p",
     project,

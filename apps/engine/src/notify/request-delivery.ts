@@ -85,11 +85,16 @@ export async function sendTest(
     actor,
   });
   const sent = { event, stackName: "" };
-  const outcome = await sendNotification(parts, project, destination, sent, signal);
-  const state =
-    outcome.problem === ""
-      ? NotificationDelivery_State.STATE_DELIVERED
-      : NotificationDelivery_State.STATE_DEAD;
+  const { isDelivered, ...outcome } = await sendNotification(
+    parts,
+    project,
+    destination,
+    sent,
+    signal,
+  );
+  const state = isDelivered
+    ? NotificationDelivery_State.STATE_DELIVERED
+    : NotificationDelivery_State.STATE_DEAD;
   return transact(parts, async (tx) => {
     const ended = { ...outcome, state, attempts: 1 };
     await recordDelivery(tx, { project, destination }, event, ended);

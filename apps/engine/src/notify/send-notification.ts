@@ -1,21 +1,29 @@
 import { createHmac } from "node:crypto";
-import type { NotificationDestination, NotificationEvent } from "@stackwright/proto/stackwright";
+import {
+  type NotificationDestination,
+  NotificationDestination_Kind,
+  type NotificationEvent,
+} from "@stackwright/proto/stackwright";
 import type { ProjectReference } from "../domain/notification-places.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { boundedFetch } from "../vcs/provider/bounded-fetch.ts";
 import { openDestination } from "./destination-secrets.ts";
 import { notificationBody } from "./notification-body.ts";
 import type { NotificationParts } from "./notification-parts.ts";
+import { sendMail } from "./send-mail.ts";
 
 const TIMEOUT_MS = 10_000;
 /** Bytes of an answer that are read, for its beginning may say what was wrong. */
 const ANSWER_BYTES = 512;
 const MAX_PROBLEM = 512;
 
-/** How one attempt ended: `problem` is empty where the destination has the event. */
-interface SendOutcome {
+/** How one attempt ended. */
+export interface SendOutcome {
   /** Of the answer; 0 without one. */
   readonly status: number;
+  /** The destination has the event. */
+  readonly isDelivered: boolean;
+  /** Empty where nothing was wrong. Of a mail that was delivered: the recipients that the mail server refused. */
   readonly problem: string;
 }
 
@@ -29,7 +37,11 @@ export async function sendNotification(
 ): Promise<SendOutcome> {
   const nowMs = clock.wallMs();
   const { url, secrets } = await openDestination(keys, project, destination, nowMs);
-  const body = notificationBody(destination, { project, event, stackName, origin: origin() });
+  const facts = { project, event, stackName, origin: origin() };
+  if (destination.kind === NotificationDestination_Kind.KIND_EMAIL) {
+    return sendMail(hosts, { destination, address: url, facts }, signal);
+  }
+  const body = notificationBody(destination, facts);
   try {
     const { status, text } = await boundedFetch({
       method: "POST",
@@ -44,14 +56,15 @@ export async function sendNotification(
       timeoutMs: TIMEOUT_MS,
       cutAnswerBytes: ANSWER_BYTES,
     });
-    return { status, problem: status >= 200 && status < 300 ? "" : problemOf(status, text) };
+    const isDelivered = status >= 200 && status < 300;
+    return { status, isDelivered, problem: isDelivered ? "" : problemOf(status, text) };
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
     // An address may itself be what gives access: its path is not shown.
     const { origin: host, pathname } = new URL(url);
     const shown = isServerError(error) ? reason : reason.replaceAll(host + pathname, host);
-    return { status: 0, problem: shown.slice(0, MAX_PROBLEM) };
+    return { status: 0, isDelivered: false, problem: shown.slice(0, MAX_PROBLEM) };
   }
 }
 

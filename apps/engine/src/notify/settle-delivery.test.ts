@@ -62,7 +62,7 @@ it("an event is given up after ten attempts with growing pauses", async () => {
   const { parts, note, waiting, ended, served, clock } = await start();
   await note();
   const at = await served("d");
-  const problem = { status: 503, problem: "it answered 503" };
+  const problem = { status: 503, isDelivered: false, problem: "it answered 503" };
   const pauses: number[] = [];
   for (let attempt = 1; attempt <= 9; attempt += 1) {
     const [event] = await waiting();
@@ -92,7 +92,7 @@ it("an event is given up after a day", async () => {
   await note();
   await clock.advance(24 * HOUR_MS);
   const [old] = await waiting();
-  const failed = { status: 0, problem: "it cannot be reached" };
+  const failed = { status: 0, isDelivered: false, problem: "it cannot be reached" };
   expect(await settleAttempt(parts, await served("d"), old?.id ?? "", failed)).toBe(false);
   expect(await ended()).toMatchObject([
     { state: NotificationDelivery_State.STATE_DEAD, attempts: 1 },
@@ -104,7 +104,7 @@ it("an event stays until each of its destinations has it; a server without the l
   await note();
   const [d, e] = [await served("d"), await served("e")];
   const [{ id } = { id: "" }] = await waiting();
-  const ok = { status: 200, problem: "" };
+  const ok = { status: 200, isDelivered: true, problem: "" };
   expect(await settleAttempt(parts, d, id, ok)).toBe(false);
   expect((await waiting())[0]?.waits).toMatchObject([{ destination: "e" }]);
   // Another server has the lease by now.

@@ -18,6 +18,7 @@ import {
   type TransactionParts,
   transact,
 } from "../queue/transaction.ts";
+import type { SendOutcome } from "./send-notification.ts";
 
 const MAX_ATTEMPTS = 10;
 const MAX_AGE_MS = 24 * 3_600_000;
@@ -26,11 +27,6 @@ const SECOND_MS = 1_000;
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800] as const;
 /** Events that are settled in one batch, whose guards are bounded: each that no destination waits for is removed under one. */
 const BATCH = 6;
-
-interface Attempt {
-  readonly status: number;
-  readonly problem: string;
-}
 
 /** Where a destination is, and the lease under which one server serves it. */
 interface Served {
@@ -46,7 +42,7 @@ export async function settleAttempt(
   parts: TransactionParts,
   served: Served,
   id: string,
-  { status, problem }: Attempt,
+  { status, isDelivered, problem }: SendOutcome,
 ): Promise<boolean> {
   return transact(parts, async (tx) => {
     served.signal.throwIfAborted();
@@ -56,11 +52,10 @@ export async function settleAttempt(
     const { row, wait } = found;
     const attempts = wait.attempts + 1;
     const isOver = attempts >= MAX_ATTEMPTS || tx.nowMs - Number(wait.sinceMs) >= MAX_AGE_MS;
-    if (problem === "" || isOver) {
-      const state =
-        problem === ""
-          ? NotificationDelivery_State.STATE_DELIVERED
-          : NotificationDelivery_State.STATE_DEAD;
+    if (isDelivered || isOver) {
+      const state = isDelivered
+        ? NotificationDelivery_State.STATE_DELIVERED
+        : NotificationDelivery_State.STATE_DEAD;
       await recordDelivery(tx, served, row.message, { state, attempts, status, problem });
       stopWaiting(tx, row, served.destination.id);
       return false;

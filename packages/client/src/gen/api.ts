@@ -331,8 +331,11 @@ export interface NewFreeze {
 }
 
 export interface NewNotificationDestination {
-  /** called with POST; over TLS, or on this machine; shown without its path for a chat */
+  /** called with POST; over TLS, or on this machine; shown without its path for a chat. For email smtps://USER:PASSWORD@HOST:PORT, or smtp:// for STARTTLS; shown without user and password */
   readonly url: string;
+  readonly from?: string | undefined;
+  /** of mails; all are in each mail */
+  readonly to?: readonly string[] | undefined;
   /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
   readonly secret?: string | undefined;
   /** all by default */
@@ -343,7 +346,7 @@ export interface NewNotificationDestination {
   readonly paused?: boolean | undefined;
   /** unique in the project */
   readonly name: string;
-  /** JSON with a signature, or the text of the incoming webhook of a chat */
+  /** JSON with a signature, the text of the incoming webhook of a chat, or mails through an SMTP server */
   readonly kind: NotificationKind;
 }
 
@@ -518,10 +521,14 @@ export interface NotificationDelivery {
 export interface NotificationDestination {
   readonly id: string;
   readonly name: string;
-  /** JSON with a signature, or the text of the incoming webhook of a chat */
+  /** JSON with a signature, the text of the incoming webhook of a chat, or mails through an SMTP server */
   readonly kind: NotificationKind;
   /** without what may give access */
   readonly url: string;
+  /** of mails */
+  readonly from?: string | undefined;
+  /** of mails */
+  readonly to?: readonly string[] | undefined;
   /** all by default */
   readonly events: readonly NotificationEvent[];
   readonly stacks: readonly string[];
@@ -535,8 +542,11 @@ export interface NotificationDestination {
 }
 
 export interface NotificationDestinationChange {
-  /** called with POST; over TLS, or on this machine; shown without its path for a chat */
+  /** called with POST; over TLS, or on this machine; shown without its path for a chat. For email smtps://USER:PASSWORD@HOST:PORT, or smtp:// for STARTTLS; shown without user and password */
   readonly url?: string | undefined;
+  readonly from?: string | undefined;
+  /** of mails; all are in each mail */
+  readonly to?: readonly string[] | undefined;
   /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
   readonly secret?: string | undefined;
   /** all by default */
@@ -550,7 +560,7 @@ export interface NotificationDestinationChange {
 
 export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "drift.found" | "stack.locked_long";
 
-export type NotificationKind = "webhook" | "slack";
+export type NotificationKind = "webhook" | "slack" | "email";
 
 export type NotificationState = "waiting" | "delivered" | "dead" | "dropped";
 

@@ -19,7 +19,6 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { makeSecret, sealForDestination, secretBytes } from "../../notify/destination-secrets.ts";
 import { redeliver, retryFirst, sendTest } from "../../notify/request-delivery.ts";
 import { idOf, type Row, type Transaction, transact } from "../../queue/transaction.ts";
-import { requirePrivateAddress } from "../../vcs/repository-address.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -30,7 +29,9 @@ import {
   requireMatch,
   routeSchema,
 } from "../api-parts.ts";
+import { requireOfKind, shownUrl } from "./destination-rules.ts";
 import {
+  changedEvents,
   DeliveryView,
   DestinationChange,
   DestinationName,
@@ -97,21 +98,18 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
   const changeOf = async (
     project: ProjectReference,
     { id, kind }: Pick<NotificationDestination, "id" | "kind">,
-    { url, secret, events, stacks, paused }: Settings,
+    settings: Settings,
   ): Promise<Partial<NotificationDestination>> => {
-    const isChat = kind === NotificationDestination_Kind.KIND_SLACK;
-    if (isChat && secret !== undefined) {
-      throw new ServerError(
-        "unprocessable",
-        "a chat takes no signatures, so that it has no secret",
-      );
-    }
+    requireOfKind(kind, settings);
+    const { url, from, to, secret, events, stacks, paused } = settings;
     if (secret !== undefined) secretBytes(secret);
     return {
       ...(url !== undefined && {
         url: await sealForDestination(keys, project, id, "url", url),
-        shownUrl: shownUrl(requireAddress(notifications.hosts, url), isChat),
+        shownUrl: shownUrl(notifications.hosts, url, kind),
       }),
+      ...(from !== undefined && { sender: from }),
+      ...(to !== undefined && { recipients: [...new Set(to)] }),
       ...(secret !== undefined && {
         secret: await sealForDestination(keys, project, id, "secret", secret),
       }),
@@ -155,6 +153,9 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
       const { name, kind: kindName, ...given } = request.body;
       const kind = STORED_NOTIFICATION_KINDS[kindName];
       const id = parts.token();
+      if (kind === NotificationDestination_Kind.KIND_EMAIL && (!given.from || !given.to)) {
+        throw new ServerError("unprocessable", "a destination of the kind email needs from and to");
+      }
       const isWebhook = kind === NotificationDestination_Kind.KIND_WEBHOOK;
       const secret = given.secret ?? (isWebhook ? makeSecret() : undefined);
       const change = await changeOf(
@@ -238,6 +239,9 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
         const after: NotificationDestination = {
           ...before,
           ...change,
+          ...(change.events !== undefined && {
+            events: changedEvents(before.events, change.events),
+          }),
           ...(secret !== undefined && {
             formerSecret: before.secret,
             formerUntilMs: BigInt(tx.nowMs + FORMER_MS),
@@ -380,19 +384,6 @@ async function settingsRow(
   return tx.findOrNew(KIND, notificationSettingsPlace(project), () =>
     NotificationSettings.create(),
   );
-}
-
-/** `unprocessable` for an address that the server may not call. */
-function requireAddress(hosts: ApiParts["hosts"], address: string): URL {
-  const url = requirePrivateAddress(address);
-  hosts.require(url);
-  return url;
-}
-
-/** That of a chat is itself a secret, and a query may hold one. */
-function shownUrl(url: URL, isChat: boolean): string {
-  if (isChat) return `${url.origin}/…`;
-  return `${url.origin}${url.pathname}${url.search === "" ? "" : "?…"}`;
 }
 
 function noDestination(name: string): ServerError {

@@ -19,15 +19,17 @@ export const DestinationName = Type.String({
   description: "unique in the project",
 });
 
-const Kinds = Type.Union([Type.Literal("webhook"), Type.Literal("slack")], {
+const Kinds = Type.Union([Type.Literal("webhook"), Type.Literal("slack"), Type.Literal("email")], {
   title: "NotificationKind",
-  description: "JSON with a signature, or the text of the incoming webhook of a chat",
+  description:
+    "JSON with a signature, the text of the incoming webhook of a chat, or mails through an SMTP server",
 });
 type KindName = Static<typeof Kinds>;
 
 export const STORED_NOTIFICATION_KINDS: Readonly<Record<KindName, NotificationDestination_Kind>> = {
   webhook: NotificationDestination_Kind.KIND_WEBHOOK,
   slack: NotificationDestination_Kind.KIND_SLACK,
+  email: NotificationDestination_Kind.KIND_EMAIL,
 };
 
 const Events = Type.Array(
@@ -41,7 +43,17 @@ const Events = Type.Array(
 const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: "called with POST; over TLS, or on this machine; shown without its path for a chat",
+  description:
+    "called with POST; over TLS, or on this machine; shown without its path for a chat. For email smtps://USER:PASSWORD@HOST:PORT, or smtp:// for STARTTLS; shown without user and password",
+});
+const MailAddress = Type.String({
+  maxLength: 254,
+  pattern: '^[^\\s<>@,;:"\\\\]+@[^\\s<>@,;:"\\\\]+$',
+});
+const Recipients = Type.Array(MailAddress, {
+  minItems: 1,
+  maxItems: 20,
+  description: "of mails; all are in each mail",
 });
 const Secret = Type.String({
   minLength: 1,
@@ -52,6 +64,8 @@ const Secret = Type.String({
 
 const SETTINGS = {
   url: Type.Optional(Url),
+  from: Type.Optional(MailAddress),
+  to: Type.Optional(Recipients),
   secret: Type.Optional(Secret),
   events: Type.Optional(Events),
   stacks: Type.Optional(
@@ -83,6 +97,8 @@ export const DestinationView = Type.Object(
     name: Type.String(),
     kind: Kinds,
     url: Type.String({ description: "without what may give access" }),
+    from: Type.Optional(Type.String({ description: "of mails" })),
+    to: Type.Optional(Type.Array(Type.String(), { description: "of mails" })),
     events: Events,
     stacks: Type.Array(Type.String()),
     paused: Type.Boolean(),
@@ -102,14 +118,14 @@ export function destinationViewOf(
   destination: NotificationDestination,
   nowMs: number,
 ): Static<typeof DestinationView> {
-  const { id, name, shownUrl, stacks, paused, actor, formerUntilMs } = destination;
+  const { id, name, shownUrl, stacks, paused, actor, formerUntilMs, recipients } = destination;
   return {
     id,
     name,
-    kind: destination.kind === NotificationDestination_Kind.KIND_SLACK ? "slack" : "webhook",
+    kind: KIND_NAMES.get(destination.kind) ?? "webhook",
     url: shownUrl,
-    // Those of a newer release are not known here.
-    events: NOTIFICATION_EVENTS.filter((event) => destination.events.includes(event)),
+    ...(recipients.length > 0 && { from: destination.sender, to: recipients }),
+    events: knownEvents(destination.events),
     stacks,
     paused,
     ...(Number(formerUntilMs) > nowMs && { former_secret_until: timeOf(formerUntilMs) }),
@@ -117,6 +133,24 @@ export function destinationViewOf(
     created_at: timeOf(destination.createdAtMs),
     updated_at: timeOf(destination.updatedAtMs),
   };
+}
+
+const KIND_NAMES: ReadonlyMap<NotificationDestination_Kind, KindName> = new Map(
+  (Object.keys(STORED_NOTIFICATION_KINDS) as KindName[]).map((name) => [
+    STORED_NOTIFICATION_KINDS[name],
+    name,
+  ]),
+);
+
+/** Those of a newer release are not known here. */
+function knownEvents(events: readonly string[]): NotificationEventName[] {
+  return NOTIFICATION_EVENTS.filter((event) => events.includes(event));
+}
+
+/** What a destination gets after a change: events of a newer release stay, as what was shown to the user did not have them. */
+export function changedEvents(before: readonly string[], given: readonly string[]): string[] {
+  const known: readonly string[] = NOTIFICATION_EVENTS;
+  return [...new Set([...given, ...before.filter((event) => !known.includes(event))])];
 }
 
 const States = Type.Union(

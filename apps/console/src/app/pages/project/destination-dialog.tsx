@@ -22,10 +22,18 @@ interface DestinationDialogProps {
   /** The one that is changed; undefined for a new one. */
   readonly destination: NotificationDestination | undefined;
   readonly onClose: () => void;
+  /** A secret was made, which is shown once: also where the dialog was left before the server answered. */
+  readonly onSecret: (made: MadeSecret) => void;
 }
 
-/** Adds or changes a destination. A secret that the server makes is shown once. */
-export function DestinationDialog({ destination, onClose }: DestinationDialogProps) {
+/** A secret that the server made for a destination. */
+export interface MadeSecret {
+  readonly name: string;
+  readonly secret: string;
+}
+
+/** Adds or changes a destination. */
+export function DestinationDialog({ destination, onClose, onSecret }: DestinationDialogProps) {
   const { project = "" } = usePath<"project">();
   const { client } = useServer();
   const queries = useQueryClient();
@@ -33,6 +41,8 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
   const [name, setName] = useState(destination?.name ?? "");
   const [kind, setKind] = useState<NotificationDestination["kind"]>(destination?.kind ?? "webhook");
   const [url, setUrl] = useState("");
+  const [from, setFrom] = useState(destination?.from ?? "");
+  const [to, setTo] = useState(destination?.to?.join(", ") ?? "");
   const [events, setEvents] = useState<readonly EventName[]>(
     destination?.events ?? (Object.keys(EVENTS) as EventName[]),
   );
@@ -41,7 +51,8 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
   const [wantsSecret, setWantsSecret] = useState(false);
   const save = useMutation({
     mutationFn: async () => {
-      const settings = { events, stacks: namesIn(stacks), paused: isPaused };
+      const mail = kind === "email" ? { from, to: namesIn(to) } : {};
+      const settings = { ...mail, events, stacks: namesIn(stacks), paused: isPaused };
       if (destination === undefined) {
         const body = { ...settings, name, kind, url };
         return (await client.createNotificationDestination({ project, body })).data;
@@ -61,28 +72,19 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
         })
       ).data;
     },
-    onSuccess: ({ secret }) => {
-      if (secret === undefined) onClose();
+    onSuccess: ({ name: saved, secret }) => {
+      if (secret !== undefined) onSecret({ name: saved, secret });
+      onClose();
     },
     onSettled: async () => queries.invalidateQueries({ queryKey: ["destinations", project] }),
   });
-  const secret = save.data?.secret;
-  if (secret !== undefined) {
-    return (
-      <Dialog title={`The secret of ${name}`} confirm="Done" onConfirm={onClose} onClose={onClose}>
-        <p>
-          It is shown once. The receiver verifies the signature of each request with it, and keeps
-          it where secrets are kept.
-        </p>
-        <code className="command">{secret}</code>
-      </Dialog>
-    );
-  }
+  const isMail = kind === "email";
+  const isWhole = destination !== undefined || url !== "";
   return (
     <Dialog
       title={destination === undefined ? "Add a destination" : `Change ${destination.name}`}
       confirm="Save"
-      isReady={name !== "" && (destination !== undefined || url !== "")}
+      isReady={name !== "" && isWhole && (!isMail || (from !== "" && namesIn(to).length > 0))}
       isBusy={save.isPending}
       onConfirm={() => save.mutate()}
       onClose={onClose}
@@ -107,6 +109,7 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
           >
             <option value="webhook">webhook: JSON with a signature</option>
             <option value="slack">slack: the incoming webhook of a chat</option>
+            <option value="email">email: mails through an SMTP server</option>
           </select>
         </>
       )}
@@ -118,9 +121,31 @@ export function DestinationDialog({ destination, onClose }: DestinationDialogPro
         type="url"
         value={url}
         spellCheck={false}
-        placeholder="https://"
+        autoComplete="off"
+        placeholder={isMail ? "smtps://user:password@mail.example.com" : "https://"}
         onChange={(event) => setUrl(event.target.value)}
       />
+      {isMail && (
+        <>
+          <label htmlFor={`${id}-from`}>From</label>
+          <input
+            id={`${id}-from`}
+            type="email"
+            value={from}
+            spellCheck={false}
+            onChange={(event) => setFrom(event.target.value)}
+          />
+          <label htmlFor={`${id}-to`}>To, with commas</label>
+          <input
+            id={`${id}-to`}
+            type="email"
+            multiple
+            value={to}
+            spellCheck={false}
+            onChange={(event) => setTo(event.target.value)}
+          />
+        </>
+      )}
       <fieldset className="choices stacked">
         <legend>Events</legend>
         {(Object.keys(EVENTS) as EventName[]).map((event) => (

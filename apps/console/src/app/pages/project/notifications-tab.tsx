@@ -7,19 +7,21 @@ import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Deliveries, DeliveryState } from "./deliveries.tsx";
-import { DestinationDialog } from "./destination-dialog.tsx";
+import { DestinationDialog, type MadeSecret } from "./destination-dialog.tsx";
 import { etagOfOpened } from "./opened-destination.ts";
+import { SecretDialog } from "./secret-dialog.tsx";
 
 type Opened =
   | { readonly kind: "edit"; readonly destination?: NotificationDestination }
   | { readonly kind: "delete"; readonly destination: NotificationDestination };
 
-/** Where the events of a project are sent: webhooks and chats, with what was sent to each. Admins change them. */
+/** Where the events of a project are sent: webhooks, chats and mailboxes, with what was sent to each. Admins change them. */
 export function NotificationsTab() {
   const { project = "" } = usePath<"project">();
   const { destination: chosen } = useFilters<{ destination: string }>();
   const { client, caller } = useServer();
   const [opened, setOpened] = useState<Opened>();
+  const [made, setMade] = useState<MadeSecret>();
   const query = useQuery({
     queryKey: ["destinations", project],
     queryFn: async ({ signal }) =>
@@ -43,8 +45,8 @@ export function NotificationsTab() {
             destinations.length === 0 ? (
               <Empty title="Nothing is sent anywhere">
                 <p>
-                  A destination is a webhook or a chat that gets events of this project: plans that
-                  wait for approval, failures, drift.
+                  A destination is a webhook, a chat or a mailbox that gets events of this project:
+                  plans that wait for approval, failures, drift.
                 </p>
               </Empty>
             ) : (
@@ -81,8 +83,9 @@ export function NotificationsTab() {
         <Deliveries destination={chosen} isAllowed={isAllowed} />
       )}
       {opened?.kind === "edit" && (
-        <DestinationDialog destination={opened.destination} onClose={close} />
+        <DestinationDialog destination={opened.destination} onClose={close} onSecret={setMade} />
       )}
+      {made !== undefined && <SecretDialog made={made} onClose={() => setMade(undefined)} />}
       {opened?.kind === "delete" && (
         <DeleteDialog destination={opened.destination} onClose={close} />
       )}
@@ -100,7 +103,7 @@ function DestinationRow({ destination, isAllowed, onOpen }: DestinationRowProps)
   const { project = "" } = usePath<"project">();
   const { client } = useServer();
   const queries = useQueryClient();
-  const { name, kind, url, events, stacks, paused } = destination;
+  const { name, kind, url, to, events, stacks, paused } = destination;
   const test = useMutation({
     mutationFn: async () =>
       (await client.testNotificationDestination({ project, destination: name })).data,
@@ -114,6 +117,7 @@ function DestinationRow({ destination, isAllowed, onOpen }: DestinationRowProps)
       </th>
       <td className="wide">
         <code>{url}</code>
+        {to !== undefined && <div className="quiet">to {to.join(", ")}</div>}
       </td>
       <td className="wide" data-label="events:">
         {events.length === 0 ? "none" : events.join(", ")}

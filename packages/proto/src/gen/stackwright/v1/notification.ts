@@ -43,6 +43,10 @@ export interface NotificationDestination {
   createdAtMs: bigint;
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /** The address that mails are from; empty for other kinds. */
+  sender: string;
+  /** The addresses that mails are sent to; empty for other kinds. */
+  recipients: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -54,6 +58,8 @@ export const NotificationDestination_Kind = {
   KIND_WEBHOOK: 1,
   /** KIND_SLACK - The incoming webhook of a chat. */
   KIND_SLACK: 2,
+  /** KIND_EMAIL - Mails, sent through an SMTP server. */
+  KIND_EMAIL: 3,
 } as const;
 
 export type NotificationDestination_Kind =
@@ -63,6 +69,7 @@ export namespace NotificationDestination_Kind {
   export type KIND_UNSPECIFIED = typeof NotificationDestination_Kind.KIND_UNSPECIFIED;
   export type KIND_WEBHOOK = typeof NotificationDestination_Kind.KIND_WEBHOOK;
   export type KIND_SLACK = typeof NotificationDestination_Kind.KIND_SLACK;
+  export type KIND_EMAIL = typeof NotificationDestination_Kind.KIND_EMAIL;
 }
 
 /** Something that happened, as long as a destination has not heard of it. Name: its ULID. */
@@ -246,6 +253,8 @@ function createBaseNotificationDestination(): NotificationDestination {
     actor: "",
     createdAtMs: 0n,
     updatedAtMs: 0n,
+    sender: "",
+    recipients: [],
   };
 }
 
@@ -304,6 +313,12 @@ export const NotificationDestination: MessageFns<NotificationDestination> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(120).int64(message.updatedAtMs);
+    }
+    if (message.sender !== "") {
+      writer.uint32(130).string(message.sender);
+    }
+    for (const v of message.recipients) {
+      writer.uint32(138).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -449,6 +464,22 @@ export const NotificationDestination: MessageFns<NotificationDestination> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.sender = reader.string(true);
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.recipients.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -502,6 +533,8 @@ export const NotificationDestination: MessageFns<NotificationDestination> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.sender = object.sender ?? "";
+    message.recipients = object.recipients?.map((e) => e) || [];
     return message;
   },
 };

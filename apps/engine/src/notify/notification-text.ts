@@ -1,0 +1,31 @@
+import { type NotificationEventName, TEST_EVENT } from "../domain/notification-events.ts";
+import type { BodyFacts } from "./notification-body.ts";
+
+const TEXTS: Readonly<Record<NotificationEventName, string>> = {
+  "run.needs_approval": "has a plan that waits for approval",
+  "run.applied": "was applied",
+  "run.failed": "failed",
+  "run.policy_failed": "has a plan that policies forbid",
+  "drift.found": "differs from its recorded state",
+  "stack.locked_long": "has been locked for long",
+};
+
+/** What an event says in one line. `linked` makes the link of what the line is about. */
+export function notificationLine(
+  { event, stackName, project }: Omit<BodyFacts, "origin">,
+  linked: (text: string) => string,
+  plain: (text: string) => string = (text) => text,
+): string {
+  if (event.event === TEST_EVENT) {
+    return `A test from Stackwright for the project ${linked(project.project)}`;
+  }
+  const place = `${project.project}/${stackName === "" ? event.stack : stackName}`;
+  const what = TEXTS[event.event as NotificationEventName] ?? event.event;
+  const about =
+    event.run === ""
+      ? `The stack ${linked(place)} ${what}`
+      : `Run ${linked(`#${event.runNumber}`)} of ${plain(place)} ${what}`;
+  const code = event.reasonCode === "" ? "" : ` (${plain(event.reasonCode)})`;
+  const count = event.drifted === 0 ? "" : `: ${event.drifted} objects`;
+  return `${about}${code}${count}`;
+}
