@@ -6,6 +6,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { claimTicket } from "./claim.ts";
 import { approveRun, discardRun } from "./decide.ts";
+import { readStackTool } from "./stack-tool.ts";
 import { idOf, transact } from "./transaction.ts";
 
 const ROUNDS = 50;
@@ -69,4 +70,23 @@ it("of a discard and the claim of an apply in the same moment one wins", {
     expect(phase).toBe(isClaimed ? Run_Phase.PHASE_APPROVED : Run_Phase.PHASE_DISCARDED);
   }
   expect(claims).toBeLessThanOrEqual(ROUNDS);
+});
+
+it("no rule approves a plan after an apply of which it is not known what it did", {
+  timeout: 60_000,
+}, async () => {
+  const { parts, planned, worker } = await start();
+  const { run, planDigest } = await planned("one");
+  await worker.close();
+  await transact(parts, async (tx) => {
+    tx.update(await tx.get(RUN_KIND, runPlace(run)), { tool: "tofu", requiredApprovals: 2 });
+    tx.update(await readStackTool(tx, run.stack), { attention: "the-run-before" });
+  });
+  const byRule = { actor: "vcs:infra", planDigest, isAutomatic: true };
+  await expect(approveRun(parts, run, byRule)).rejects.toThrow("apply of the run the-run-before");
+  await approveRun(parts, run, { actor: "bea", planDigest });
+  await transact(parts, async (tx) => {
+    tx.update(await readStackTool(tx, run.stack), { attention: "" });
+  });
+  await approveRun(parts, run, byRule);
 });

@@ -10,6 +10,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
 import { freeTicket, leaveQueue } from "./stack-queue.ts";
+import { unclearApply } from "./stack-tool.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
 /** An approval, for the plan that its author was shown. */
@@ -17,16 +18,18 @@ interface NewApproval {
   readonly actor: string;
   readonly planDigest: string;
   readonly comment?: string;
+  /** It was given by rule, and not by somebody who looked at this plan. @default false */
+  readonly isAutomatic?: boolean;
 }
 
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
- * second approval by one actor counts once. `self_approval` and `forbidden` by the rule of the project; `plan_changed` if the run has another plan than the one that was shown.
+ * second approval by one actor counts once. `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown.
  */
 export async function approveRun(
   parts: TransactionParts,
   reference: RunReference,
-  { actor, planDigest, comment = "" }: NewApproval,
+  { actor, planDigest, comment = "", isAutomatic = false }: NewApproval,
 ): Promise<void> {
   await transact(parts, async (tx) => {
     const run = requireAt(await readServerRun(tx, reference), "awaiting_approval");
@@ -43,6 +46,13 @@ export async function approveRun(
       throw new ServerError(
         "forbidden",
         `${actor} is not among those who approve plans of the project: ${message.approvers.join(", ")}`,
+      );
+    }
+    const unclear = message.tool === "" ? "" : await unclearApply(tx, reference.stack);
+    if (isAutomatic && unclear !== "") {
+      throw new ServerError(
+        "conflict",
+        `the outcome of the apply of the run ${unclear} is not known; compare the plan with the real objects`,
       );
     }
     const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, planDigest));

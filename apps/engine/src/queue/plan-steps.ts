@@ -20,7 +20,7 @@ import { requestRollback } from "./request-rollback.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
 import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
-import { readStackTool } from "./stack-tool.ts";
+import { unclearApply } from "./stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
 /** The plan that an executor made and stored. */
@@ -84,9 +84,10 @@ export async function recordPlan(
     if (project !== undefined) tx.guardRow(project);
     else tx.guardAbsent(SERVER_KINDS.project, projectPlace(reference.stack));
     const { message } = run.row;
-    const isUnclear = message.tool !== "" && (await hasAttention(tx, reference));
-    const autoApply = !isUnclear && isAutoApplied(message, project?.message);
-    if (isUnclear && isAutoApplied(message, project?.message)) await sayWhyItWaits(tx, reference);
+    const unclear = message.tool === "" ? "" : await unclearApply(tx, reference.stack);
+    const wouldApply = isAutoApplied(message, project?.message);
+    const autoApply = unclear === "" && wouldApply;
+    if (unclear !== "" && wouldApply) await sayWhyItWaits(tx, reference, unclear);
     const planned = await move(tx, run, "planned", worker.id, {
       planDigest: digest,
       baseRevision,
@@ -138,14 +139,12 @@ export async function recordPlan(
   });
 }
 
-/** Whether an apply by the tool of a stack had an unknown outcome: somebody looks at the next plan. Guarded. */
-async function hasAttention(tx: Transaction, { stack }: RunReference): Promise<boolean> {
-  return (await readStackTool(tx, stack)).message.attention !== "";
-}
-
-async function sayWhyItWaits(tx: Transaction, reference: RunReference): Promise<void> {
-  const { attention } = (await readStackTool(tx, reference.stack)).message;
-  const text = `The plan waits for an approval, although it would be applied without one: the outcome of the apply of the run ${attention} is not known. Compare the plan with the real objects.`;
+async function sayWhyItWaits(
+  tx: Transaction,
+  reference: RunReference,
+  unclear: string,
+): Promise<void> {
+  const text = `The plan waits for an approval, although it would be applied without one: the outcome of the apply of the run ${unclear} is not known. Compare the plan with the real objects.`;
   const event = { type: "log", source: "stackwright", level: "warn", text };
   await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
 }

@@ -29,7 +29,12 @@ export async function readStackTool(
   return row;
 }
 
-/** The same without a transaction. */
+/** The run whose apply by the tool of a stack had an unknown outcome, so that somebody looks at the next plan; empty without one. Guarded. */
+export async function unclearApply(tx: Transaction, stack: StackReference): Promise<string> {
+  return (await readStackTool(tx, stack)).message.attention;
+}
+
+/** The same as {@link readStackTool} without a transaction. */
 export async function findStackTool(
   storage: StorageBackend,
   stack: StackReference,

@@ -182,6 +182,7 @@ async function approveOne(
     await approveRun(record.parts, reference, {
       actor: actorOf(connection),
       planDigest: run.planDigest,
+      isAutomatic: true,
       comment: `${record.name()}, ${pull.appliedByMerge ? "merged" : `requested by ${pull.applyRequestedBy}`}`,
     });
   } catch (error) {
