@@ -5,7 +5,7 @@ import type { BatchOperation, CallOptions, StorageBackend } from "@stackwright/s
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { KeyRing } from "./access/key-ring.ts";
 import { SharedSecrets } from "./access/shared-secrets.ts";
-import type { AuditEntry, AuditFacts } from "./domain/audit-log.ts";
+import type { AuditEntry, AuditFacts, AuditPage } from "./domain/audit-log.ts";
 import {
   checkAllHealth,
   checkHealth,
@@ -277,6 +277,11 @@ export class Registry {
   /** The audit trail of one day (`YYYY-MM-DD`), oldest first. */
   async auditDay(scope: RegistryScope | "system", day: string): Promise<readonly AuditEntry[]> {
     return this.#parts.audit.day(scope === "system" ? SYSTEM_TENANCY : scopeTenancy(scope), day);
+  }
+
+  /** What follows an entry of the audit trail, oldest first, but for the last minute: nothing appears later before what was read. */
+  async auditPage(scope: RegistryScope, page: AuditPage): Promise<readonly AuditEntry[]> {
+    return this.#parts.audit.page(scopeTenancy(scope), page);
   }
 
   /** Records a refusal; that of an unknown caller in the trail of the system. Never rejects. */

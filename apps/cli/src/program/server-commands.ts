@@ -5,6 +5,7 @@ import {
 } from "@stackwright/engine/options";
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
+import type { AuditOptions } from "../commands/audit.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
 import { withListenErrors } from "../session/listen-error.ts";
@@ -33,6 +34,11 @@ A worker with --executor container starts this in each container; it is of no us
 const DOCTOR_HELP = `
 Needs the role admin of the account; the role site-admin also has the server itself examined: keys, store, disks.
 Exit code 2 where something stays stuck until a user acts, 1 where the server cannot be asked.
+`;
+
+const AUDIT_HELP = `
+Needs the role admin of the account. Entries come in their order, and a minute after what they are about, so that
+--after with the id of the last line misses none: stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .id)" >> trail.ndjson
 `;
 
 /** Name, description, usage and further help of each command of `server-key`. */
@@ -137,6 +143,15 @@ export function defineServerCommands(
     .action(async (options: DoctorOptions, command: Command) => {
       const { serverDoctor } = await import("../commands/doctor.ts");
       await run(command, async (context) => serverDoctor(options, context));
+    });
+
+  define("audit", "write the audit trail of the account as JSON lines", server)
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--after <id>", "only what follows an entry")
+    .addHelpText("after", AUDIT_HELP)
+    .action(async (options: AuditOptions, command: Command) => {
+      const { auditExport } = await import("../commands/audit.ts");
+      await run(command, async (context) => auditExport(options, context));
     });
 
   const serverKey = define(

@@ -1,4 +1,10 @@
-import type { Principal, Registry, RequestContext } from "@stackwright/registry";
+import type {
+  AuditEntry,
+  AuditPage,
+  Principal,
+  Registry,
+  RequestContext,
+} from "@stackwright/registry";
 import type { BatchOperation } from "@stackwright/storage";
 import type { FastifyRequest } from "fastify";
 
@@ -34,6 +40,8 @@ export function auditCaller(
 export interface AuditTrail {
   /** The operation that notes a change, for the batch that makes it. */
   entry(caller: AuditCaller, facts: Omit<AuditFacts, "outcome">): BatchOperation;
+  /** What follows an entry, oldest first. */
+  page(account: string, page: AuditPage): Promise<readonly AuditEntry[]>;
   note(request: FastifyRequest, principal: Principal | undefined, facts: AuditFacts): Promise<void>;
 }
 
@@ -45,6 +53,7 @@ export function registryAudit(registry: Registry, region: string): AuditTrail {
       const context = { actor, requestId, remoteAddress };
       return registry.auditEntry({ account, region }, context, { ...facts, details });
     },
+    page: async (account, page) => registry.auditPage({ account, region }, page),
     note: async (request, principal, { action, target, outcome }) => {
       const context: RequestContext = {
         actor: principal?.actor ?? "",

@@ -37,6 +37,7 @@ const LOWEST = {
   ShowStateVersion: "reader",
   WatchTopics: "reader",
   ShowCaller: "self",
+  ExportAudit: "account-admin",
   ListSessions: "self",
   EndSession: "self",
   ListTokens: "self",

@@ -14,6 +14,7 @@ import { tokenRoutes } from "./access/token-routes.ts";
 import { userRoutes } from "./access/user-routes.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
+import { auditRoutes } from "./audit/audit-routes.ts";
 import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { CallerLimiter } from "./caller-limiter.ts";
@@ -156,6 +157,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   roleRoutes(fastify, parts);
   tokenRoutes(fastify, parts);
   sessionRoutes(fastify, parts);
+  auditRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);

@@ -7,6 +7,22 @@ export interface Applying {
   readonly epoch: string;
 }
 
+export interface AuditEntry {
+  /** ULID; what after takes */
+  readonly id: string;
+  readonly at: string;
+  readonly actor: string;
+  /** such as CreateRun */
+  readonly action: string;
+  readonly target: string;
+  /** done, or the code of the refusal */
+  readonly outcome: string;
+  readonly request_id: string;
+  readonly client_request_id?: string | undefined;
+  readonly remote_address?: string | undefined;
+  readonly credential?: string | undefined;
+}
+
 export interface Caller {
   /** the user, or the id of a credential without one */
   readonly actor: string;
@@ -1768,6 +1784,19 @@ export interface Operations {
   readonly server: boolean;
 };
   };
+  /** List what follows an entry of the audit trail, oldest first, but for the last minute; as JSON lines for Accept: application/x-ndjson: `GET /api/v1/audit`. */
+  readonly ExportAudit: {
+    readonly input: {
+      readonly after?: string | undefined;
+      readonly limit?: number | undefined;
+    };
+    readonly output: {
+  readonly entries: readonly AuditEntry[];
+  /** what after takes; none at the end */
+  readonly next?: string | undefined;
+};
+    readonly item: AuditEntry;
+  };
   /** Which of some executions have no claim, so that their worker ends them: `POST /api/v1/worker/orphans`. */
   readonly FindOrphans: {
     readonly input: {
@@ -2757,6 +2786,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   EndSession: {"method":"DELETE","path":"/api/v1/sessions/{session}","query":[],"headers":[]},
   Examine: {"method":"GET","path":"/api/v1/doctor","query":[],"headers":[]},
+  ExportAudit: {"method":"GET","path":"/api/v1/audit","query":["after","limit"],"headers":[],"items":"entries"},
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
   FreezeProject: {"method":"PUT","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},

@@ -42,6 +42,16 @@ const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;
 
+/** Names of entries may be made so long before their batches are committed: until then nobody reads behind them. */
+const AUDIT_SETTLED_MS = 60_000;
+
+/** A part of the trail: what follows an entry. */
+export interface AuditPage {
+  /** Id of the entry before; "" for the oldest. */
+  readonly after: string;
+  readonly limit: number;
+}
+
 /**
  * The audit trail: one record per change, written in the same step as the change, and one per
  * refusal, as far as there are not too many. Names begin with the day, so a day is read, or
@@ -100,10 +110,38 @@ export class AuditLog {
 
   /** The entries of one day (`YYYY-MM-DD`, UTC), oldest first. */
   async day(tenancy: Tenancy, day: string): Promise<readonly AuditEntry[]> {
-    const found = await this.#records.list(AUDIT_KIND, tenancy, `${day}/`);
+    return this.#read(tenancy, `${day}/`);
+  }
+
+  /**
+   * Entries of all days in the order of their ids, oldest first, without those of the last minute: of entries that are made at the same
+   * time a later one may be stored first, and what follows it would then be read without the earlier one. So no reader that continues
+   * behind its last entry misses one.
+   */
+  async page(tenancy: Tenancy, { after, limit }: AuditPage): Promise<readonly AuditEntry[]> {
+    const untilMs = this.#clock.wallMs() - AUDIT_SETTLED_MS;
+    const found: AuditEntry[] = [];
+    const add = (entries: readonly AuditEntry[]): void => {
+      for (const one of entries) {
+        if (found.length < limit && one.id > after && ulidTime(one.id) <= untilMs) found.push(one);
+      }
+    };
+    if (after === "") add(await this.#read(tenancy, ""));
+    else {
+      // A day at a time, so that little is read again for each page.
+      for (let day = ulidTime(after); found.length < limit; day += DAY_MS) {
+        if (dayOf(day) > dayOf(untilMs)) break;
+        add(await this.#read(tenancy, `${dayOf(day)}/`));
+      }
+    }
+    return found;
+  }
+
+  async #read(tenancy: Tenancy, prefix: string): Promise<readonly AuditEntry[]> {
+    const found = await this.#records.list(AUDIT_KIND, tenancy, prefix);
     return found
       .map(({ value, resource }) => ({
-        id: resource.id.name.slice(day.length + 1),
+        id: resource.id.name.slice(resource.id.name.indexOf("/") + 1),
         timeMs: Number(value.timeMs),
         actor: value.actor,
         action: value.action,

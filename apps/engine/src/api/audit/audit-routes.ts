@@ -1,0 +1,89 @@
+import type { AuditEntry } from "@stackwright/registry";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { timeOf } from "../runs/run-view.ts";
+
+const LINES = "application/x-ndjson";
+
+const Query = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({
+        pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$",
+        description: "id of the last entry that was read; the oldest ones without it",
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 200 })),
+  },
+  { additionalProperties: false },
+);
+
+const EntryView = Type.Object(
+  {
+    id: Type.String({ description: "ULID; what after takes" }),
+    at: Type.String(),
+    actor: Type.String(),
+    action: Type.String({ description: "such as CreateRun" }),
+    target: Type.String(),
+    outcome: Type.String({ description: "done, or the code of the refusal" }),
+    request_id: Type.String(),
+    client_request_id: Type.Optional(Type.String()),
+    remote_address: Type.Optional(Type.String()),
+    credential: Type.Optional(Type.String()),
+  },
+  { title: "AuditEntry" },
+);
+
+/** `/audit`: the trail of the account for programs that keep it elsewhere, from one entry to the next. */
+export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
+  const { audit, principalOf } = parts;
+
+  fastify.get<{ Querystring: Static<typeof Query> }>(
+    "/audit",
+    {
+      schema: routeSchema(
+        "List what follows an entry of the audit trail, oldest first, but for the last minute; as JSON lines for Accept: application/x-ndjson",
+        "ExportAudit",
+        {
+          200: Type.Object({
+            entries: Type.Array(EntryView),
+            next: Type.Optional(Type.String({ description: "what after takes; none at the end" })),
+          }),
+        },
+        { querystring: Query },
+      ),
+      config: { access: "account-admin" },
+    },
+    async (request, reply) => {
+      const { after = "", limit = 200 } = request.query;
+      const { account } = principalOf(request);
+      const entries = (await audit.page(account, { after, limit })).map(viewOf);
+      if (request.headers.accept?.includes(LINES) === true) {
+        const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+        return reply.type(LINES).serializer(String).send(lines);
+      }
+      const last = entries.length < limit ? undefined : entries.at(-1);
+      return { entries, ...(last !== undefined && { next: last.id }) };
+    },
+  );
+}
+
+/** One entry as it is exported. */
+function viewOf(entry: AuditEntry): Static<typeof EntryView> {
+  const { id, timeMs, actor, action, target, outcome, requestId } = entry;
+  const { clientRequestId, remoteAddress, details } = entry;
+  const { credential } = details;
+  return {
+    id,
+    at: timeOf(BigInt(Math.floor(timeMs))),
+    actor,
+    action,
+    target,
+    outcome,
+    request_id: requestId,
+    ...(clientRequestId !== "" && { client_request_id: clientRequestId }),
+    ...(remoteAddress !== "" && { remote_address: remoteAddress }),
+    ...(credential !== undefined && { credential }),
+  };
+}
