@@ -18,7 +18,7 @@ FROM workspace AS build
 COPY *.md ./
 COPY docs docs
 COPY examples examples
-COPY tsconfig.base.json e2e/images/publish-manifests.mjs ./
+COPY tsconfig.base.json tsconfig.node20.json e2e/images/publish-manifests.mjs ./
 RUN pnpm install --frozen-lockfile --filter stackwright-workspace --filter "stackwright..." \
   && pnpm --filter "stackwright..." run build \
   && node publish-manifests.mjs packages apps \

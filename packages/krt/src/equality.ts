@@ -102,11 +102,17 @@ function builtInBase(prototype: unknown): ReturnType<typeof builtInComparison> {
   return undefined;
 }
 
+/** Of all built-in iterators, which older runtimes give no constructor. */
+const ITERATOR_PROTOTYPE: unknown = Object.getPrototypeOf(
+  Object.getPrototypeOf([][Symbol.iterator]()),
+);
+
 /** Whether objects with this prototype were made by a class, and not by `Object.create` of plain data. */
 function belongsToClass(prototype: unknown): boolean {
   if (typeof prototype !== "object" || prototype === null) return true;
   for (let at: unknown = prototype; at !== null; at = Object.getPrototypeOf(at)) {
     if (at === Object.prototype) return false;
+    if (at === ITERATOR_PROTOTYPE) return true;
     if (Object.hasOwn(at as object, "constructor")) return !isForeign(at, "Object");
   }
   return false;

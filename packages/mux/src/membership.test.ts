@@ -1,4 +1,5 @@
 import { channel } from "node:diagnostics_channel";
+import { deferred } from "@stackwright/base/deferred";
 import { RpcError } from "@stackwright/proto/grpc";
 import {
   encodeStruct,
@@ -158,7 +159,7 @@ describe("a server that is added", () => {
   });
 
   it("is configured anew when Configure comes while it is being prepared", async () => {
-    const gate = Promise.withResolvers<void>();
+    const gate = deferred<void>();
     await using mux = await createMux({ servers: [server("one")] });
     await mux.configure(configure({ region: "eu" }), {});
     const two = server("two", {
@@ -178,7 +179,7 @@ describe("a server that is added", () => {
   });
 
   it("is configured by the Configure that began before it came and ended after", async () => {
-    const gate = Promise.withResolvers<void>();
+    const gate = deferred<void>();
     const slow = server("one", {
       methods: {
         configure: async () => {
@@ -238,7 +239,7 @@ describe("a server that is replaced", () => {
   });
 
   it("ends its calls in peace while new ones go to the new server", async () => {
-    const answer = Promise.withResolvers<void>();
+    const answer = deferred<void>();
     const old = server("one", {
       methods: {
         create: async () => {

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import { systemClock } from "@stackwright/base/clock";
+import { type Deferred, deferred } from "@stackwright/base/deferred";
 import { RpcError } from "@stackwright/proto/grpc";
 import { CreateRequest, ListRequest } from "@stackwright/proto/pulumirpc";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -24,11 +25,11 @@ function handleOf(methods: Partial<ResourceProvider>, limits: ServerLimits = {})
 
 /** A create that is answered from outside, call by call. */
 function controlled() {
-  const calls: (PromiseWithResolvers<typeof REPLY> & {
+  const calls: (Deferred<typeof REPLY> & {
     readonly signal: AbortSignal | undefined;
   })[] = [];
   const create: ResourceProvider["create"] = (_request, { signal }) => {
-    const call = { ...Promise.withResolvers<typeof REPLY>(), signal };
+    const call = { ...deferred<typeof REPLY>(), signal };
     calls.push(call);
     return call.promise;
   };

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import type { Clock } from "@stackwright/base/clock";
+import { type Deferred, deferred } from "@stackwright/base/deferred";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "./call-context.ts";
 import { CancellableCall } from "./cancellable-call.ts";
@@ -66,7 +67,7 @@ export class ServerHandle {
   readonly #gate: ProviderCallLimiter;
   readonly #running = new Set<CallUnderWay>();
   #health: ServerHealth = "ready";
-  #idle: PromiseWithResolvers<void> | undefined;
+  #idle: Deferred<void> | undefined;
 
   constructor(options: ServerHandleOptions) {
     this.name = options.name;
@@ -145,7 +146,7 @@ export class ServerHandle {
   async drain(): Promise<void> {
     this.#health = "draining";
     if (this.#running.size === 0) return;
-    this.#idle ??= Promise.withResolvers();
+    this.#idle ??= deferred();
     const { drainTimeoutMs } = this.#options.limits;
     const timer =
       drainTimeoutMs === undefined

@@ -12,8 +12,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { bundleForBrowsers } from "./browser-bundles.ts";
 import { runSuiteCommand } from "./command.ts";
 import { checkInstalledCommand } from "./installed-command.ts";
+import { useWithOlderNodes } from "./older-nodes.ts";
 import { checkRelease } from "./release-checks.ts";
 import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 import { listPackages, type WorkspacePackage } from "./workspace.ts";
@@ -21,7 +23,7 @@ import { listPackages, type WorkspacePackage } from "./workspace.ts";
 /**
  * Proves that what `pnpm pack` makes of each package can be used. Every tarball goes through
  * publint; then all are unpacked side by side, as an installation would lay them out, and a small
- * program imports every subpath, which must type-check and run.
+ * program imports every subpath, which must type-check and run; libraries for older Nodes and for browsers are used there as well.
  */
 export async function checkPackages(root: string): Promise<Tally> {
   const packages = listPackages(root).filter(({ manifest }) => manifest.private !== true);
@@ -36,6 +38,8 @@ export async function checkPackages(root: string): Promise<Tally> {
   try {
     for (const owner of packages) tallies.push(await packAndLint(root, owner, folder));
     tallies.push(await useAll(root, packages, folder));
+    tallies.push(await bundleForBrowsers(join(folder, "consumer")));
+    tallies.push(await useWithOlderNodes(join(folder, "consumer"), packages));
     tallies.push(await checkInstalledCommand(tarballOf(join(folder, "apps/cli"))));
     tallies.push(await checkRelease(root));
   } finally {

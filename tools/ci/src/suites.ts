@@ -162,9 +162,15 @@ export const SUITES: readonly Suite[] = [
     limitMinutes: 5,
     run: ({ root }) => checkGeneratedCode(root),
   },
+  command(
+    "servers",
+    "PostgreSQL, tmux, Chromium, older Nodes and moto, installed where they are missing",
+    10,
+    ["node", "tools/servers/src/main.ts", "install"],
+  ),
   {
     name: "packages",
-    what: "build, publint, use of the packed packages from outside, of the installed command and of the executable; a release twice",
+    what: "build, publint, use of the packed packages from outside, with older Nodes and in bundles for browsers, of the installed command and of the executable; a release twice",
     limitMinutes: 15,
     run: ({ root }) => checkPackages(root),
   },
@@ -195,12 +201,6 @@ export const SUITES: readonly Suite[] = [
     "--port",
     "0",
   ]),
-  command(
-    "servers",
-    "PostgreSQL, tmux, Chromium, older Nodes and moto, installed where they are missing",
-    10,
-    ["node", "tools/servers/src/main.ts", "install"],
-  ),
   {
     name: "programs",
     what: "etcd and the provider binaries, built with Go or taken from the cache",

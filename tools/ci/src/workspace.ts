@@ -8,6 +8,7 @@ type ExportTarget = string | Readonly<Record<string, string>>;
 interface Manifest {
   readonly name: string;
   readonly private?: boolean;
+  readonly engines?: { readonly node?: string };
   readonly exports?: Readonly<Record<string, ExportTarget>>;
   readonly publishConfig?: { readonly exports?: Readonly<Record<string, ExportTarget>> };
   readonly dependencies?: Readonly<Record<string, string>>;

@@ -236,7 +236,7 @@ function sameType(a: Type, b: Type): boolean {
         b.kind === "object" &&
         sameNames(a.names, b.names) &&
         a.optional.size === b.optional.size &&
-        a.optional.isSubsetOf(b.optional) &&
+        [...a.optional].every((name) => b.optional.has(name)) &&
         sameTypes(a.types, b.types)
       );
     case "capsule":

@@ -1,3 +1,4 @@
+import { groupBy } from "../group-by.ts";
 import { equalNumbers } from "../number/number-payload.ts";
 import { conformsTo } from "../type/conformance.ts";
 import type { Type } from "../type/type.ts";
@@ -140,7 +141,7 @@ export function setContains(element: Type, set: SetElements, item: Payload): Tri
 
 /** Whether an element of the set is equal to the item for certain. */
 export function setHas(element: Type, set: SetElements, item: Payload): boolean {
-  set.buckets ??= Map.groupBy(set.items, (own) => setHashText(element, own));
+  set.buckets ??= groupBy(set.items, (own) => setHashText(element, own));
   const bucket = set.buckets.get(setHashText(element, item));
   return bucket?.some((own) => equalPayloads(own, element, item, element) === true) === true;
 }

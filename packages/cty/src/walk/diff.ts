@@ -1,3 +1,4 @@
+import { groupBy } from "../group-by.ts";
 import { Path } from "../path/path.ts";
 import type { Marks } from "../value/marks.ts";
 import { setHashText } from "../value/set-hash.ts";
@@ -114,7 +115,7 @@ function elementKey(element: Value): string {
 
 /** Both sides iterate equal elements in the same order, but an element may be there several times as an unknown. */
 function* byMembership(left: readonly Part[], right: readonly Part[]): Generator<Pair> {
-  const rest = Map.groupBy(right, ([, value]) => elementKey(value));
+  const rest = groupBy(right, ([, value]) => elementKey(value));
   for (const part of left) {
     const candidates = rest.get(elementKey(part[1])) ?? [];
     const index = candidates.findIndex(([, value]) => value.rawEquals(part[1]));

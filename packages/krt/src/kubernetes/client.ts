@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { type RequestOptions as HttpsOptions, request as httpsRequest } from "node:https";
 import { createInterface } from "node:readline";
+import { deferred } from "../deferred.ts";
 import { KubernetesStatusError } from "./status.ts";
 import type {
   KubernetesList,
@@ -122,7 +123,7 @@ async function send(
   const options: HttpsOptions = { method: "GET", headers: { accept: "application/json" } };
   await connection.applyToHTTPSOptions(options);
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { promise, resolve, reject } = deferred<IncomingMessage>();
   const open = url.protocol === "https:" ? httpsRequest : httpRequest;
   const request = open(url, { ...(options as RequestOptions), signal });
   let answer: IncomingMessage | undefined;

@@ -1,6 +1,7 @@
 import type { Collection, CollectionOptions, WaitOptions } from "../collection.ts";
 import type { Owner } from "../core/scope.ts";
 import { SourceNode } from "../core/source-node.ts";
+import { deferred } from "../deferred.ts";
 import { type Kind, type KindCapability, shapeKind } from "../kind.ts";
 import type { Scope } from "../scope.ts";
 import { ownerOf } from "../scope-handle.ts";
@@ -108,14 +109,14 @@ class WatchNode<T, R> extends SourceNode<T> implements WatchedCollection<T> {
   async resync({ signal }: WaitOptions = {}): Promise<void> {
     this.#mustList = true;
     if (this.#listed === undefined) {
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = deferred<void>();
       this.#listed = { promise, resolve };
     }
     const { promise } = this.#listed;
     this.#watching.abort();
     if (signal === undefined) return promise;
     signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const { promise: aborted, reject } = deferred<never>();
     const abort = () => reject(signal.reason as Error);
     signal.addEventListener("abort", abort, { once: true });
     try {

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, relative } from "node:path";
+import { groupBy } from "@stackwright/base/group-by";
 import { isIdentifier } from "@stackwright/lang";
 import type { Range, TextEdit, WorkspaceEdit } from "vscode-languageserver-protocol";
 import { Lines, uriOf } from "../document/locate.ts";
@@ -72,7 +73,7 @@ export function rename(
     );
   }
   const changes: Record<string, TextEdit[]> = {};
-  for (const [file, places] of Map.groupBy(
+  for (const [file, places] of groupBy(
     // Moves that were made before are still those of the old name; the new one follows them.
     workspace.occurrences(folder, symbol).filter(({ isHistory }) => isHistory !== true),
     (each) => each.path,

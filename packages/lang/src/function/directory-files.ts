@@ -92,7 +92,8 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
     discard: ({ buffer, byteLength }) => {
       // Smaller ones are collected soon enough, and may share their memory with others.
       const owned = byteLength >= DISCARDED_BYTES && byteLength === buffer.byteLength;
-      if (owned && buffer instanceof ArrayBuffer) buffer.transfer(0);
+      // As `transfer(0)` of newer runtimes: what receives it is collected at once.
+      if (owned && buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
     },
     exists: (path) => {
       const place = locate(path);

@@ -1,3 +1,4 @@
+import { groupBy } from "@stackwright/base/group-by";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import {
   endName,
@@ -73,7 +74,7 @@ function findCycle(
 
 /** What must be applied before each move. */
 function findPredecessors(entries: readonly Entry[]): Map<Entry, Entry[]> {
-  const byTarget = Map.groupBy(entries, ({ to }) => endName(to));
+  const byTarget = groupBy(entries, ({ to }) => endName(to));
   const modules = entries.filter(({ to }) => to.resource === undefined);
   const before = new Map<Entry, Entry[]>();
   for (const entry of entries) {

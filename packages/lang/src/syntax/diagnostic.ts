@@ -1,3 +1,4 @@
+import { groupBy } from "@stackwright/base/group-by";
 import type { SourceFile, SourceRange } from "./source-file.ts";
 
 /** How bad a problem is: an error stops what was asked for, a warning does not. */
@@ -77,7 +78,7 @@ const MAX_PLACES = 3;
  * the others and where some of them are. Errors stay as they are.
  */
 export function consolidateWarnings(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const groups = Map.groupBy(
+  const groups = groupBy(
     diagnostics.filter(({ severity }) => severity === "warning"),
     ({ code, summary }) => `${code} ${summary}`,
   );

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { groupBy } from "@stackwright/base/group-by";
 import { longTypeNameOfToken, typeNameOfToken } from "@stackwright/provider-source";
 
 /** What the tokens of a package are called. */
@@ -24,7 +25,7 @@ interface NameCollision {
  * So a name means the same token in any order of the tokens.
  */
 export function nameTokens(tokens: Iterable<string>): TokenNames {
-  const byName = Map.groupBy(new Set(tokens), typeNameOfToken);
+  const byName = groupBy(new Set(tokens), typeNameOfToken);
   const shared = [...byName].filter(([, claimants]) => claimants.length > 1);
   const long = countNames(shared.flatMap(([, claimants]) => claimants.map(longTypeNameOfToken)));
   const names = new Map<string, string>();

@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from "@stackwright/base/deferred";
 import type {
   ConfigureRequest,
   ParameterizeRequest,
@@ -82,7 +83,7 @@ class RestartingProvider implements HostedProvider {
   /** When the restarts of the present window began. */
   #begun: number[] = [];
   #process: LaunchedProvider | undefined;
-  #next: PromiseWithResolvers<LaunchedProvider> | undefined;
+  #next: Deferred<LaunchedProvider> | undefined;
   #state: HostedState = "ready";
   #restarts = 0;
 
@@ -138,7 +139,7 @@ class RestartingProvider implements HostedProvider {
       const exit = await this.#endOf(current);
       this.#process = undefined;
       if (this.#closed.signal.aborted) return;
-      this.#next = Promise.withResolvers();
+      this.#next = deferred();
       this.#next.promise.catch(() => undefined);
       this.#state = "restarting";
       const { logger, command } = this.#options;
@@ -217,7 +218,7 @@ class RestartingProvider implements HostedProvider {
   }
 
   async #pause(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = deferred<void>();
     const timer = this.#options.clock.after(delayMs, resolve);
     const { signal } = this.#closed;
     const wake = () => resolve();

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { deferred } from "@stackwright/base/deferred";
 import { RpcError } from "@stackwright/proto/grpc";
 import type { ProviderHandshakeResponse } from "@stackwright/proto/pulumirpc";
 import { MuxError } from "../errors.ts";
@@ -222,7 +223,7 @@ class ProviderProcess implements LaunchedProvider {
   }
 
   async #exitSoon(): Promise<ProcessExit | undefined> {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const { promise, resolve } = deferred<undefined>();
     const timer = this.#options.clock.after(EXIT_LAG_MS, () => resolve(undefined));
     try {
       return await Promise.race([this.#process.exited, promise]);

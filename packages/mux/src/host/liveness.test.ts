@@ -1,4 +1,5 @@
 import { systemClock } from "@stackwright/base/clock";
+import { deferred } from "@stackwright/base/deferred";
 import { RpcError } from "@stackwright/proto/grpc";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ResourceProvider } from "../resource-provider.ts";
@@ -14,7 +15,7 @@ function probeOf(answers: readonly ("error" | "silence")[]) {
   const getPluginInfo: ResourceProvider["getPluginInfo"] = (_request, { signal }) => {
     const answer = answers[asked++] ?? "error";
     if (answer === "error") return Promise.reject(new RpcError("UNIMPLEMENTED", "old"));
-    const { promise, reject } = Promise.withResolvers<never>();
+    const { promise, reject } = deferred<never>();
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     return promise;
   };

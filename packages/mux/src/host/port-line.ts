@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { deferred } from "@stackwright/base/deferred";
 import { MuxError } from "../errors.ts";
 
 /** What a first line may be long, in bytes. A port has five digits; terminals add control sequences. */
@@ -12,7 +13,7 @@ const MAX_BYTES = 1024;
  */
 export class PortLine {
   readonly port: Promise<number>;
-  readonly #settled = Promise.withResolvers<number>();
+  readonly #settled = deferred<number>();
   readonly #onRest: (chunk: Buffer) => void;
   #head: Buffer | undefined = Buffer.alloc(0);
 

@@ -1,3 +1,4 @@
+import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it } from "vitest";
 import type { HostSlot } from "../host-client.ts";
 import { createMux } from "../mux.ts";
@@ -16,7 +17,7 @@ function run(options: {
   signal?: AbortSignal;
   onHost?: (host: HostSlot) => void;
 }) {
-  const announced = Promise.withResolvers<number>();
+  const announced = deferred<number>();
   const { onHost, ...rest } = options;
   const done = runProvider(
     (host) => {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
+import { deferred } from "@stackwright/base/deferred";
 import { MuxError } from "../errors.ts";
 import { serveResourceProvider } from "../grpc/resource-provider-server.ts";
 import { HostSlot } from "../host-client.ts";
@@ -48,7 +49,7 @@ export async function runProvider(
   const { clock = systemClock, stopSignals = ["SIGINT", "SIGTERM"] } = options;
   const { engineAddress } = parseProviderArguments(options.argv ?? process.argv.slice(2));
   const announce = options.announce ?? ((line) => process.stdout.write(`${line}\n`));
-  const stopped = Promise.withResolvers<StopReason>();
+  const stopped = deferred<StopReason>();
   const watch = new EngineWatch(clock, options.healthIntervalMs ?? 30_000, () =>
     stopped.resolve("engine-gone"),
   );

@@ -1,4 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
+import { deferred } from "@stackwright/base/deferred";
 import { MuxError } from "../errors.ts";
 
 /** Bounds a start: by time, and by the signal of the caller. */
@@ -42,7 +43,7 @@ export class StartupTimeout implements Disposable {
     // It may fail later, when the wait for it has ended.
     promise.catch(() => undefined);
     signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const { promise: aborted, reject } = deferred<never>();
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {

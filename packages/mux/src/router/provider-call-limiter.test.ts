@@ -1,3 +1,4 @@
+import { deferred } from "@stackwright/base/deferred";
 import { createManualClock } from "@stackwright/base/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -15,7 +16,7 @@ function setUp(limits: ProviderCallLimits) {
   const call = (id: number, signal?: AbortSignal) =>
     gate.run(async () => {
       begun.push(id);
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = deferred<void>();
       ends.set(id, resolve);
       await promise;
     }, signal);

@@ -1,4 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
+import { deferred } from "@stackwright/base/deferred";
 import { TokenBucket } from "@stackwright/base/limiter";
 import { MuxError } from "../errors.ts";
 
@@ -84,7 +85,7 @@ export class ProviderCallLimiter {
         `${this.#queue.size} calls are waiting already; lower the parallelism or raise the limits of this provider configuration`,
       );
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = deferred<void>();
     const waiter: Waiter = { admit: resolve };
     const abort = () => {
       this.#queue.delete(waiter);

@@ -1,4 +1,5 @@
 import { decodeJsonImplied, Mark, type Value } from "@stackwright/cty";
+import { groupBy } from "../group-by.ts";
 import type { PairedBy } from "../model/diff.ts";
 import { align, type Pair } from "./align.ts";
 import { assign } from "./assign.ts";
@@ -267,7 +268,7 @@ function keyPairs(before: readonly Element[], after: readonly Element[]): Pair[]
 /** Equal elements in the order of the list, found by their leaves and not by comparing all with all. */
 function equalPairs(before: readonly Element[], after: readonly Element[]): Pair[] {
   if (before.length === 0 || after.length === 0) return [];
-  const byContent = Map.groupBy(after, ({ leaves }) => leaves.content);
+  const byContent = groupBy(after, ({ leaves }) => leaves.content);
   return before.flatMap((element): Pair[] => {
     const candidates = byContent.get(element.leaves.content) ?? [];
     const position = candidates.findIndex((other) => other.value.rawEquals(element.value));

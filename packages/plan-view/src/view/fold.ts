@@ -1,3 +1,4 @@
+import { groupBy } from "../group-by.ts";
 import type { ChangeGroup, ChangeView, GroupEntry, RiskClass } from "../model/plan-view.ts";
 import { areAlike, type ChangedLeaves, changedLeaves } from "./likeness.ts";
 import { riskClass } from "./risk.ts";
@@ -15,7 +16,7 @@ export function groupChanges(changes: readonly ChangeView[]): ChangeGroup[] {
   const positions = changes
     .map((change, position) => ({ change, position }))
     .filter(({ change }) => isShown(change));
-  const groups = Map.groupBy(positions, ({ change }) => riskClass(change.risk.score));
+  const groups = groupBy(positions, ({ change }) => riskClass(change.risk.score));
   return ORDER.flatMap((risk): ChangeGroup[] => {
     const found = groups.get(risk);
     return found === undefined ? [] : [{ risk, entries: entriesOf(found) }];

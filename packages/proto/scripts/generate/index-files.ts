@@ -15,11 +15,13 @@ function exportsOf(
 ): { readonly values: string[]; readonly types: string[] } {
   const names = (keyword: string): Set<string> => {
     const found = source.matchAll(new RegExp(`^export ${keyword} (?<name>\\w+)`, "gm"));
-    return new Set([...found].map(({ groups }) => groups?.name ?? "")).difference(hidden);
+    return new Set(
+      [...found].map(({ groups }) => groups?.name ?? "").filter((name) => !hidden.has(name)),
+    );
   };
   const values = names("(?:const|function|class)");
-  const types = names("(?:interface|type)").difference(values);
-  return { values: [...values].toSorted(), types: [...types].toSorted() };
+  const types = [...names("(?:interface|type)")].filter((name) => !values.has(name));
+  return { values: [...values].toSorted(), types: types.toSorted() };
 }
 
 function exportList(keyword: string, names: readonly string[], from: string): string {

@@ -1,4 +1,5 @@
 import { connect } from "node:http2";
+import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
@@ -46,7 +47,7 @@ function portOf(address: object): number {
 describe("the admission of calls", () => {
   it("reads nothing of a request before it has decided, and nothing after a refusal", async () => {
     const asked: string[] = [];
-    const decision = Promise.withResolvers<void>();
+    const decision = deferred<void>();
     let handled = 0;
     const one = () => {
       handled += 1;
@@ -120,7 +121,7 @@ describe("the admission of calls", () => {
   });
 
   it("begins no call whose client has gone meanwhile", async () => {
-    const decision = Promise.withResolvers<void>();
+    const decision = deferred<void>();
     let handled = 0;
     let asked = false;
     await using fixture = await connectShapes(
@@ -171,7 +172,7 @@ describe("limits of a server", () => {
   it("bound the calls that a connection has open", async () => {
     let open = 0;
     let most = 0;
-    const gate = Promise.withResolvers<void>();
+    const gate = deferred<void>();
     await using fixture = await connectShapes(
       {
         one: async () => {

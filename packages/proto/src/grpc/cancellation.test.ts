@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it } from "vitest";
 import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
@@ -64,7 +65,7 @@ function hanging() {
 /** A source of requests that gives one and then waits, and tells when it is left. */
 function endlessRequests() {
   const state = { isLeft: false };
-  const forever = Promise.withResolvers<never>();
+  const forever = deferred<never>();
   return {
     state,
     requests: {

@@ -1,4 +1,5 @@
 import { type ChannelOptions, Client } from "@grpc/grpc-js";
+import { deferred } from "@stackwright/base/deferred";
 import { formatTarget, type RpcAddress } from "./address.ts";
 import { RpcError } from "./rpc-error.ts";
 import { MAX_MESSAGE_BYTES } from "./service.ts";
@@ -100,7 +101,7 @@ export class GrpcChannel implements RpcChannel {
 
   async #isReadyBy(signal: AbortSignal | undefined, deadline: number): Promise<boolean> {
     const client = this.open(signal);
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const { promise, resolve, reject } = deferred<boolean>();
     const release = this.onCancel(signal, reject);
     client.waitForReady(deadline, (error) => resolve(error === undefined));
     try {

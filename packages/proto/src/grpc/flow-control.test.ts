@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it } from "vitest";
 import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
@@ -42,7 +43,7 @@ describe("flow control", () => {
 
   it("stops a client that sends more than the handler reads", async () => {
     let sent = 0;
-    const go = Promise.withResolvers<void>();
+    const go = deferred<void>();
     await using fixture = await connectShapes(
       {
         send: async (requests) => {

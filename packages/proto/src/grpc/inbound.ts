@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { deferred } from "@stackwright/base/deferred";
 import { costOf } from "./service.ts";
 
 interface Waiter {
@@ -45,7 +46,7 @@ export class Inbound {
       }
       return Promise.resolve(message);
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+    const { promise, resolve, reject } = deferred<Buffer | undefined>();
     if (this.#outcome === undefined) this.#waiters.push({ resolve, reject });
     else if ("error" in this.#outcome) reject(this.#outcome.error);
     else resolve(undefined);

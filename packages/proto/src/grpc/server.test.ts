@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it } from "vitest";
 import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../testing/shapes-service.ts";
@@ -83,7 +84,7 @@ describe("a server", () => {
   });
 
   it("lets calls finish within a time of grace, and refuses new ones", async () => {
-    const finish = Promise.withResolvers<void>();
+    const finish = deferred<void>();
     await using fixture = await connectShapes({
       one: async () => {
         await finish.promise;

@@ -1,4 +1,5 @@
 import type { ServiceError } from "@grpc/grpc-js";
+import { deferred } from "@stackwright/base/deferred";
 import type { ClientCall, GrpcCall } from "./client-call.ts";
 import { Outbound } from "./outbound.ts";
 import { RpcError } from "./rpc-error.ts";
@@ -62,7 +63,7 @@ export async function callClientStream(
 /** The response of a call, from the parts in which grpc-js reports it. */
 class SingleResponse {
   readonly #call: ClientCall;
-  readonly #settled = Promise.withResolvers<Buffer>();
+  readonly #settled = deferred<Buffer>();
   #message: Buffer | undefined;
 
   constructor(call: ClientCall) {

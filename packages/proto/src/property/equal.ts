@@ -152,7 +152,7 @@ class Comparison {
 }
 
 function publicMembers(extra: PropertyMap = new Map()): PropertyMap {
-  return new Map(extra.entries().filter(([key]) => !isInternalKey(key)));
+  return new Map([...extra].filter(([key]) => !isInternalKey(key)));
 }
 
 function withoutSecret(value: PropertyValue): PropertyValue {
@@ -164,5 +164,5 @@ function withoutSecret(value: PropertyValue): PropertyValue {
 function sameSet(a: readonly string[], b: readonly string[]): boolean {
   const left = new Set(a);
   const right = new Set(b);
-  return left.size === right.size && left.isSubsetOf(right);
+  return left.size === right.size && [...left].every((name) => right.has(name));
 }

@@ -36,8 +36,9 @@ function isListPair(input: PropertyValue, output: PropertyValue): boolean {
 /** Makes every property secret that is not already: for results of a call with a secret argument. */
 export function markSecret(properties: PropertyMap): PropertyMap {
   return new Map(
-    properties
-      .entries()
-      .map(([name, value]) => [name, isSecret(value) ? value : secretProperty(value)]),
+    Array.from(properties, ([name, value]) => [
+      name,
+      isSecret(value) ? value : secretProperty(value),
+    ]),
   );
 }

@@ -6,8 +6,8 @@ export function readUri<E extends string>(
   text: string,
   endings: readonly E[],
 ): { readonly url: URL; readonly ending: E } {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
     throw new RfsStacksError("RFS_PARAMETER_PATTERN", `${field} is not an address with https`);
   }
   if (url.username !== "" || url.password !== "") {

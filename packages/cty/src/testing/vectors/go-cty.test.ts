@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { groupBy } from "../../group-by.ts";
 import { agreement } from "./agreement.ts";
 import { type Answer, perform, type Request } from "./perform.ts";
 
@@ -8,7 +9,7 @@ const lines = readFileSync(join(import.meta.dirname, "../../../fixtures/go-cty.j
   .trimEnd()
   .split("\n");
 const vectors: readonly (readonly [Request, Answer])[] = lines.map((line) => JSON.parse(line));
-const operations = Map.groupBy(vectors, ([request]) => request.op);
+const operations = groupBy(vectors, ([request]) => request.op);
 
 describe("recorded answers of go-cty", () => {
   it("are there in numbers, for every kind of question", () => {

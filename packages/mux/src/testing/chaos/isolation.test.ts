@@ -3,6 +3,7 @@ import { createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deferred } from "@stackwright/base/deferred";
 import { openChannel, RpcError } from "@stackwright/proto/grpc";
 import { ConfigureRequest, InvokeRequest, ListRequest } from "@stackwright/proto/pulumirpc";
 import { describe, expect, it, vi } from "vitest";
@@ -51,7 +52,7 @@ describe.each(["in process", "over gRPC"] as const)("2,000 calls over 20 servers
   it("continue past the one that is slow", async ({ annotate }) => {
     await annotate("2000 concurrent calls", "count");
     await using open = new AsyncDisposableStack();
-    const release = Promise.withResolvers<void>();
+    const release = deferred<void>();
     const names = Array.from({ length: 20 }, (_, index) => `S${index}`);
     const servers = [];
     for (const name of names) {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { deferred } from "@stackwright/base/deferred";
 import { type RpcCode, RpcError } from "@stackwright/proto/grpc";
 import type { CallContext } from "../../call-context.ts";
 import { encodeJson } from "./proto-json.ts";
@@ -139,7 +140,7 @@ async function obey(behaviour: Behaviour, method: string, { signal }: CallContex
   }
   if (behaviour.error !== undefined) throw toRpcError(behaviour.error);
   if (behaviour.hang === true) {
-    const { promise, reject } = Promise.withResolvers<never>();
+    const { promise, reject } = deferred<never>();
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     await promise;
   }
