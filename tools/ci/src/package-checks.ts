@@ -28,6 +28,8 @@ import { listPackages, type WorkspacePackage } from "./workspace.ts";
 export async function checkPackages(root: string): Promise<Tally> {
   const packages = listPackages(root).filter(({ manifest }) => manifest.private !== true);
   if (packages.length === 0) return { passed: 0, failed: [], skipped: [] };
+  // The cache of turbo adds files and removes none.
+  for (const { path } of packages) rmSync(join(path, "dist"), { recursive: true, force: true });
   const build = await runSuiteCommand(["turbo", "run", "build", "--output-logs=errors-only"], {
     cwd: root,
     timeoutMs: 600_000,

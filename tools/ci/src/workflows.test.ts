@@ -51,3 +51,29 @@ it("the pipeline of GitLab calls the scripts", () => {
     expect(existsSync(join(ROOT, "examples/ci", script))).toBe(true);
   }
 });
+
+it("actions are pinned by their digests, with the version for readers", () => {
+  for (const path of globSync(".github/workflows/*.yml", { cwd: ROOT })) {
+    const lines = readFileSync(join(ROOT, path), "utf8").split("\n");
+    for (const line of lines.filter((one) => /\buses:/.test(one))) {
+      expect(line, path).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    }
+  }
+});
+
+it("jobs that can sign or write install nothing", () => {
+  const { jobs } = parse(
+    readFileSync(join(ROOT, ".github/workflows/release.yml"), "utf8"),
+  ) as Workflow & {
+    readonly jobs: Readonly<
+      Record<string, { readonly permissions: Readonly<Record<string, string>> }>
+    >;
+  };
+  const powerful = Object.values(jobs).filter(({ permissions }) =>
+    Object.values(permissions).includes("write"),
+  );
+  expect(powerful).toHaveLength(2);
+  for (const { steps } of powerful) {
+    expect(steps.map(({ run }) => run ?? "").join("\n")).not.toMatch(/\binstall\b|\bpnpm\b/);
+  }
+});

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { requireCommand } from "@stackwright-tools/processes";
 import { gitCommit } from "./git.ts";
+import { publishedPackages } from "./packages.ts";
 import type { PartContext } from "./parts.ts";
 import { whatIsNotReady } from "./readiness/what-is-not-ready.ts";
 import { ReleaseError } from "./release-error.ts";
@@ -41,6 +42,10 @@ export async function makeRelease(
   await requireEmpty(output);
   if (!isBuilt) {
     say("building the packages");
+    // What an earlier build left would be published: the cache of turbo adds files and removes none.
+    for (const folder of publishedPackages(root)) {
+      await rm(join(root, folder, "dist"), { recursive: true, force: true });
+    }
     await requireCommand(["turbo", "run", "build", "--output-logs=errors-only"], {
       cwd: root,
       timeoutMs: BUILD_MS,

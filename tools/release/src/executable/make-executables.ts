@@ -1,10 +1,12 @@
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { requireCommand } from "@stackwright-tools/processes";
 import { writeArchive } from "../archive.ts";
 import type { PartContext } from "../parts.ts";
+import { ReleaseError } from "../release-error.ts";
 import { buildExecutable, platformOf } from "./build-executable.ts";
 
 /** Makes an executable with each Node, in an archive with the licenses. */
@@ -28,10 +30,21 @@ export async function makeExecutables({
     for (const file of ["LICENSE", "THIRD-PARTY.md"]) {
       await copyFile(join(packageFolder, file), join(folder, file));
     }
+    await copyFile(licenseOf(node), join(folder, "LICENSE-NODE"));
     await writeArchive({
       folder: scratch.path,
       output: join(output, `${name}.tar.gz`),
       time,
     });
   }
+}
+
+/** Of Node, with those of what it contains: every distribution of Node has it above the folder of the program. */
+function licenseOf(node: string): string {
+  const path = join(dirname(node), "..", "LICENSE");
+  if (existsSync(path)) return path;
+  throw new ReleaseError(
+    "RELEASE_NODE_INVALID",
+    `${path} is missing: the executable contains Node, so its archive needs the license. Name the program in an unpacked distribution of Node`,
+  );
 }

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -25,6 +26,7 @@ const ASSETS: Readonly<Record<string, string>> = {
 vi.mock("node:sea", () => ({
   getAsset: (name: string, encoding?: string) =>
     encoding === undefined ? new TextEncoder().encode(ASSETS[name]).buffer : ASSETS[name],
+  getRawAsset: (name: string) => new TextEncoder().encode(ASSETS[name]).buffer,
   getAssetKeys: () => Object.keys(ASSETS),
 }));
 
@@ -80,6 +82,35 @@ it("unpacks what other users can run and cannot change, whatever is set for new 
   const modes = [parent, folder, join(folder, "dist"), node].map((path) => statSync(path).mode);
   expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o755, 0o755, 0o755]);
   expect(statSync(join(folder, "dist/main.js")).mode & 0o777).toBe(0o644);
+});
+
+it("writes what the folder lost, and nothing else", async () => {
+  await using started = await start();
+  const { folder, become, launched } = started;
+  expect(launched()).toBe("");
+  const [kept, lost, node] = ["bin/stackwright.mjs", "dist/main.js", "bin/node"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const before = statSync(kept).ino;
+  rmSync(join(folder, "dist"), { recursive: true });
+  writeFileSync(node, "");
+  expect(launched()).toBe("");
+  expect(readFileSync(lost, "utf8")).toBe("what it runs");
+  expect(readFileSync(node, "utf8")).toBe(`before ${FUSE}:0 after`);
+  expect(statSync(node).mode & 0o777).toBe(0o755);
+  expect(statSync(kept).ino).toBe(before);
+  expect(readdirSync(join(folder, "bin")).toSorted()).toEqual(["node", "stackwright.mjs"]);
+  expect(become).toHaveBeenCalledTimes(2);
+});
+
+it("ends where the folder lost files and belongs to others", async () => {
+  await using started = await start();
+  const { folder, launched } = started;
+  expect(launched()).toBe("");
+  rmSync(join(folder, "dist"), { recursive: true });
+  // Refused to everybody, as a folder of an administrator is to the others.
+  writeFileSync(join(folder, "dist"), "");
+  expect(launched()).toContain(`${folder} lost files and cannot be completed; remove it`);
 });
 
 it("keeps to its own files where another process with its id unpacks, too", async () => {

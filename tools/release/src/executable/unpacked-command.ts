@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   accessSync,
   chmodSync,
@@ -22,7 +23,7 @@ import {
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { getAsset, getAssetKeys } from "node:sea";
+import { getAsset, getAssetKeys, getRawAsset } from "node:sea";
 import { FUSE } from "./fuse.ts";
 
 /** The asset that names the others: a digest of all of them. */
@@ -64,10 +65,11 @@ function unpacked(digest: string): string {
       if (!existsSync(folder)) unpackTo(folder);
       requireOwn(parent);
       const node = join(folder, "bin/node");
-      accessSync(node, constants.X_OK);
       // It would become itself without an end.
-      if (realpathSync(node) === process.execPath)
+      if (existsSync(node) && realpathSync(node) === process.execPath)
         throw new Error(`${folder} is not complete; remove it`);
+      repair(folder, node);
+      accessSync(node, constants.X_OK);
       return folder;
     } catch (error) {
       reasons.push(error instanceof Error ? error.message : String(error));
@@ -132,13 +134,7 @@ function unpackTo(folder: string): void {
     removeAbandoned(parent);
     partial = mkdtempSync(`${folder}.`);
     chmodSync(partial, 0o755);
-    for (const name of getAssetKeys()) {
-      if (name === DIGEST_ASSET) continue;
-      const path = join(partial, name);
-      mkdirSync(dirname(path), { recursive: true });
-      const mode = name.startsWith("bin/") ? 0o755 : 0o644;
-      writeFileSync(path, new Uint8Array(getAsset(name)), { mode });
-    }
+    for (const name of assets()) writeAsset(name, join(partial, name));
     copyNode(join(partial, "bin/node"));
     renameSync(partial, folder);
   } catch (error) {
@@ -148,6 +144,53 @@ function unpackTo(folder: string): void {
   } finally {
     process.umask(umask);
   }
+}
+
+/**
+ * Writes what the folder lost, as services that tidy up caches by the age of files take single ones away. In its place and one by one:
+ * processes that run from there keep all that they have.
+ */
+function repair(folder: string, node: string): void {
+  const lost = assets().filter(
+    (name) => sizeOf(join(folder, name)) !== getRawAsset(name).byteLength,
+  );
+  const isNodeLost = sizeOf(node) !== statSync(process.execPath).size;
+  if (lost.length === 0 && !isNodeLost) return;
+  const umask = process.umask(0o022);
+  const replace = (path: string, write: (path: string) => void) => {
+    const partial = `${path}.${randomUUID()}`;
+    try {
+      write(partial);
+      renameSync(partial, path);
+    } catch (error) {
+      if (existsSync(partial)) rmSync(partial);
+      throw new Error(`${folder} lost files and cannot be completed; remove it`, { cause: error });
+    }
+  };
+  try {
+    for (const name of lost) {
+      replace(join(folder, name), (path) => writeAsset(name, path));
+    }
+    if (isNodeLost) replace(node, copyNode);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** Undefined where there is no file. */
+function sizeOf(path: string): number | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.size : undefined;
+}
+
+function assets(): string[] {
+  return getAssetKeys().filter((name) => name !== DIGEST_ASSET);
+}
+
+function writeAsset(name: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const mode = name.startsWith("bin/") ? 0o755 : 0o644;
+  writeFileSync(path, new Uint8Array(getAsset(name)), { mode });
 }
 
 /** Makes a folder with those above it. That of Node does not end where the system answers that there is no such place, as in /proc. */

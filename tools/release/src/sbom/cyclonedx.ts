@@ -17,10 +17,12 @@ interface BillInputs {
   readonly licenseOf: (one: LockedPackage) => string | undefined;
   readonly commit: string;
   readonly time: Date;
+  /** Version of the Node that executables contain. */
+  readonly node: string;
 }
 
 /** A bill of materials in the form of CycloneDX 1.6. Equal inputs give an equal bill. */
-export function cycloneDx({ own, others, licenseOf, commit, time }: BillInputs): object {
+export function cycloneDx({ own, others, licenseOf, commit, time, node }: BillInputs): object {
   const [subject, ...libraries] = own;
   const components = [
     ...libraries.map((one) => ownComponent(one, "library")),
@@ -34,6 +36,16 @@ export function cycloneDx({ own, others, licenseOf, commit, time }: BillInputs):
       licenses: licenses(licenseOf(one)),
       purl: purl(one),
     })),
+    {
+      type: "platform",
+      "bom-ref": `pkg:generic/node@${node}`,
+      name: "node",
+      version: node,
+      description: "Runs the command. Part of the executables, not of the packages.",
+      // Of Node itself; LICENSE-NODE in the archives has those of all that Node contains.
+      licenses: licenses("MIT"),
+      purl: `pkg:generic/node@${node}`,
+    },
   ];
   const ownByName = new Map(own.map((one) => [one.name, one]));
   const ref = (key: string): string => purl(ownByName.get(key) ?? others.get(key) ?? missing(key));

@@ -38,6 +38,7 @@ it("is a bill of CycloneDX with all that is published and what it needs, the sam
   // Bundled, so no package of the lock file needs it to run.
   expect(names).toContain("pkg:npm/react");
   expect(names).not.toContain("pkg:npm/vitest");
+  expect(components.map(({ purl }) => purl)).toContain(`pkg:generic/node@${process.versions.node}`);
   const refs = new Set(dependencies.map(({ ref }) => ref));
   expect(
     dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !refs.has(ref)),

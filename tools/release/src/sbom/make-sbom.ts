@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { publishedPackages } from "../packages.ts";
 import type { PartContext } from "../parts.ts";
 import { ReleaseError } from "../release-error.ts";
@@ -50,6 +51,8 @@ export async function makeSbom({
     licenseOf: (one) => installed.of(one),
     commit,
     time,
+    // Executables are made with programs of the version that runs this, and no other.
+    node: process.versions.node,
   });
   const path = join(output, `stackwright-${version}.cdx.json`);
   await writeFile(path, `${JSON.stringify(bill, undefined, 2)}\n`);
