@@ -43,6 +43,7 @@ import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
+import type { SpanSink } from "./tracing/span.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
@@ -71,6 +72,8 @@ interface RunServerOptions {
   readonly container?: ContainerChoice | undefined;
   readonly capacity?: number | undefined;
   readonly metrics?: RunMetrics | undefined;
+  /** Where the time of steps is reported. @default nowhere */
+  readonly spans?: SpanSink | undefined;
   /** Bounds of each step. */
   readonly limits?: ServerOptions["runLimits"];
   /** Requests to the API per credential. @default 200 per second, 2,000 at once */
@@ -298,6 +301,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         renewer,
         limits: stepLimitsOf(options.limits),
         observer: options.metrics,
+        spans: options.spans,
         ...(executor === "none" ? { capacity: 0 } : capacity !== undefined && { capacity }),
       });
       const owned = stack.move();

@@ -11,6 +11,8 @@ import { type ApartKind, openExecutor } from "./executor-choice.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { SpanExporter } from "./tracing/span-exporter.ts";
+import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
 import { WORKER_FLAGS, type WorkerFlag } from "./worker-arguments.ts";
 
@@ -63,6 +65,16 @@ export async function runWorkerCommand(
     memoryMib: numberOf(given, "memory-mib"),
   };
   const drainSeconds = numberOf(given, "drain-seconds") ?? 1_800;
+  const { "otlp-endpoint": endpoint } = given;
+  await using spans =
+    endpoint === undefined
+      ? undefined
+      : new SpanExporter({
+          target: traceTargetOf(endpoint, env),
+          resource: { "service.name": "stackwright-worker" },
+          clock,
+          logger,
+        });
   await using executor = openExecutor({
     kind: kindOf(given),
     container: containerOf(given),
@@ -85,6 +97,7 @@ export async function runWorkerCommand(
     tools: toolsOf(given),
     clock,
     logger,
+    spans,
     ...(storage !== undefined && { storage }),
   }).catch((error: unknown) => {
     if (!isClientError(error)) throw error;

@@ -187,6 +187,11 @@ const FLAGS = {
     kind: "list",
     help: "host in a private network that notifications may be sent to; none by default",
   },
+  "otlp-endpoint": {
+    path: ["otlpEndpoint"],
+    kind: "text",
+    help: "address of HTTP that traces are sent to, such as http://localhost:4318; none by default",
+  },
   tool: {
     path: ["tools"],
     kind: "list",

@@ -53,6 +53,8 @@ import { signInPlugin } from "./sign-in/sign-in-plugin.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
 import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
+import { SpanExporter } from "./tracing/span-exporter.ts";
+import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
 
 /** Where commands sign in. */
@@ -136,6 +138,17 @@ export async function serve(
 
   await using stack = new AsyncDisposableStack();
   const metrics = stack.use(new ServerMetrics({ engine: address.kind, clock }));
+  const spans =
+    resolved.otlpEndpoint === undefined
+      ? undefined
+      : stack.use(
+          new SpanExporter({
+            target: traceTargetOf(resolved.otlpEndpoint, env),
+            resource: { "service.name": "stackwright", "service.version": parts.version ?? "0" },
+            clock,
+            logger,
+          }),
+        );
   const blobDirectory = resolved.blobDirectory ?? join(directory, "blobs");
   const opened = await openStore(address, {
     ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
@@ -229,6 +242,7 @@ export async function serve(
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       metrics: metrics.runs,
+      spans,
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
@@ -262,6 +276,7 @@ export async function serve(
     authenticator,
     region: resolved.region,
     metrics,
+    traces: spans && { spans, clock },
     logger,
     isDraining: () => draining.signal.aborted,
     mirrorHosts: resolved.mirrorHosts,

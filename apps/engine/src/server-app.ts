@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import swagger from "@fastify/swagger";
+import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
@@ -22,6 +23,8 @@ import { limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { openapiPage } from "./openapi-page.ts";
+import type { SpanSink } from "./tracing/span.ts";
+import { traceRequests } from "./tracing/trace-requests.ts";
 
 /** A further face of the server: the engine's own API is one. */
 export interface ServerPlugin {
@@ -37,6 +40,8 @@ export interface ServerAppOptions {
   readonly authenticator: Authenticator;
   readonly region: string;
   readonly metrics: ServerMetrics;
+  /** Where the time of requests is reported. @default nowhere */
+  readonly traces?: { readonly spans: SpanSink; readonly clock: Clock } | undefined;
   readonly logger: Logger;
   /** Says whether requests should go elsewhere, as the server is about to stop. */
   readonly isDraining: () => boolean;
@@ -82,6 +87,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   app.server.requestTimeout = 0;
 
   metrics.observe(app);
+  if (options.traces !== undefined) traceRequests(app, options.traces.spans, options.traces.clock);
   limitBodyTime(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff" });

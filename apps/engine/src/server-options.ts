@@ -122,6 +122,7 @@ export const ServerOptionsSchema = Type.Object(
       Type.Array(text("a host"), { description: helpOf("vcs-host"), maxItems: 100 }),
     ),
     vcsCopiesMib: Type.Optional(count(helpOf("vcs-copies-mib"), 1, 16_777_216)),
+    otlpEndpoint: Type.Optional(text(helpOf("otlp-endpoint"))),
     notificationHosts: Type.Optional(
       Type.Array(text("a host"), { description: helpOf("notification-host"), maxItems: 100 }),
     ),

@@ -27,6 +27,7 @@ export const WORKER_FLAGS = Object.freeze({
     help: "how long applies may continue when the worker ends (1800)",
     bounds: [0, 86_400],
   },
+  "otlp-endpoint": { help: "where traces are sent, such as http://localhost:4318 (nowhere)" },
   "log-level": { help: "fatal, error, warn, info, debug, trace or silent (info)" },
 } as const);
 

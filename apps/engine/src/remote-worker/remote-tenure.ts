@@ -4,6 +4,7 @@ import { isClientError, type Operations, type ServerClient } from "@stackwright/
 import type { Lease } from "@stackwright/storage/lease";
 import type { JobStore } from "../executor/execution-job.ts";
 import { backgroundCapacity, MAX_RETRY_MS } from "../queue/choose-ticket.ts";
+import { traceOfRun } from "../tracing/span.ts";
 import { type ExecuteClaimParts, executeClaim } from "../worker/execute-claim.ts";
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { MAX_NAMED_RUNS, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
@@ -150,7 +151,7 @@ export class RemoteTenure {
     }
     // A step of the same run here is over, or has lost its claim.
     await this.#running.ended(run);
-    logger.info({ run, step }, "a run was claimed");
+    logger.info({ run, step, traceId: traceOfRun(run).traceId }, "a run was claimed");
     const { signal: lost } = this.#lease;
     const client = clientOf(token);
     const host = remoteClaimHost({

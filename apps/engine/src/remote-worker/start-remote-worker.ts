@@ -9,6 +9,7 @@ import { WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { JobStore } from "../executor/execution-job.ts";
 import type { Executor } from "../executor/executor.ts";
+import type { SpanSink } from "../tracing/span.ts";
 import type { OfferedTool } from "../worker/offered-tools.ts";
 import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import type { RunWorker } from "../worker/run-worker.ts";
@@ -48,6 +49,8 @@ interface RemoteWorkerOptions {
   readonly timing?: LeaseTiming;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where the time of steps is reported. @default nowhere */
+  readonly spans?: SpanSink | undefined;
 }
 
 /**
@@ -111,6 +114,7 @@ export async function startRemoteWorker(
     store,
     capacity,
     tools: options.tools,
+    spans: options.spans,
     ...(limits !== undefined && { limits }),
   };
   const begin = async (signal: AbortSignal): Promise<RemoteTenure> => {

@@ -4,6 +4,8 @@ import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { Execution, ExecutionEnd, Executor } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import type { RunClaim } from "../queue/claim.ts";
+import type { SpanSink } from "../tracing/span.ts";
+import { StepSpans } from "../tracing/step-spans.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { type OfferedTool, offeredTool } from "./offered-tools.ts";
 import { StepDeadline, type StepLimits } from "./step-deadline.ts";
@@ -19,6 +21,8 @@ export interface ExecuteClaimParts {
   readonly limits?: StepLimits;
   /** Programs that execute runs instead of the engine. @default none */
   readonly tools?: readonly OfferedTool[] | undefined;
+  /** Where the time of steps and of the calls of providers is reported. @default nowhere */
+  readonly spans?: SpanSink | undefined;
 }
 
 /** The claim to be executed, as far as its worker needs it. */
@@ -43,7 +47,10 @@ export async function executeClaim(
 ): Promise<boolean> {
   const { executor, logger, clock, folders } = parts;
   const { run, step, lost, store } = claim;
+  const startMs = clock.wallMs();
   let folder: StepFolder | undefined;
+  let spans: StepSpans | undefined;
+  let ended: ExecutionEnd | undefined;
   try {
     folder = await folders.open(run);
     const append: ClaimHost["append"] = async (events) => host.append(events);
@@ -56,8 +63,12 @@ export async function executeClaim(
       providersFolder: folders.providers,
       ...(store !== undefined && { store }),
     };
+    spans = parts.spans === undefined ? undefined : new StepSpans(parts.spans, job, startMs);
     const execution = executor.start(job, {
-      onEvent: (event, at) => log.add(event, at),
+      onEvent: (event, at) => {
+        spans?.event(event, at);
+        return log.add(event, at);
+      },
       beginPlanning: async () => host.beginPlanning(),
       beginApply: async (epoch) => host.beginApply(epoch),
       readOtherStack: async (name) => host.readOtherStack(name),
@@ -70,7 +81,7 @@ export async function executeClaim(
       logger.warn({ run, stage }, "a step missed its deadline");
       void log.add({ type: "deadline", stage }, clock.wallMs());
     });
-    const ended = await execution.ended;
+    ended = await execution.ended;
     const kept = await folder.keepState();
     if (kept !== undefined) {
       const summary = "The last state is not stored";
@@ -87,6 +98,7 @@ export async function executeClaim(
     await host.giveUp(error);
     return false;
   } finally {
+    spans?.over(ended, clock.wallMs());
     await folder?.remove();
   }
 }

@@ -23,6 +23,7 @@ import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
+import { traceOfRun } from "../tracing/span.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
 import { executionsOf, OrphanSweep } from "./orphan-sweep.ts";
@@ -235,7 +236,8 @@ export class Tenure {
       if (claim === undefined) grants.revoke(token);
     }
     if (claim === undefined) return;
-    logger.info({ run: ticket.run, step: claim.step }, "a run was claimed");
+    const { traceId } = traceOfRun(ticket.run);
+    logger.info({ run: ticket.run, step: claim.step, traceId }, "a run was claimed");
     // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
     const stage = claim.step === "recover" ? claim.cancelStage : 0;
     const { executor, socketPath } = this.#parts;

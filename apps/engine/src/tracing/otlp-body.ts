@@ -1,0 +1,43 @@
+import type { Span, SpanValue } from "./span.ts";
+
+const KINDS = { internal: 1, server: 2, client: 3 } as const satisfies Record<Span["kind"], number>;
+const FAILED = 2;
+
+/** Spans as a request of the OpenTelemetry protocol, in its JSON form. */
+export function otlpBody(spans: readonly Span[], resource: Readonly<Record<string, string>>) {
+  return {
+    resourceSpans: [
+      {
+        resource: { attributes: attributesOf(resource) },
+        scopeSpans: [{ scope: { name: "stackwright" }, spans: spans.map(spanOf) }],
+      },
+    ],
+  };
+}
+
+function spanOf({ kind, startMs, endMs, isFailed, attributes, link, ...span }: Span) {
+  return {
+    ...span,
+    kind: KINDS[kind],
+    startTimeUnixNano: nanosOf(startMs),
+    endTimeUnixNano: nanosOf(Math.max(startMs, endMs)),
+    attributes: attributesOf(attributes),
+    ...(link !== undefined && { links: [link] }),
+    ...(isFailed && { status: { code: FAILED } }),
+  };
+}
+
+function attributesOf(attributes: Readonly<Record<string, SpanValue>>) {
+  return Object.entries(attributes).map(([key, value]) => ({ key, value: valueOf(value) }));
+}
+
+function valueOf(value: SpanValue) {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { boolValue: value };
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}
+
+/** The protocol writes integers of 64 bits as texts. */
+function nanosOf(ms: number): string {
+  return `${BigInt(Math.round(ms * 1_000))}000`;
+}

@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from "node:crypto";
+
+export type SpanValue = string | number | boolean;
+
+/** Where a span is: 32 and 16 hexadecimal digits. */
+interface SpanPlace {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** Something that took time. Its attributes are ids, addresses and codes, never values or texts of programs. */
+export interface Span extends SpanPlace {
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: "internal" | "server" | "client";
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly isFailed: boolean;
+  readonly attributes: Readonly<Record<string, SpanValue>>;
+  /** A span of another trace that this one led to. */
+  readonly link?: SpanPlace;
+}
+
+/** Takes spans that have ended. Never throws, and never waits. */
+export interface SpanSink {
+  add(span: Span): void;
+}
+
+export function newSpanId(): string {
+  return randomBytes(8).toString("hex");
+}
+
+export function newTraceId(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** The trace of a run: all servers and workers know it by the id of the run, and it is found by that. */
+export function traceOfRun(run: string): SpanPlace {
+  const digest = createHash("sha256").update(run).digest("hex");
+  return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
+}

@@ -1,0 +1,128 @@
+import type { RunLogEvent } from "../domain/run-log-event.ts";
+import type { ExecutionJob } from "../executor/execution-job.ts";
+import type { ExecutionEnd } from "../executor/executor.ts";
+import { newSpanId, type Span, type SpanSink, type SpanValue, traceOfRun } from "./span.ts";
+
+/** Calls of one step that get spans, and characters of an address in one. */
+const MAX_SPANS = 20_000;
+const MAX_ADDRESS = 256;
+
+/** What a span began with. */
+interface Begun {
+  readonly name: string;
+  readonly startMs: number;
+  readonly attributes: Readonly<Record<string, SpanValue>>;
+}
+
+/** Makes spans of the events of one step of a run: of the step itself, and of each call of a provider in it. */
+export class StepSpans {
+  readonly #sink: SpanSink;
+  readonly #job: ExecutionJob;
+  readonly #startMs: number;
+  readonly #spanId = newSpanId();
+  readonly #traceId: string;
+  readonly #begun = new Map<string, Begun>();
+  #count = 0;
+  #dropped = 0;
+  #isOver = false;
+
+  constructor(sink: SpanSink, job: ExecutionJob, startMs: number) {
+    this.#sink = sink;
+    this.#job = job;
+    this.#startMs = startMs;
+    this.#traceId = traceOfRun(job.run).traceId;
+  }
+
+  event({ type, ...event }: RunLogEvent, at: number): void {
+    const { address, deposed, action, status, provider, provisioner, step } = event;
+    const key = (...parts: readonly unknown[]): string => JSON.stringify(parts);
+    const object = { "stackwright.address": textOf(address).slice(0, MAX_ADDRESS) };
+    if (type === "read-start") this.#begin(key("read", address, deposed), "read", at, object);
+    else if (type === "read-end") this.#end(key("read", address, deposed), at, "done");
+    else if (type === "step-start") {
+      const name = textOf(action);
+      this.#begin(key("change", address, deposed, action), name, at, object);
+    } else if (type === "step-end") this.#end(key("change", address, deposed, action), at, status);
+    else if (type === "provider") {
+      const attributes = { "stackwright.provider": textOf(provider) };
+      if (status === "starting") this.#begin(key("p", provider), "start provider", at, attributes);
+      else this.#end(key("p", provider), at, "done");
+    } else if (type === "provision" || type === "ephemeral") {
+      const name = type === "provision" ? `provision ${textOf(provisioner)}` : textOf(step);
+      const place = key(type, address, deposed, provisioner, step);
+      if (status === "start") this.#begin(place, name, at, object);
+      else this.#end(place, at, status);
+    }
+  }
+
+  /** The step is over: of what has not ended it is not known how it ended. */
+  over(end: ExecutionEnd | undefined, at: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const place of this.#begun.keys()) this.#end(place, at, "unresolved");
+    const { name, stack, workspace, step, mode, tool } = this.#job;
+    const phase = end?.how === "result" ? end.result.phase : (end?.how ?? "failed");
+    this.#sink.add({
+      traceId: this.#traceId,
+      spanId: this.#spanId,
+      name: `run ${step}`,
+      kind: "internal",
+      startMs: this.#startMs,
+      endMs: at,
+      isFailed: !ENDED_WELL.has(phase),
+      attributes: {
+        ...this.#common(),
+        "stackwright.execution": name,
+        "stackwright.account": stack.account,
+        "stackwright.project": stack.project,
+        "stackwright.stack": workspace,
+        "stackwright.stack_id": stack.stack,
+        "stackwright.mode": mode,
+        "stackwright.phase": phase,
+        ...(tool !== undefined && { "stackwright.tool": tool.name }),
+        ...(this.#dropped > 0 && { "stackwright.spans_dropped": this.#dropped }),
+      },
+    });
+  }
+
+  #begin(place: string, name: string, startMs: number, attributes: Begun["attributes"]): void {
+    if (this.#count >= MAX_SPANS) this.#dropped += 1;
+    else {
+      this.#count += 1;
+      this.#begun.set(place, { name, startMs, attributes });
+    }
+  }
+
+  #end(place: string, endMs: number, status: unknown): void {
+    const begun = this.#begun.get(place);
+    if (begun === undefined) return;
+    this.#begun.delete(place);
+    const span: Span = {
+      traceId: this.#traceId,
+      spanId: newSpanId(),
+      parentSpanId: this.#spanId,
+      name: begun.name,
+      kind: "client",
+      startMs: begun.startMs,
+      endMs,
+      isFailed: status !== "done",
+      attributes: {
+        ...this.#common(),
+        ...begun.attributes,
+        "stackwright.status": textOf(status),
+      },
+    };
+    this.#sink.add(span);
+  }
+
+  #common(): Readonly<Record<string, SpanValue>> {
+    return { "stackwright.run": this.#job.run, "stackwright.step": this.#job.step };
+  }
+}
+
+/** How a step ends that does what was asked for. */
+const ENDED_WELL: ReadonlySet<string> = new Set(["planned", "no_changes", "compared", "applied"]);
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
