@@ -16,11 +16,19 @@ import type {
   LifecycleProvider,
   PlanReply,
   PlanResourceRequest,
+  ReadDataReply,
   Reply,
 } from "../router/lifecycle-provider.ts";
 import { ProviderFailure } from "../router/provider-failure.ts";
 import { change, failedChange, keptPrivate } from "./apply-resource.ts";
 import { cocorpcConfigVariables } from "./cocorpc-variables.ts";
+import {
+  applyComponent,
+  type ComponentMember,
+  planComponent,
+  readComponent,
+} from "./component-object.ts";
+import { callMethod, type MethodOf } from "./method-call.ts";
 import { type Member, type Package, readPackage, typeOfShapes } from "./package.ts";
 import { planObject } from "./plan-resource.ts";
 import { decodePrivate, encodePrivate } from "./private-inputs.ts";
@@ -54,7 +62,8 @@ export interface PulumiAdapterOptions {
  * | plan of an update | Check, Diff, then Update in preview |
  * | apply | Create, Update or Delete with the checked inputs of the plan |
  * | read, import | Read |
- * | data source | Invoke |
+ * | data source | Invoke; Call for the method of a resource |
+ * | component | Construct, in preview for a plan; what it makes is kept with it as private bytes |
  * | stop | Cancel |
  *
  * Resource types are named after their tokens in snake case (`typeNameOfToken` of provider-source); the token itself is a name as
@@ -168,8 +177,10 @@ class AdaptedPulumiProvider implements LifecycleProvider {
   }
 
   async read(request: Parameters<LifecycleProvider["read"]>[0], context: LifecycleContext) {
-    const { token, shapes } = await this.#resource(request.type, context);
+    const member = await this.#resource(request.type, context);
+    const { token, shapes } = member;
     return captureFailure(async () => {
+      if (isComponent(member)) return readComponent(this.#session, member, request, context);
       const id = idOf(request.state);
       const found = await this.#session.provider.read(
         ReadRequest.create({
@@ -197,12 +208,18 @@ class AdaptedPulumiProvider implements LifecycleProvider {
       return { diagnostics: [], planned: request.proposed, requiresReplace: [], ...rest };
     }
     const member = await this.#resource(request.type, context);
-    const reply = await captureFailure(() => planObject(this.#session, member, request, context));
+    const reply = await captureFailure<Partial<PlanReply>>(() =>
+      isComponent(member)
+        ? planComponent(this.#session, member, request, context)
+        : planObject(this.#session, member, request, context),
+    );
     return { requiresReplace: [], ...rest, ...reply };
   }
 
   async apply(request: ApplyResourceRequest, context: LifecycleContext): Promise<ApplyReply> {
-    const { token, shapes } = await this.#resource(request.type, context);
+    const member = await this.#resource(request.type, context);
+    if (isComponent(member)) return applyComponent(this.#session, member, request, context);
+    const { token, shapes } = member;
     const urn = resourceUrn(token, request.operation);
     try {
       const { value, sensitive } = await change(this.#session, shapes, urn, request, context);
@@ -217,8 +234,14 @@ class AdaptedPulumiProvider implements LifecycleProvider {
     { type, id }: Parameters<LifecycleProvider["import"]>[0],
     context: LifecycleContext,
   ) {
-    const { token, shapes } = await this.#resource(type, context);
+    const { token, shapes, component } = await this.#resource(type, context);
     const reply = await captureFailure(async () => {
+      if (component !== undefined) {
+        throw new ProviderFailure(
+          "Import not possible",
+          `${type} is a component, which has no id.`,
+        );
+      }
       const urn = resourceUrn(token, undefined);
       const request = ReadRequest.create({ id, urn, properties: EMPTY });
       const found = await this.#session.provider.read(request, callContext(context));
@@ -240,7 +263,8 @@ class AdaptedPulumiProvider implements LifecycleProvider {
     const member = functions.get(type);
     if (member === undefined) return unknownType(type);
     const { token, shapes } = member;
-    return captureFailure(async () => {
+    return captureFailure<Partial<ReadDataReply>>(async () => {
+      if (isMethod(member)) return callMethod(this.#session, member, config, context);
       const given = toProperties(shapes.inputs, config);
       const request = InvokeRequest.create({ tok: token, args: this.#session.encode(given) });
       const reply = await this.#session.provider.invoke(request, callContext(context));
@@ -290,6 +314,14 @@ class AdaptedPulumiProvider implements LifecycleProvider {
     const { resources } = await this.#load(context);
     return resources.get(type) ?? unknownType(type);
   }
+}
+
+function isComponent(member: Member): member is ComponentMember {
+  return member.component !== undefined;
+}
+
+function isMethod(member: Member): member is Member & { readonly method: MethodOf } {
+  return member.method !== undefined;
 }
 
 function unknownType(type: string): never {

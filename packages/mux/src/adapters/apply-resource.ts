@@ -115,7 +115,7 @@ const STATE_UNKNOWN = new Set([
 ]);
 
 /** A plain error, which is what most programs fail with, says of a create neither that it happened nor that it did not. */
-function isStateUnknown({ code, cause }: RpcError, creates: boolean): boolean {
+export function isStateUnknown({ code, cause }: RpcError, creates: boolean): boolean {
   if (cause instanceof MuxError && cause.outcome === "not-applied") return false;
   return STATE_UNKNOWN.has(code) || (creates && code === "UNKNOWN");
 }

@@ -1,7 +1,10 @@
+import type { JsonObject } from "@stackwright/base/json";
 import { Type } from "@stackwright/cty";
 import { asObject, type PackageSchema } from "../core/package-schema.ts";
 import type { ProviderDiagnostic } from "../router/diagnostic.ts";
 import type { ProviderSchema } from "../router/schema.ts";
+import type { ComponentAttributes } from "./component-object.ts";
+import { type MethodOf, SELF_ARGUMENT } from "./method-call.ts";
 import {
   functionSpec,
   type MemberShapes,
@@ -17,6 +20,10 @@ import { nameTokens, type TokenNames } from "./token-name.ts";
 export interface Member {
   readonly token: string;
   readonly shapes: MemberShapes;
+  /** Of a component: it is no object of a provider, but what a program makes of several. */
+  readonly component?: ComponentAttributes;
+  /** Of a function that is the method of a resource. */
+  readonly method?: MethodOf;
 }
 
 /** The package as it is used: names resolved, shapes made. */
@@ -40,12 +47,16 @@ export function readPackage(schema: PackageSchema): Package {
     false,
   );
   const resourceNames = nameTokens(Object.keys(asObject(schema.resources)));
-  const functionNames = nameTokens(Object.keys(asObject(schema.functions)));
+  // Methods of the provider itself are for programs that make their providers.
+  const tokens = Object.keys(asObject(schema.functions));
+  const functionNames = nameTokens(
+    tokens.filter((token) => !token.startsWith("pulumi:providers:")),
+  );
   const resources = membersOf(resourceNames, (token) =>
-    memberShapes(types, resourceSpec(asObject(schema.resources)[token]), true),
+    resourceMember(types, token, asObject(asObject(schema.resources)[token])),
   );
   const functions = membersOf(functionNames, (token) =>
-    memberShapes(types, functionSpec(asObject(schema.functions)[token]), false),
+    functionMember(types, token, asObject(asObject(schema.functions)[token])),
   );
   const schemas = (members: ReadonlyMap<string, Member>) =>
     new Map([...members].map(([name, { shapes }]) => [name, { version: 0, block: shapes.block }]));
@@ -78,14 +89,57 @@ export function readPackage(schema: PackageSchema): Package {
   };
 }
 
+function resourceMember(types: PackageTypes, token: string, declared: JsonObject): Member {
+  const spec = resourceSpec(declared);
+  if (declared.isComponent !== true) return { token, shapes: memberShapes(types, spec, true) };
+  const free = (name: string): string =>
+    name in spec.inputs || name in spec.outputs ? `component_${name}` : name;
+  const component = { urn: free("urn"), children: free("children") };
+  const outputs = {
+    ...spec.outputs,
+    [component.urn]: { type: "string", description: "Names the component in its program." },
+    [component.children]: {
+      type: "object",
+      additionalProperties: { type: "string" },
+      description: "Ids of what it made, by type and name.",
+    },
+  };
+  return { token, component, shapes: memberShapes(types, { ...spec, outputs }, false) };
+}
+
+function functionMember(types: PackageTypes, token: string, declared: JsonObject): Member {
+  const spec = functionSpec(declared);
+  const { [SELF_ARGUMENT]: given, ...others } = spec.inputs;
+  if (given === undefined) return { token, shapes: memberShapes(types, spec, false) };
+  const self = "self" in others ? SELF_ARGUMENT : "self";
+  const shapes = memberShapes(
+    types,
+    {
+      ...spec,
+      inputs: {
+        ...others,
+        [self]: { $ref: "pulumi.json#/Any", description: "The resource whose method is called." },
+      },
+      requiredInputs: [...spec.requiredInputs.filter((name) => name !== SELF_ARGUMENT), self],
+    },
+    false,
+  );
+  const reference = asObject(given).$ref;
+  const type =
+    typeof reference === "string"
+      ? decodeURIComponent(reference.replace(/^#\/resources\//, ""))
+      : "";
+  return { token, shapes, method: { type, self } };
+}
+
 function membersOf(
   { tokens }: TokenNames,
-  shapesOf: (token: string) => MemberShapes,
+  memberOf: (token: string) => Member,
 ): ReadonlyMap<string, Member> {
   const byToken = new Map<string, Member>();
   return new Map(
     [...tokens].map(([name, token]) => {
-      const member = byToken.get(token) ?? { token, shapes: shapesOf(token) };
+      const member = byToken.get(token) ?? memberOf(token);
       byToken.set(token, member);
       return [name, member];
     }),

@@ -240,7 +240,7 @@ function fromProperty(
       return Value.null(type);
     case "resource": {
       const id = resourceId(property);
-      const text = id.kind === "known" ? id.id : undefined;
+      const text = id.kind === "known" ? id.id : id.kind === "component" ? property.urn : undefined;
       return text === undefined ? Value.unknown(type) : fitted(Value.string(text), type, path);
     }
     case "asset":

@@ -41,3 +41,9 @@ function statOf(pid: string): { readonly state: string; readonly group: number }
     return { state: "Z", group: 0 };
   }
 }
+
+/** A provider on Pulumi's SDK for Node: see the program. */
+export const GARDEN = {
+  command: process.execPath,
+  args: [join(import.meta.dirname, "garden-provider.ts")],
+} as const satisfies LaunchOptions;

@@ -1,0 +1,211 @@
+import { Type, Value } from "@stackwright/cty";
+import type { RpcError } from "@stackwright/proto/grpc";
+import {
+  decodeStruct,
+  mapProperty,
+  type PropertyMap,
+  type PropertyValue,
+  stringProperty,
+  unknownProperty,
+} from "@stackwright/proto/property";
+import { ConstructRequest } from "@stackwright/proto/pulumirpc";
+import { toRpcError } from "../broadcast.ts";
+import { readChild } from "../components/child-steps.ts";
+import {
+  type ComponentChild,
+  decodeComponent,
+  encodeComponent,
+} from "../components/component-child.ts";
+import type { ComponentCall } from "../components/component-peer.ts";
+import { ComponentRun } from "../components/component-run.ts";
+import { childKey, nameOfUrn } from "../components/component-urn.ts";
+import { runOf, startResourceMonitor } from "../components/resource-monitor.ts";
+import type { ProviderDiagnostic } from "../router/diagnostic.ts";
+import type {
+  ApplyReply,
+  ApplyResourceRequest,
+  LifecycleContext,
+  LifecycleProvider,
+  PlanResourceRequest,
+} from "../router/lifecycle-provider.ts";
+import { isStateUnknown } from "./apply-resource.ts";
+import type { Member } from "./package.ts";
+import { type ConvertedObject, fromProperties, toProperties } from "./property-values.ts";
+import { callContext, EMPTY, type PulumiAdapterSession, resourceUrn } from "./pulumi-session.ts";
+import { rpcDiagnostic } from "./replies.ts";
+
+/** The attributes of a component that are not its program's: its URN, and the ids of what it made. */
+export interface ComponentAttributes {
+  readonly urn: string;
+  readonly children: string;
+}
+
+/** A member that is a component. */
+export type ComponentMember = Member & { readonly component: ComponentAttributes };
+
+interface Constructed {
+  readonly run: ComponentRun;
+  readonly state: PropertyMap;
+  readonly failure?: RpcError;
+}
+
+/** Plans a component: its program says in a preview what it would make. */
+export async function planComponent(
+  session: PulumiAdapterSession,
+  member: ComponentMember,
+  { prior, config, priorPrivate, operation }: PlanResourceRequest,
+  context: LifecycleContext,
+) {
+  const { token, shapes, component } = member;
+  const { children } = decodeComponent(priorPrivate);
+  const urn = prior.isNull ? resourceUrn(token, operation) : urnOf(prior, component);
+  const inputs = toProperties(shapes.inputs, config);
+  const call = { peer: session, context: callContext(context), dryRun: true };
+  const { run, state, failure } = await construct(call, token, urn, inputs, children);
+  if (failure !== undefined) throw failure;
+  const isSame = [...run.actions.values()].every((action) => action === "same");
+  const planned = objectOf(member, urn, inputs, state, run, !isSame || prior.isNull);
+  return {
+    planned: planned.value,
+    sensitive: planned.sensitive,
+    requiresReplace: [],
+    plannedPrivate: encodeComponent({ inputs, children }),
+  };
+}
+
+/** Makes, changes or deletes a component with all that belongs to it. */
+export async function applyComponent(
+  session: PulumiAdapterSession,
+  member: ComponentMember,
+  request: ApplyResourceRequest,
+  context: LifecycleContext,
+): Promise<ApplyReply> {
+  const { prior, planned, operation } = request;
+  const { token, component } = member;
+  const { inputs, children } = decodeComponent(request.plannedPrivate);
+  const call = { peer: session, context: callContext(context), dryRun: false };
+  if (planned.isNull) return deleteComponent(call, request, children);
+  const urn = prior.isNull ? resourceUrn(token, operation) : urnOf(prior, component);
+  const { run, state, failure } = await construct(call, token, urn, inputs, children);
+  const privateBytes = encodeComponent({ inputs, children: run.children });
+  const failures = new Set([...run.failures, ...(failure === undefined ? [] : [failure])]);
+  const diagnostics = [...failures].map(rpcDiagnostic);
+  const open = [...failures].find((problem) => isStateUnknown(problem, prior.isNull));
+  if (prior.isNull && failure !== undefined && run.children.length === 0) {
+    // What its children failed with says whether anything was made; the program itself makes nothing.
+    if (run.failures.some((problem) => isStateUnknown(problem, true)) && open !== undefined)
+      throw open;
+    return { diagnostics, state: prior, privateBytes, legacyTypeSystem: true };
+  }
+  const { value, sensitive } = objectOf(member, urn, inputs, state, run, false);
+  return { diagnostics, state: value, sensitive, privateBytes, legacyTypeSystem: true };
+}
+
+/** Reads what belongs to a component; what is gone is not among its children any more. */
+export async function readComponent(
+  session: PulumiAdapterSession,
+  { component }: ComponentMember,
+  { state, privateBytes }: Parameters<LifecycleProvider["read"]>[0],
+  context: LifecycleContext,
+) {
+  const { inputs, children } = decodeComponent(privateBytes);
+  const call = { peer: session, context: callContext(context), dryRun: false };
+  const found: ComponentChild[] = [];
+  for (const child of children) {
+    const present = await readChild(call, child);
+    if (present !== undefined) found.push(present);
+  }
+  const ids = found
+    .filter(({ isReplaced }) => !isReplaced)
+    .map(({ urn, id }) => [childKey(urnOf(state, component), urn), Value.string(id)] as const);
+  const members = new Map(state.entries()).set(component.children, Value.map(ids, Type.string));
+  return {
+    state: Value.object([...members]),
+    privateBytes: encodeComponent({ inputs, children: found }),
+  };
+}
+
+async function construct(
+  call: ComponentCall,
+  token: string,
+  urn: string,
+  inputs: PropertyMap,
+  before: readonly ComponentChild[],
+): Promise<Constructed> {
+  const run = new ComponentRun(call, before);
+  const { peer, context } = call;
+  let state: PropertyMap = new Map();
+  try {
+    await using monitor = await startResourceMonitor(call, run);
+    const reply = await peer.provider.construct(
+      ConstructRequest.create({
+        ...runOf(call, monitor.address),
+        type: token,
+        name: nameOfUrn(urn),
+        inputs: peer.encode(inputs),
+      }),
+      context,
+    );
+    state = decodeStruct(reply.state ?? EMPTY);
+    await run.settled();
+    if (run.failures.length === 0) await run.removeRest();
+    return { run, state };
+  } catch (error) {
+    // A program that fails does not wait for what it has begun.
+    await run.settled();
+    return { run, state, failure: toRpcError(error) };
+  }
+}
+
+async function deleteComponent(
+  call: ComponentCall,
+  { prior, planned, plannedPrivate }: ApplyResourceRequest,
+  children: readonly ComponentChild[],
+): Promise<ApplyReply> {
+  const run = new ComponentRun(call, children);
+  const diagnostics: ProviderDiagnostic[] = [];
+  try {
+    await run.removeRest();
+  } catch (error) {
+    diagnostics.push(rpcDiagnostic(toRpcError(error)));
+  }
+  const { inputs } = decodeComponent(plannedPrivate);
+  const isGone = diagnostics.length === 0;
+  return {
+    diagnostics,
+    state: isGone ? planned : prior,
+    privateBytes: encodeComponent({ inputs, children: run.children }),
+    legacyTypeSystem: true,
+  };
+}
+
+/** The object of a component: what its program returned, its URN, and the ids of its children. */
+function objectOf(
+  { shapes, component }: ComponentMember,
+  urn: string,
+  inputs: PropertyMap,
+  state: PropertyMap,
+  run: ComponentRun,
+  isOpen: boolean,
+): ConvertedObject {
+  const ids = run.children
+    .filter(({ isReplaced }) => !isReplaced)
+    .map((child): [string, PropertyValue] => {
+      const settled = !isOpen || (run.actions.get(child.urn) === "same" && child.id !== "");
+      return [
+        childKey(urn, child.urn),
+        settled ? stringProperty(child.id) : unknownProperty("string"),
+      ];
+    });
+  const known = new Map([...inputs, ...state])
+    .set(component.urn, stringProperty(urn))
+    .set(component.children, mapProperty(ids));
+  return fromProperties(shapes.all, known, (name, type) =>
+    isOpen && shapes.outputs.has(name) ? Value.unknown(type) : Value.null(type),
+  );
+}
+
+function urnOf(object: Value, { urn }: ComponentAttributes): string {
+  const value = new Map(object.entries()).get(urn);
+  return value === undefined || value.isNull || !value.isKnown ? "" : value.asString();
+}

@@ -1,0 +1,89 @@
+import {
+  boolProperty,
+  decodeStruct,
+  encodeStruct,
+  listProperty,
+  mapProperty,
+  type PropertyMap,
+  type PropertyValue,
+  stringProperty,
+} from "@stackwright/proto/property";
+
+/** A resource that a component made, as it is kept with the component. */
+export interface ComponentChild {
+  readonly urn: string;
+  readonly type: string;
+  readonly id: string;
+  /** As Check returned them. */
+  readonly inputs: PropertyMap;
+  readonly outputs: PropertyMap;
+  /** Forgotten, not deleted, with the component. */
+  readonly retained: boolean;
+  /** Refuses to be deleted. */
+  readonly isProtected: boolean;
+  /** It was replaced and is still to be deleted. */
+  readonly isReplaced: boolean;
+}
+
+/** What is kept of a component: its inputs, and what it made in the order in which that was made. */
+export interface ComponentRecord {
+  readonly inputs: PropertyMap;
+  readonly children: readonly ComponentChild[];
+}
+
+const FLAGS = ["retained", "isProtected", "isReplaced"] as const;
+
+export function encodeComponent({ inputs, children }: ComponentRecord): Uint8Array {
+  return encodeStruct(
+    new Map<string, PropertyValue>([
+      ["inputs", mapProperty(inputs)],
+      ["children", listProperty(children.map(encodeChild))],
+    ]),
+  );
+}
+
+/** Reads what {@link encodeComponent} wrote; of an object without private bytes there are no children. */
+export function decodeComponent(bytes: Uint8Array): ComponentRecord {
+  const members = decodeStruct(bytes);
+  const children = members.get("children");
+  return {
+    inputs: mapOf(members.get("inputs")),
+    children: children?.kind === "list" ? children.values.map(decodeChild) : [],
+  };
+}
+
+function encodeChild(child: ComponentChild): PropertyValue {
+  const { urn, type, id, inputs, outputs } = child;
+  return mapProperty({
+    urn: stringProperty(urn),
+    type: stringProperty(type),
+    id: stringProperty(id),
+    inputs: mapProperty(inputs),
+    outputs: mapProperty(outputs),
+    ...Object.fromEntries(
+      FLAGS.filter((flag) => child[flag]).map((flag) => [flag, boolProperty(true)]),
+    ),
+  });
+}
+
+function decodeChild(value: PropertyValue): ComponentChild {
+  const members = mapOf(value);
+  const text = (name: string): string => {
+    const member = members.get(name);
+    return member?.kind === "string" ? member.value : "";
+  };
+  return {
+    urn: text("urn"),
+    type: text("type"),
+    id: text("id"),
+    inputs: mapOf(members.get("inputs")),
+    outputs: mapOf(members.get("outputs")),
+    retained: members.has("retained"),
+    isProtected: members.has("isProtected"),
+    isReplaced: members.has("isReplaced"),
+  };
+}
+
+function mapOf(value: PropertyValue | undefined): PropertyMap {
+  return value?.kind === "map" ? value.entries : new Map();
+}

@@ -1,0 +1,200 @@
+import { RpcError } from "@stackwright/proto/grpc";
+import { decodeStruct, encodeStruct, type PropertyMap } from "@stackwright/proto/property";
+import {
+  type RegisterResourceRequest,
+  RegisterResourceResponse,
+} from "@stackwright/proto/pulumirpc";
+import {
+  type ChildAction,
+  createChild,
+  decideChild,
+  deleteChild,
+  updateChild,
+  type WantedChild,
+} from "./child-steps.ts";
+import type { ComponentChild } from "./component-child.ts";
+import type { ComponentCall } from "./component-peer.ts";
+import { childUrn } from "./component-urn.ts";
+
+const EMPTY = encodeStruct(new Map());
+
+/**
+ * One construction of a component: what its program registers is compared with what an earlier construction made, and made,
+ * changed, replaced or left alone. What it does not register any more goes at the end.
+ *
+ * `children` is at every moment what is there, also when the construction fails halfway.
+ */
+export class ComponentRun {
+  readonly #call: ComponentCall;
+  /** What is there, by URN; what was replaced has its id beside the URN. In the order in which it was made. */
+  readonly #there: Map<string, ComponentChild>;
+  readonly #actions = new Map<string, ChildAction | "delete">();
+  readonly #registered = new Set<string>();
+  readonly #outputs = new Map<string, PropertyMap>();
+  readonly #failures: RpcError[] = [];
+  readonly #pending = new Set<Promise<unknown>>();
+  #refusal: string | undefined;
+
+  constructor(call: ComponentCall, before: readonly ComponentChild[]) {
+    this.#call = call;
+    this.#there = new Map(before.map((child) => [keyOf(child), child]));
+  }
+
+  get children(): readonly ComponentChild[] {
+    return [...this.#there.values()];
+  }
+
+  /** What was done, or in a preview would be, by URN. */
+  get actions(): ReadonlyMap<string, ChildAction | "delete"> {
+    return this.#actions;
+  }
+
+  /** What children failed with: a program may go on without one. */
+  get failures(): readonly RpcError[] {
+    return this.#failures;
+  }
+
+  /** What is known of a resource of the component, for programs that look it up. */
+  outputsOf(urn: string): PropertyMap | undefined {
+    return this.#outputs.get(urn) ?? this.#there.get(urn)?.outputs;
+  }
+
+  /** Remembers what a resource that is no child is known to be. */
+  setOutputs(urn: string, outputs: PropertyMap): void {
+    this.#outputs.set(urn, outputs);
+  }
+
+  /** Nothing is registered from now on: it is refused with this text. */
+  refuse(text: string): void {
+    this.#refusal = text;
+  }
+
+  /** Waits for what has begun; nothing else begins. */
+  async settled(): Promise<void> {
+    this.#refusal ??= "the component has ended";
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  }
+
+  async register(request: RegisterResourceRequest): Promise<RegisterResourceResponse> {
+    const { type, name, parent, custom } = request;
+    if (this.#refusal !== undefined) throw new RpcError("FAILED_PRECONDITION", this.#refusal);
+    const urn = childUrn(parent, type, name);
+    if (this.#registered.has(urn)) {
+      throw new RpcError("ALREADY_EXISTS", `the component registers ${urn} twice`);
+    }
+    this.#registered.add(urn);
+    if (!custom) {
+      this.#outputs.set(urn, decodeStruct(request.object ?? EMPTY));
+      return reply(urn, "", new Map());
+    }
+    const change = this.#change(urn, request);
+    this.#pending.add(change);
+    try {
+      const child = await change;
+      return reply(urn, child.id, child.outputs);
+    } catch (error) {
+      const failure = RpcError.from(error);
+      this.#failures.push(failure);
+      throw failure;
+    } finally {
+      this.#pending.delete(change);
+    }
+  }
+
+  /** Deletes what was replaced, and what the component does not have any more; the last that was made first. */
+  async removeRest(): Promise<void> {
+    for (const child of this.children.toReversed()) {
+      if (this.#registered.has(child.urn) && !child.isReplaced) continue;
+      if (!child.isReplaced) this.#actions.set(child.urn, "delete");
+      if (this.#call.dryRun) this.#there.delete(keyOf(child));
+      else await this.#remove(child);
+    }
+  }
+
+  async #change(urn: string, request: RegisterResourceRequest): Promise<ComponentChild> {
+    requireSupported(urn, request);
+    const old = this.#claim(urn, request);
+    const wanted: WantedChild = {
+      urn,
+      type: request.type,
+      inputs: decodeStruct(request.object ?? EMPTY),
+      ignoreChanges: request.ignoreChanges,
+      secretOutputs: request.additionalSecretOutputs,
+      retained: request.retainOnDelete ?? false,
+      isProtected: request.protect ?? false,
+    };
+    const deletesFirst = request.deleteBeforeReplaceDefined
+      ? request.deleteBeforeReplace
+      : undefined;
+    const { inputs, action } = await decideChild(this.#call, wanted, old, deletesFirst);
+    this.#actions.set(urn, action);
+    const { retained, isProtected } = wanted;
+    if (action === "same" && old !== undefined) {
+      return this.#keep({ ...old, urn, inputs, retained, isProtected });
+    }
+    const { child, failure } = await this.#carryOut(action, wanted, inputs, old);
+    this.#keep(child);
+    if (failure !== undefined) throw failure;
+    return child;
+  }
+
+  async #carryOut(
+    action: ChildAction,
+    wanted: WantedChild,
+    inputs: PropertyMap,
+    old: ComponentChild | undefined,
+  ) {
+    if (old === undefined) return createChild(this.#call, wanted, inputs);
+    if (action === "update") return updateChild(this.#call, wanted, inputs, old);
+    if (this.#call.dryRun) return createChild(this.#call, wanted, inputs);
+    if (action === "delete-then-create") await this.#remove(old);
+    const made = await createChild(this.#call, wanted, inputs);
+    // It goes when all that uses it uses the other one.
+    if (action === "replace") this.#keep({ ...old, isReplaced: true });
+    return made;
+  }
+
+  /** What was made under this URN, or under one that the component says it had. */
+  #claim(urn: string, { aliasURNs }: RegisterResourceRequest): ComponentChild | undefined {
+    for (const candidate of [urn, ...aliasURNs]) {
+      const old = this.#there.get(candidate);
+      if (old === undefined) continue;
+      if (candidate !== urn) {
+        this.#there.delete(candidate);
+        this.#there.set(urn, { ...old, urn });
+      }
+      return { ...old, urn };
+    }
+    return undefined;
+  }
+
+  #keep(child: ComponentChild): ComponentChild {
+    // Last in the order: it was registered after all that it uses.
+    this.#there.delete(keyOf(child));
+    this.#there.set(keyOf(child), child);
+    return child;
+  }
+
+  async #remove(child: ComponentChild): Promise<void> {
+    if (!child.retained) await deleteChild(this.#call, child);
+    this.#there.delete(keyOf(child));
+  }
+}
+
+function keyOf({ urn, id, isReplaced }: ComponentChild): string {
+  return isReplaced ? `${urn} ${id}` : urn;
+}
+
+function reply(urn: string, id: string, outputs: PropertyMap): RegisterResourceResponse {
+  return RegisterResourceResponse.create({ urn, id, object: encodeStruct(outputs) });
+}
+
+/** Throws for what a child may ask of an engine and has no place here: doing without it would be another resource. */
+function requireSupported(urn: string, request: RegisterResourceRequest): void {
+  const refused = (what: string): RpcError =>
+    new RpcError("UNIMPLEMENTED", `${urn}: ${what} in components are not supported`);
+  if (request.type.startsWith("pulumi:providers:")) throw refused("providers of their own");
+  if (request.importId !== "") throw refused("imports");
+  if (request.transforms.length > 0) throw refused("transforms");
+  if (request.hooks !== undefined) throw refused("hooks");
+}
