@@ -26,10 +26,11 @@ func run() error {
 		WithDescription("Notes in files and commands, for tests of what drives providers.").
 		WithConfig(infer.Config(&Config{})).
 		WithResources(infer.Resource(&Note{}), infer.Resource(&Command{})).
+		WithComponents(infer.ComponentF(NewBinder)).
 		WithFunctions(infer.Function(&Join{})).
 		Build()
 	if err != nil {
 		return err
 	}
-	return provider.Run(context.Background(), "lab", version)
+	return parameterizable(provider).Run(context.Background(), "lab", version)
 }

@@ -60,12 +60,19 @@ export interface ProviderOrigin {
   ): Promise<OpenedPulumiProgram>;
 }
 
+/** Words as on a command line, or what an SDK of the package recorded: its name, version, and a value in base64. */
+export type ProgramParameters =
+  | readonly string[]
+  | { readonly name: string; readonly version: string; readonly value: string };
+
 export interface OpenProviderOptions {
   readonly signal?: AbortSignal;
   /** What the plan or apply that opens it may read of other stacks. */
   readonly inputs?: StackInputs | undefined;
   /** Knows the secrets of who opens it, and has to clean what the provider writes. @default there are none */
   readonly secrets?: Redactor | undefined;
+  /** What makes another package of a plug-in of Pulumi. @default it is what it is */
+  readonly parameters?: ProgramParameters | undefined;
 }
 
 /** From a source to a provider. */

@@ -34,6 +34,21 @@ const METHODS = [
 
 const closed = { additionalProperties: false } as const;
 
+/** What Pulumi plug-ins are parameterized with: words, as on a command line, or what an SDK recorded. */
+const words = Type.Array(Type.String({ maxLength: 4096 }), { minItems: 1, maxItems: 64 });
+const packageValue = Type.Object(
+  {
+    name: text("the name of the package"),
+    version: text("the version of the package"),
+    value: Type.String({
+      pattern: "^[A-Za-z0-9+/]*={0,2}$",
+      maxLength: 1_048_576,
+      description: "the recorded parameter, in base64",
+    }),
+  },
+  closed,
+);
+
 const JoinedFileSchema = Type.Object(
   {
     plugins: Type.Optional(
@@ -61,6 +76,7 @@ const JoinedFileSchema = Type.Object(
                   source: text("its source address"),
                   version: Type.Optional(text("a version constraint")),
                   name: Type.Optional(text("its name in messages")),
+                  parameters: Type.Optional(Type.Union([words, packageValue])),
                   deadlines: Type.Optional(
                     Type.Object(
                       Object.fromEntries(METHODS.map((method) => [method, Type.Optional(seconds)])),

@@ -2,6 +2,8 @@ import { readJsonObject } from "@stackwright/base/json";
 import type { ConflictPolicy, ServerLimits } from "@stackwright/mux";
 import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { EngineError } from "../errors.ts";
+import type { ProgramParameters } from "./catalog.ts";
+import { localName } from "./local-provider.ts";
 
 /** The name of the file beside a configuration that says which of its providers are made of several programs. */
 export const JOINED_PROVIDERS_FILE = "stackwright.providers.json";
@@ -12,6 +14,8 @@ export interface JoinedProgram {
   readonly name: string;
   readonly address: ProviderAddress;
   readonly constraints: VersionConstraints;
+  /** What makes another package of it, for a plug-in of Pulumi that takes parameters. @default it is what it is */
+  readonly parameters?: ProgramParameters;
   /** Deadlines of its methods where it is served by `mux serve`, in milliseconds. */
   readonly deadlinesMs: NonNullable<ServerLimits["methodTimeoutMs"]>;
 }
@@ -73,6 +77,10 @@ export async function parseJoinedProviders(
       throw invalid(error instanceof Error ? error.message : String(error), error);
     }
   };
+  const parametersOf = (own: ProviderAddress, parameters: ProgramParameters): ProgramParameters => {
+    if (localName(own, "pulumi") !== undefined) return parameters;
+    throw invalid(`${own.toString()} takes no "parameters": these are for plug-ins of Pulumi`);
+  };
   const found = new Map<string, JoinedProvider>();
   for (const [source, entry] of Object.entries(file.providers ?? {})) {
     const address = addressOf(source).toString();
@@ -83,6 +91,9 @@ export async function parseJoinedProviders(
         name: program.name ?? lastPart(own.toString()),
         address: own,
         constraints: constraintsOf(program.version),
+        ...(program.parameters !== undefined && {
+          parameters: parametersOf(own, program.parameters),
+        }),
         deadlinesMs: Object.fromEntries(
           Object.entries(program.deadlines ?? {}).map(([method, seconds]) => [
             method,

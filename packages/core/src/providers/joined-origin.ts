@@ -56,9 +56,10 @@ export function joinedOrigin({ providers, origins }: JoinedOriginOptions): Provi
   ): Promise<string> => {
     const { conflicts, owners } = entryOf(source);
     const parts = await Promise.all(
-      programs.map(async ({ name, address, version, origin }) => {
+      programs.map(async ({ name, address, version, origin, parameters }) => {
         const reference = { source: address.toString(), version, alias: "" };
-        return [name, reference.source, version, await origin.identify?.(reference, how)];
+        const identity = await origin.identify?.(reference, how);
+        return [name, reference.source, version, identity, ...(parameters ? [parameters] : [])];
       }),
     );
     return JSON.stringify([

@@ -100,12 +100,12 @@ async function openMembers(
 
 async function openProgram(
   source: string,
-  { name, address, version, origin }: SelectedProgram,
+  { name, address, version, origin, parameters }: SelectedProgram,
   how: OpenProviderOptions,
 ): Promise<Member> {
   try {
     const reference = { source: address.toString(), version, alias: "" };
-    const [only] = await origin.open(reference, how);
+    const [only] = await origin.open(reference, { ...how, parameters });
     const { provider, check } = only;
     return { name, provider, programOf: () => name, check: async (signal) => check?.(signal) };
   } catch (error) {
@@ -125,10 +125,10 @@ async function openMux(
     await Promise.all([...started.values()].map(async (program) => program.close()));
   };
   try {
-    for (const { name, address, version, origin } of programs) {
+    for (const { name, address, version, origin, parameters } of programs) {
       try {
         const reference = { source: address.toString(), version, alias: "" };
-        const opened = await origin.openPulumi?.(reference, how);
+        const opened = await origin.openPulumi?.(reference, { ...how, parameters });
         if (opened !== undefined) started.set(name, opened);
       } catch (error) {
         how.signal?.throwIfAborted();

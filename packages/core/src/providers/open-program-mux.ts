@@ -113,11 +113,11 @@ export async function openProgramMux(
 
 async function openProgram(
   source: string,
-  { name, address, constraints }: JoinedProgram,
+  { name, address, constraints, parameters }: JoinedProgram,
   { served }: JoinedProvider,
   { origins, signal }: ProgramMuxOptions,
 ): Promise<OpenedPulumiProgram> {
-  const how: OpenProviderOptions = { ...(signal && { signal }) };
+  const how: OpenProviderOptions = { ...(signal && { signal }), parameters };
   try {
     const origin = origins.find((candidate) => candidate.handles(address));
     if (origin === undefined) {

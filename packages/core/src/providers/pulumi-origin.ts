@@ -12,6 +12,7 @@ import type {
 import type { InstalledPlugin } from "./install-pulumi-plugin.ts";
 import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
+import { parameterized } from "./parameterized.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import {
   findPulumiPlugins,
@@ -123,15 +124,24 @@ async function openProgram(
 ): Promise<Required<OpenedPulumiProgram>> {
   const { hosted, close } = await start(candidate, options, name, how);
   const { schema } = candidate;
+  const { parameters, signal } = how;
+  let provider =
+    schema === undefined
+      ? hosted.provider
+      : { ...hosted.provider, getSchema: async () => Promise.resolve({ schema }) };
+  if (parameters !== undefined) {
+    try {
+      provider = await parameterized(provider, parameters, { signal });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
   const check = async (): Promise<void> => {
     // A provider that is being started again is equivalent to one that runs.
     if (hosted.state === "ready" || hosted.state === "restarting") return Promise.resolve();
     throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `pulumi-resource-${name} has ended`);
   };
-  const provider =
-    schema === undefined
-      ? hosted.provider
-      : { ...hosted.provider, getSchema: async () => Promise.resolve({ schema }) };
   return { provider, check, close };
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../components/component-child.ts";
 import type { ComponentCall } from "../components/component-peer.ts";
 import { ComponentRun } from "../components/component-run.ts";
-import { childKey, nameOfUrn } from "../components/component-urn.ts";
+import { childKey, childUrn, nameOfUrn } from "../components/component-urn.ts";
 import { runOf, startResourceMonitor } from "../components/resource-monitor.ts";
 import type { ProviderDiagnostic } from "../router/diagnostic.ts";
 import type {
@@ -26,6 +26,7 @@ import type {
   ApplyResourceRequest,
   LifecycleContext,
   LifecycleProvider,
+  OperationIdentity,
   PlanResourceRequest,
 } from "../router/lifecycle-provider.ts";
 import { isStateUnknown } from "./apply-resource.ts";
@@ -33,6 +34,7 @@ import type { Member } from "./package.ts";
 import { type ConvertedObject, fromProperties, toProperties } from "./property-values.ts";
 import { callContext, EMPTY, type PulumiAdapterSession, resourceUrn } from "./pulumi-session.ts";
 import { rpcDiagnostic } from "./replies.ts";
+import { possibleNames } from "./token-name.ts";
 
 /** The attributes of a component that are not its program's: its URN, and the ids of what it made. */
 export interface ComponentAttributes {
@@ -58,9 +60,9 @@ export async function planComponent(
 ) {
   const { token, shapes, component } = member;
   const { children } = decodeComponent(priorPrivate);
-  const urn = prior.isNull ? resourceUrn(token, operation) : urnOf(prior, component);
+  const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
   const inputs = toProperties(shapes.inputs, config);
-  const call = { peer: session, context: callContext(context), dryRun: true };
+  const call = callOf(session, context, operation, true);
   const { run, state, failure } = await construct(call, token, urn, inputs, children);
   if (failure !== undefined) throw failure;
   const isSame = [...run.actions.values()].every((action) => action === "same");
@@ -83,9 +85,9 @@ export async function applyComponent(
   const { prior, planned, operation } = request;
   const { token, component } = member;
   const { inputs, children } = decodeComponent(request.plannedPrivate);
-  const call = { peer: session, context: callContext(context), dryRun: false };
+  const call = callOf(session, context, operation, false);
   if (planned.isNull) return deleteComponent(call, request, children);
-  const urn = prior.isNull ? resourceUrn(token, operation) : urnOf(prior, component);
+  const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
   const { run, state, failure } = await construct(call, token, urn, inputs, children);
   const privateBytes = encodeComponent({ inputs, children: run.children });
   const failures = new Set([...run.failures, ...(failure === undefined ? [] : [failure])]);
@@ -109,7 +111,7 @@ export async function readComponent(
   context: LifecycleContext,
 ) {
   const { inputs, children } = decodeComponent(privateBytes);
-  const call = { peer: session, context: callContext(context), dryRun: false };
+  const call = callOf(session, context, undefined, false);
   const found: ComponentChild[] = [];
   for (const child of children) {
     const present = await readChild(call, child);
@@ -123,6 +125,36 @@ export async function readComponent(
     state: Value.object([...members]),
     privateBytes: encodeComponent({ inputs, children: found }),
   };
+}
+
+function callOf(
+  peer: PulumiAdapterSession,
+  context: LifecycleContext,
+  operation: OperationIdentity | undefined,
+  dryRun: boolean,
+): ComponentCall {
+  const seed = operation?.operationId ?? "";
+  return { peer, context: callContext(context), dryRun, seed };
+}
+
+/**
+ * The URN of a component that is to be made, which it keeps: its program names what it makes after it. So it is called as in the
+ * configuration, `b` for `lab_binder.b` and `a-b-0` for `module.a.lab_binder.b[0]`.
+ */
+function newUrn(
+  token: string,
+  { address }: LifecycleContext,
+  operation: OperationIdentity | undefined,
+): string {
+  if (address === undefined) return resourceUrn(token, operation);
+  const steps = [...address.matchAll(/([\w-]+)|\[(?:"((?:[^"\\]|\\.)*)"|(\d+))\]/g)].map(
+    ([, word, key, index]) => word ?? key ?? index ?? "",
+  );
+  const names = steps.filter((step, at) => step !== "module" || steps[at - 1] === "module");
+  // The type stands before the name of the resource; keys may follow.
+  const type = names.findIndex((step) => possibleNames(token).includes(step));
+  const name = names.filter((_step, at) => at !== type).join("-");
+  return childUrn("", token, name.replaceAll(/[^\w-]+/g, "-"));
 }
 
 async function construct(

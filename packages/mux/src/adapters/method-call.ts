@@ -39,7 +39,7 @@ export async function callMethod(
   const args = new Map(given);
   args.delete(method.self);
   args.set(SELF_ARGUMENT, resourceProperty({ urn, type: method.type, ...(id && { id }) }));
-  const call = { peer: session, context: callContext(context), dryRun: false };
+  const call = { peer: session, context: callContext(context), dryRun: false, seed: "" };
   const run = new ComponentRun(call, []);
   run.setOutputs(urn, object);
   run.refuse(`${token} is a method, and cannot make resources`);

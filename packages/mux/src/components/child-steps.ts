@@ -24,6 +24,7 @@ import type { EncodedStruct } from "@stackwright/proto/struct";
 import { toRpcError } from "../broadcast.ts";
 import type { ComponentChild } from "./component-child.ts";
 import type { ComponentCall } from "./component-peer.ts";
+import { nameOfUrn } from "./component-urn.ts";
 
 const INIT_FAILED = detailType("pulumirpc.ErrorResourceInitFailed", ErrorResourceInitFailed);
 const EMPTY = encodeStruct(new Map());
@@ -43,14 +44,14 @@ export interface WantedChild {
 export type ChildAction = "create" | "same" | "update" | "replace" | "delete-then-create";
 
 /** Inputs as Check returned them, and what they mean for what is there. */
-export interface ChildDecision {
+interface ChildDecision {
   readonly inputs: PropertyMap;
   readonly action: ChildAction;
 }
 
 /** Check, then Diff with what is there. */
 export async function decideChild(
-  { peer, context }: ComponentCall,
+  { peer, context, seed }: ComponentCall,
   wanted: WantedChild,
   old: ComponentChild | undefined,
   deletesFirst: boolean | undefined,
@@ -66,11 +67,11 @@ export async function decideChild(
     CheckRequest.create({
       urn,
       type,
-      name: urn.split("::").slice(3).join("::"),
+      name: nameOfUrn(urn),
       olds: old === undefined ? EMPTY : peer.encode(old.inputs),
       news: peer.encode(given),
       randomSeed: createHash("sha256")
-        .update(`${urn} ${old?.id ?? ""}`)
+        .update(`${seed} ${urn} ${old?.id ?? ""}`)
         .digest(),
     }),
     context,
@@ -116,7 +117,7 @@ const REPLACING: ReadonlySet<PropertyDiff_Kind> = new Set([
 ]);
 
 /** A child that was made or changed; with `failure` where it is there but not well. */
-export interface ChangedChild {
+interface ChangedChild {
   readonly child: ComponentChild;
   readonly failure?: RpcError;
 }

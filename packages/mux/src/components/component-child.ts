@@ -26,7 +26,7 @@ export interface ComponentChild {
 }
 
 /** What is kept of a component: its inputs, and what it made in the order in which that was made. */
-export interface ComponentRecord {
+interface ComponentRecord {
   readonly inputs: PropertyMap;
   readonly children: readonly ComponentChild[];
 }

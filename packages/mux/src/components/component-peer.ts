@@ -5,7 +5,7 @@ import type { Capabilities } from "../core/combine-configure.ts";
 import type { ResourceProvider } from "../resource-provider.ts";
 
 /** The configured provider that has a component and all that it makes. */
-export interface ComponentPeer {
+interface ComponentPeer {
   readonly provider: ResourceProvider;
   readonly capabilities: Capabilities;
   /** Properties as the provider takes them. */
@@ -18,4 +18,6 @@ export interface ComponentCall {
   readonly context: CallContext;
   /** Nothing is to be changed: unknown values stand for what is not there yet. */
   readonly dryRun: boolean;
+  /** Names that providers make up follow from it. */
+  readonly seed: string;
 }

@@ -26,7 +26,7 @@ const EMPTY = encodeStruct(new Map());
 const FEATURES: ReadonlySet<string> = new Set(["secrets", "resourceReferences"]);
 
 /** The service that a component's program registers its resources with, while it is listening. */
-export interface ResourceMonitor extends AsyncDisposable {
+interface ResourceMonitor extends AsyncDisposable {
   /** `host:port`, as programs get it. */
   readonly address: string;
 }
@@ -59,7 +59,7 @@ export async function startResourceMonitor(
   const monitor = implementService(ResourceMonitorService, {
     getDeploymentInfo: () => {
       // Programs then ask for each feature by its name, older ones do nothing else.
-      throw new RpcError("UNIMPLEMENTED", "features are told one by one");
+      throw new RpcError("UNIMPLEMENTED", "ask for each feature by its name");
     },
     supportsFeature: ({ id }) => ({ hasSupport: FEATURES.has(id) }),
     registerResource: async (request) =>
@@ -102,7 +102,14 @@ export async function startResourceMonitor(
 
 /** What requests that run a component's program have in common. */
 export function runOf({ dryRun }: ComponentCall, monitorEndpoint: string) {
-  return { project: "stackwright", stack: "stackwright", dryRun, parallel: 16, monitorEndpoint };
+  return {
+    project: "stackwright",
+    stack: "stackwright",
+    dryRun,
+    parallel: 16,
+    monitorEndpoint,
+    acceptsOutputValues: true,
+  };
 }
 
 /** What a program that has only the URN of a resource asks for. */
@@ -117,7 +124,7 @@ function lookUp(run: ComponentRun, args: Parameters<typeof decodeStruct>[0]) {
     ["id", id?.kind === "string" ? id : stringProperty("")],
     ["state", mapProperty(outputs)],
   ]);
-  return ResourceInvokeResponse.create({ return: encodeStruct(found) });
+  return ResourceInvokeResponse.create({ return: encodeStruct(found, { outputs: "strip" }) });
 }
 
 function unsupported(what: string): never {

@@ -10,7 +10,8 @@ import * as provider from "@pulumi/pulumi/provider/index.js";
  * `NAME VERSION` it becomes the package of that name.
  */
 
-const folder = process.env.GARDEN ?? ".";
+const folder = process.env.GARDEN ?? "";
+if (folder === "") throw new Error("GARDEN has to name a folder");
 let pkg = "garden";
 let version = "1.0.0";
 
