@@ -19,7 +19,12 @@ import { planFacts, RunRecord } from "./run-record.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
 import { cleanUpRuns } from "./state/run-cleanup.ts";
 import type { NewRun, Run, Runs } from "./state/runs.ts";
-import { type AdopterFinder, type StackFinder, StackInputs } from "./state/stack-inputs.ts";
+import {
+  type AdopterFinder,
+  type PlannedStackFinder,
+  type StackFinder,
+  StackInputs,
+} from "./state/stack-inputs.ts";
 import type { StackLock, StackReference, StackState, StoredPlan } from "./state/stack-state.ts";
 import {
   type ValidateRequest,
@@ -60,6 +65,8 @@ type Shared =
 
 export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
   readonly state: StackState;
+  /** Stacks that are planned together with this one. @default there are none */
+  readonly planned?: PlannedStackFinder;
   /** The run that the plan is created for, which is recorded. @default none: the plan is speculative */
   readonly run?: Pick<Run, "id" | "cause">;
 }
@@ -221,7 +228,7 @@ export function createEngine({
     validate: async (request) => validateConfiguration({ ...request, catalog, sessionId: ulid() }),
     async plan(given) {
       return guarded(given, async (request, secrets) => {
-        const { state, run, ...rest } = request;
+        const { state, run, planned, ...rest } = request;
         const { operations, diagnostics } = await recover(request, secrets);
         const record = run && (await recordOf(state, run));
         await record?.planning();
@@ -234,6 +241,7 @@ export function createEngine({
           ...(stacks && {
             inputs: new StackInputs({
               find: stacks,
+              planned,
               ...(findAdopter && { findAdopter }),
               reader: state.reference,
             }),

@@ -82,12 +82,14 @@ export type {
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
+export { plannedOutputs } from "./plan/planned-outputs.ts";
 export type { SecretDisplay } from "./plan/shown-plan.ts";
 export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export { MAX_STAGES, replacementsLeft, stuckBecause } from "./plan/stages.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
-export { outputValue } from "./planner/output-value.ts";
+export type { SetMember, SetPlan } from "./plan-set.ts";
+export { PlanSet } from "./plan-set.ts";
 export type { PlanEffort, PlanMemoryOptions } from "./planner/plan-memory.ts";
 export { PlanMemory } from "./planner/plan-memory.ts";
 export { driftedAttributes } from "./planner/relevant-drift.ts";
@@ -148,6 +150,7 @@ export { impliedValue } from "./state/implied-value.ts";
 export { isStateKept, KEPT_STATE_KIND } from "./state/kept-state.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
+export { outputValue } from "./state/output-value.ts";
 export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";
 export { DEFAULT_PLAN_RETENTION, expirePlans, expireStackPlans } from "./state/plan-retention.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";
@@ -172,6 +175,8 @@ export { StackDirectory } from "./state/stack-directory.ts";
 export type {
   AdopterFinder,
   FormerState,
+  PlannedStack,
+  PlannedStackFinder,
   PublishedStack,
   PublishingStack,
   StackFinder,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { Semaphore } from "@stackwright/base/limiter";
 import { parseStoreAddress, storeName } from "@stackwright/core";
 import { adoptWorkspaces, type RootReport } from "../adoption/adopt-workspaces.ts";
@@ -14,6 +14,7 @@ import { findRoots, repositoryRoot } from "../adoption/find-roots.ts";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { stackOfFolder } from "../repository/stack-of-folder.ts";
 import { BACKEND_ARGUMENT } from "../session/old-backend.ts";
 import { printable } from "../terminal/printable.ts";
 import { type AdoptRootOptions, oldTreatment } from "./adopt-root.ts";
@@ -116,8 +117,7 @@ function stackNames(
   const template = nameTemplate ?? (isShared ? SHARED_TEMPLATE : "{workspace}");
   const top = repositoryRoot(base);
   const nameOf = (root: string, workspace: string): string => {
-    const path = relative(top, join(base, root));
-    const dir = (path === "" ? "root" : path).replaceAll("/", "-").replace(/[^A-Za-z0-9._-]/g, "-");
+    const dir = stackOfFolder(top, join(base, root));
     const text = template.replaceAll("{dir}", () => dir);
     return workspace === "default" && nameTemplate === undefined
       ? text.replace("-{workspace}", "").replace("{workspace}", "default")

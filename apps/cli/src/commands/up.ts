@@ -14,25 +14,19 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { HumanRenderer } from "../render/human-renderer.ts";
 import { JsonRenderer } from "../render/json-renderer.ts";
-import type { RunRenderer } from "../render/run-renderer.ts";
+import { type ApplyGround, applyPlan } from "../session/apply-plan.ts";
 import { type MadePlan, makePlan } from "../session/create-plan.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
-import { type CommandImport, checkImport, imports, ofImport } from "../session/import-block.ts";
-import { type CommandEngine, openEngine } from "../session/open-engine.ts";
+import { type CommandImport, checkImport, imports } from "../session/import-block.ts";
+import { openEngine } from "../session/open-engine.ts";
 import { type PlanFile, planNotFoundError, readPlanFile } from "../session/plan-file.ts";
-import {
-  loadProject,
-  type Project,
-  readVariables,
-  requireConfiguration,
-} from "../session/project.ts";
+import { loadProject, readVariables, requireConfiguration } from "../session/project.ts";
 import { requireAdopted } from "../session/require-adopted.ts";
-import { isInteractive, type PlanningOptions, parallelismOf } from "../session/run-options.ts";
+import { isInteractive, type PlanningOptions } from "../session/run-options.ts";
 import { schemasOf } from "../session/schemas-of.ts";
-import { openReader, openWriter, type StackSession } from "../session/session.ts";
-import { acquireStackLock, refuseLocked, releaseInterruptedLock } from "../session/stack-lock.ts";
+import { openReader, openWriter } from "../session/session.ts";
+import { refuseLocked, releaseInterruptedLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
-import { stalePlanError } from "../session/stale-plan-error.ts";
 
 export interface UpOptions extends PlanningOptions {
   /** What `import` adds to the configuration for this run. */
@@ -41,19 +35,8 @@ export interface UpOptions extends PlanningOptions {
   readonly yes: boolean;
 }
 
-interface Run {
+interface Run extends ApplyGround {
   readonly options: UpOptions;
-  readonly context: CommandContext;
-  readonly project: Project;
-  readonly engine: CommandEngine;
-  readonly session: StackSession;
-  readonly view: RunRenderer;
-  /** The run that the plan was created for; that of a saved plan begins when it is applied. */
-  readonly id?: string;
-  /** The file of a saved plan, as the user named it. */
-  readonly planFile?: string;
-  /** Shows only the failures of an apply. */
-  readonly silent?: boolean;
 }
 
 /** Plans, asks, and applies; or applies the plan of a file. */
@@ -107,7 +90,7 @@ export async function up(
     throw planNotFoundError(planFile ?? "", file, session.storeName);
   }
   const given = await givenVariables(run, plan);
-  return given === undefined ? EXIT.failed : await apply(given, run);
+  return given === undefined ? EXIT.failed : await applyPlan(given, run);
 }
 
 /** A saved plan has its options. Other ones cannot change it, so they are errors instead of being ignored. */
@@ -234,7 +217,7 @@ async function planAndApply(
     const { mode: wanted, changes } = made.plan;
     const refreshOnly = wanted === "refresh-only";
     const stale = changes.some(({ mode, record }) => record && (refreshOnly || mode === "managed"));
-    const code = stale ? await apply(made, { ...run, silent: true }) : EXIT.ok;
+    const code = stale ? await applyPlan(made, { ...run, silent: true }) : EXIT.ok;
     if (!stale) await engine.noteUses(state);
     if (code === EXIT.ok) view.unchanged?.((await state.outputs()).outputs);
     return { code: wholly(made, code), left, replaces };
@@ -253,7 +236,7 @@ async function planAndApply(
     }
   }
   await runs.transition(record.id, options.yes ? "planned" : "awaiting_approval", "approved");
-  const code = wholly(made, await apply(made, { ...run, id: record.id }));
+  const code = wholly(made, await applyPlan(made, { ...run, id: record.id }));
   return { code, left, replaces };
 }
 
@@ -284,56 +267,4 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
     { signal },
   );
   return answer?.trim() === "yes";
-}
-
-async function apply(
-  { plan, variables }: Omit<MadePlan, "unresolved">,
-  run: Run,
-): Promise<ExitCode> {
-  const { engine, project, session, options, context, view } = run;
-  const made = session.newRun();
-  await using hold = await acquireStackLock(session, options, context).catch(
-    async (error: unknown) => {
-      if (run.id !== undefined) {
-        const reason = "another run holds the stack lock";
-        const runs = session.runsOf(session.stack.reference);
-        await runs.transition(run.id, "approved", "discarded", { reason });
-      }
-      throw error;
-    },
-  );
-  const onStop = (): void => {
-    view.stopping();
-  };
-  context.signal.addEventListener("abort", onStop, { once: true });
-  try {
-    if (run.silent !== true) view.begin(plan);
-    const result = await engine.apply({
-      state: session.state,
-      hold,
-      run: run.id ?? made.id,
-      cause: made.cause,
-      plan,
-      configuration: project.configuration,
-      variables,
-      parallelism: parallelismOf(options),
-      signal: context.signal,
-      forceSignal: context.forceSignal,
-      ...(run.silent !== true && { onEvent: view.onApplying }),
-    });
-    const { importing } = options;
-    const diagnostics =
-      importing === undefined
-        ? result.diagnostics
-        : result.diagnostics.flatMap((one) => ofImport(one, importing));
-    if (run.silent !== true || result.status !== "applied")
-      view.applied({ ...result, diagnostics });
-    await engine.noteUses(session.state);
-    if (result.status === "canceled") return EXIT.interrupted;
-    return result.status === "applied" ? EXIT.ok : EXIT.failed;
-  } catch (error) {
-    throw await stalePlanError(error, plan, session, run.planFile);
-  } finally {
-    context.signal.removeEventListener("abort", onStop);
-  }
 }

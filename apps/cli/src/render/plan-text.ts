@@ -121,9 +121,10 @@ function closingText({ mode }: Plan, counted: boolean): string | undefined {
 
 /** `  network (revision 4): subnet, vpc`, for each stack. */
 export function inputLines(inputs: readonly StackInput[]): readonly string[] {
-  return inputs.map(({ name, revision, outputs }) => {
+  return inputs.map(({ name, revision, outputs, planned }) => {
     const names = outputs.length === 0 ? "no outputs" : outputs.join(", ");
-    return `  ${name} (revision ${revision}): ${names}`;
+    const which = planned === undefined ? `revision ${revision}` : "as planned";
+    return `  ${name} (${which}): ${names}`;
   });
 }
 

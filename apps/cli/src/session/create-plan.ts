@@ -1,4 +1,11 @@
-import type { Engine, EnginePlanRequest, Plan, PlanMemory, StackState } from "@stackwright/core";
+import type {
+  Engine,
+  EnginePlanRequest,
+  Plan,
+  PlanMemory,
+  PlannedStackFinder,
+  StackState,
+} from "@stackwright/core";
 import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
 import type { RunRenderer } from "../render/run-renderer.ts";
@@ -26,6 +33,7 @@ export async function makePlan(
     run,
     importing,
     memory,
+    planned,
   }: {
     readonly engine: Engine;
     readonly project: Project;
@@ -37,6 +45,8 @@ export async function makePlan(
     readonly importing?: CommandImport;
     /** Remembers the last plan. */
     readonly memory?: PlanMemory;
+    /** Stacks that are planned together with this one. */
+    readonly planned?: PlannedStackFinder;
   },
   options: PlanningOptions,
   view: RunRenderer,
@@ -71,6 +81,7 @@ export async function makePlan(
     workspace,
     ...(run && { run }),
     ...(memory && { memory }),
+    ...(planned && { planned }),
     options: planOptions(await withAddressFiles(options, context), age),
     parallelism: parallelismOf(options),
     signal: context.signal,

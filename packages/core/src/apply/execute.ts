@@ -126,7 +126,7 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
   const onEvent = request.onEvent ?? (() => undefined);
   requireProvisioners(request);
   const writer = await hold.begin({ run: id, base: plan.revision });
-  const inputs = await inputsOf(request);
+  const { inputs, present } = await inputsOf(request);
   await checkProviders(request);
   await request.onBegin?.();
   const force = AbortSignal.any([
@@ -208,7 +208,8 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
     for (const signal of [request.signal, force]) signal?.removeEventListener("abort", onStop);
   }
   const { onEvaluated } = request;
-  return await finish(run, { runner, inputs, onEvaluated, stopped: stop.signal.aborted });
+  const stopped = stop.signal.aborted;
+  return await finish(run, { runner, inputs, present, onEvaluated, stopped });
 }
 
 const INCOMPLETE: Diagnostic = {
@@ -270,41 +271,44 @@ async function inputsOf({
   stacks,
   findAdopter,
   hold,
-}: ExecutePlanRequest): Promise<StackInputs | undefined> {
+}: ExecutePlanRequest): Promise<Pick<Ending, "inputs" | "present">> {
   if (stacks === undefined) {
-    if (plan.inputs.length === 0) return undefined;
+    if (plan.inputs.length === 0) return { inputs: undefined, present: [] };
     throw new EngineError(
       "ENGINE_INPUT_UNAVAILABLE",
       "the plan was made with outputs of other stacks, which cannot be read here",
     );
   }
-  await checkInputs(stacks, plan.inputs, { signal: hold.signal });
-  return new StackInputs({
+  const present = await checkInputs(stacks, plan.inputs, { signal: hold.signal });
+  const inputs = new StackInputs({
     find: stacks,
     ...(findAdopter && { findAdopter }),
     expected: plan.inputs,
   });
+  return { inputs, present };
 }
 
 /** What the state is made with after this run: what was read for it, and what parts that it is not about had read. */
 async function recordedInputs(
   { given: { plan, writer } }: ApplyRun,
-  inputs: StackInputs | undefined,
+  { inputs, present }: Pick<Ending, "inputs" | "present">,
 ): Promise<readonly StackInput[]> {
-  const read = mergeInputs(plan.inputs, (await inputs?.recorded()) ?? []);
+  const read = mergeInputs(present, (await inputs?.recorded()) ?? []);
   return plan.partial || plan.mode === "refresh-only" ? mergeInputs(writer.inputs, read) : read;
 }
 
 interface Ending {
   readonly runner: StepRunner;
   readonly inputs: StackInputs | undefined;
+  /** What the plan took of other stacks, as it is now. */
+  readonly present: readonly StackInput[];
   readonly onEvaluated: ExecutePlanRequest["onEvaluated"];
   readonly stopped: boolean;
 }
 
 async function finish(
   run: ApplyRun,
-  { runner, inputs, onEvaluated, stopped }: Ending,
+  { runner, inputs, present, onEvaluated, stopped }: Ending,
 ): Promise<ApplyResult> {
   const { writer } = run.given;
 
@@ -339,7 +343,7 @@ async function finish(
   const head = await writer.finish({
     outputs,
     checks: redactChecks(secrets, allChecks(run)),
-    inputs: await recordedInputs(run, inputs),
+    inputs: await recordedInputs(run, { inputs, present }),
     status,
   });
   return { ...base, status, diagnostics: run.diagnostics, head };

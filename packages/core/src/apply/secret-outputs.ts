@@ -1,6 +1,6 @@
 import { deepValues } from "@stackwright/cty";
-import { outputValue } from "../planner/output-value.ts";
 import type { Redactor } from "../secrets/redactor.ts";
+import { outputValue } from "../state/output-value.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 
 /** The outputs that are not to be shown unasked: those that are sensitive, and those that repeat a secret of the run. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Value } from "@stackwright/cty";
+import type { StackInput } from "../state/stack-state.ts";
 import type { ResourceChange } from "./change.ts";
 import { jsonPieces } from "./json-pieces.ts";
 import type { Plan } from "./plan.ts";
@@ -56,7 +57,7 @@ function* planPieces(plan: Plan): Generator<string, void> {
     changes: lazily(plan.changes, encodeChange),
     outputs: lazily(plan.outputs, (output) => ({ ...output, ...encodeSides(output) })),
     drift: lazily(plan.drift, (drift) => ({ ...drift, ...encodeSides(drift) })),
-    inputs: plan.inputs.map((input) => ({ ...input, revision: input.revision.toString() })),
+    inputs: plan.inputs.map(encodeInput),
   });
   let before = "{";
   for (const [name, value] of members.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -100,7 +101,7 @@ export function decodePlan(bytes: Uint8Array): Plan {
         before: decodeValue(before),
         ...(after !== undefined && { after: decodeValue(after) }),
       })),
-      inputs: rest.inputs.map((input) => ({ ...input, revision: BigInt(input.revision) })),
+      inputs: rest.inputs.map(decodeInput),
     };
   } catch (error) {
     if (error instanceof Error && error.name === "EngineError") throw error;
@@ -143,10 +144,33 @@ type Document = Omit<
   readonly changes: readonly EncodedChange[];
   readonly outputs: readonly Encoded<Plan["outputs"][number]>[];
   readonly drift: readonly (Encoded<Plan["drift"][number]> & { readonly before: EncodedValue })[];
-  readonly inputs: readonly (Omit<Plan["inputs"][number], "revision"> & {
-    readonly revision: string;
-  })[];
+  readonly inputs: readonly EncodedInput[];
 };
+
+type EncodedInput = Omit<StackInput, "revision" | "planned"> & {
+  readonly revision: string;
+  readonly planned?: readonly (readonly [string, EncodedValue])[];
+};
+
+function encodeInput({ revision, planned, ...input }: StackInput): EncodedInput {
+  return {
+    ...input,
+    revision: revision.toString(),
+    ...(planned && {
+      planned: [...planned].map(([name, value]) => [name, encodeValue(value)] as const),
+    }),
+  };
+}
+
+function decodeInput({ revision, planned, ...input }: EncodedInput): StackInput {
+  return {
+    ...input,
+    revision: BigInt(revision),
+    ...(planned && {
+      planned: new Map(planned.map(([name, value]) => [name, decodeValue(value)])),
+    }),
+  };
+}
 
 function encodeSides({
   before,

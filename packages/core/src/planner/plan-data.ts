@@ -92,7 +92,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   );
   if (!report(place(valid.diagnostics))) return undefined;
 
-  const reason = deferral(instance, plain);
+  let reason = deferral(instance, plain);
   const unknown = () => markObject(unknownComputed(schema.block, plain), schema.block, sensitive);
   let after = unknown();
   let deferred = reason !== undefined;
@@ -110,7 +110,14 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
       deferred = false;
     } else if (reply.state !== undefined) {
       after = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
-    } else deferred = true;
+    } else {
+      deferred = true;
+      const paths = [...sensitive, ...(reply.sensitive ?? [])];
+      if (reply.planned !== undefined) {
+        reason = "read-because-dependency-pending";
+        after = markObject(reply.planned, schema.block, paths);
+      }
+    }
   }
   const before =
     recorded === undefined ? undefined : await upgradeObject(recorded, { use, report: () => {} });

@@ -2,10 +2,10 @@ import { Mark, type Value } from "@stackwright/cty";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { OutputChange } from "../plan/change.ts";
 import { pathOutsideSecrets } from "../plan/path-outside-secrets.ts";
+import { outputValue } from "../state/output-value.ts";
 import type { StackOutput } from "../state/stack-state.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import { infinitePart } from "./infinite-part.ts";
-import { outputValue } from "./output-value.ts";
 import type { PlanRun } from "./plan-run.ts";
 import type { Selection } from "./selection.ts";
 

@@ -1,8 +1,13 @@
-import { Type } from "@stackwright/cty";
-import { type RemoteStateBackend, textSetting } from "@stackwright/tfplugin/builtin";
+import { Mark, Type } from "@stackwright/cty";
+import {
+  type RemoteStateBackend,
+  type StateOutput,
+  textSetting,
+} from "@stackwright/tfplugin/builtin";
 import { isStackName } from "../state/stack-directory.ts";
-import type { StackInputs } from "../state/stack-inputs.ts";
+import type { PublishedStack, StackInputs } from "../state/stack-inputs.ts";
 import type { StackOutput } from "../state/stack-state.ts";
+import { withoutMarks } from "../walk/object-marks.ts";
 
 /**
  * Outputs of other stacks of the same store, for `terraform_remote_state` with the backend `stackwright`. What is read is
@@ -26,11 +31,11 @@ export function stackBackend(inputs: StackInputs): RemoteStateBackend {
         throw new Error("stacks have no workspaces; name another stack in config");
       }
       const project = textSetting(settings, "project");
-      const { values } = await inputs.read(
+      const found = await inputs.read(
         { stack: textSetting(settings, "stack") ?? "", ...(project !== undefined && { project }) },
         options,
       );
-      return Buffer.from(stateText(values));
+      return stateOf(found);
     },
   };
 }
@@ -50,19 +55,33 @@ export function adoptedBackend(
       if (placeDigest !== undefined) {
         // The old place is not asked: it may be gone, or this side may have no credentials for it.
         const stack = await inputs.readAdopter({ placeDigest }, options);
-        if (stack !== undefined) return Buffer.from(stateText(stack.values));
+        if (stack !== undefined) return stateOf(stack);
       }
       const file = await backend.read(settings, workspace, options);
-      const head = file && headOf(file);
+      const head = file instanceof Uint8Array ? headOf(file) : undefined;
       if (head === undefined || head.lineage === "") return file;
       const stack = await inputs.readAdopter({ lineage: head.lineage }, options);
-      if (stack !== undefined) return Buffer.from(stateText(stack.values));
+      if (stack !== undefined) return stateOf(stack);
       if (head.adoptedBy === undefined) return file;
       throw new Error(
         `the state was adopted as the stack "${head.adoptedBy}", which is not in this store`,
       );
     },
   };
+}
+
+/** What a stack publishes, or will publish by its plan, as its state says it. */
+function stateOf({
+  values,
+  planned,
+}: PublishedStack): Uint8Array | ReadonlyMap<string, StateOutput> {
+  if (planned === undefined) return Buffer.from(stateText(values));
+  return new Map(
+    [...planned].map(([name, value]) => {
+      const sensitive = value.hasMark(Mark.sensitive);
+      return [name, { value: withoutMarks(value), sensitive }] as const;
+    }),
+  );
 }
 
 /** The lineage of a state; of the marker that an adoption left, also the name of the stack. */

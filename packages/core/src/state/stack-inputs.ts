@@ -1,5 +1,7 @@
+import { refines, unmarkDeep, Value } from "@stackwright/cty";
 import { type CallOptions, isStorageError } from "@stackwright/storage";
 import { EngineError, isEngineError } from "../errors.ts";
+import { outputValue } from "./output-value.ts";
 import type { StackInput, StackOutput, StackReference, StackState } from "./stack-state.ts";
 
 /** How a template names another stack. */
@@ -32,8 +34,22 @@ export interface PublishedStack extends StackInput {
   readonly values: ReadonlyMap<string, StackOutput>;
 }
 
+/** A stack that is planned together with others: what it will publish. */
+export interface PlannedStack {
+  readonly reference: StackReference;
+  /** The head revision that its plan was made from. */
+  readonly revision: bigint;
+  /** With unknown parts; sensitive ones are marked. */
+  readonly outputs: ReadonlyMap<string, Value>;
+}
+
+/** What a stack will publish by its plan; undefined where it is not planned here, or its outputs stay as they are. */
+export type PlannedStackFinder = (name: StackName) => Promise<PlannedStack | undefined>;
+
 export interface StackInputsOptions {
   readonly find: StackFinder;
+  /** Stacks that are planned together with the one that reads. @default there are none */
+  readonly planned?: PlannedStackFinder | undefined;
   /** @default no state was adopted */
   readonly findAdopter?: AdopterFinder;
   /** The stack that reads: it cannot read itself. */
@@ -82,13 +98,17 @@ export class StackInputs {
     const seen = await Promise.allSettled(this.#seen.values());
     const inputs = seen.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     return mergeInputs(
-      inputs.map(({ stack, name, revision, outputs }) => ({ stack, name, revision, outputs })),
+      inputs.map(({ stack, name, revision, outputs, planned }) => {
+        return { stack, name, revision, outputs, ...(planned && { planned }) };
+      }),
     );
   }
 
   async #look(name: StackName, options?: CallOptions): Promise<PublishedStack> {
-    const { find, reader, expected } = this.#options;
+    const { find, planned: findPlanned, reader, expected } = this.#options;
     try {
+      const planned = await findPlanned?.(name);
+      if (planned !== undefined) return publishedBy(planned, name);
       const found = await find(name, options);
       if (found === undefined) throw unavailable(name, "there is no such stack");
       const { reference } = found;
@@ -99,10 +119,9 @@ export class StackInputs {
       if (head.revision === 0n && (await found.head(options)).revision === 0n) {
         throw unavailable(name, "it was never applied");
       }
-      const planned = expected?.find(({ stack }) => stackKey(stack) === stackKey(reference));
-      if (planned !== undefined && planned.revision !== head.revision) {
-        throw stale([changeOf(planned, head.revision)]);
-      }
+      const input = expected?.find(({ stack }) => stackKey(stack) === stackKey(reference));
+      const problem = input && (await problemOf(input, found, { head, outputs }, options));
+      if (problem !== undefined) throw stale([problem]);
       return {
         stack: reference,
         name: name.stack,
@@ -122,6 +141,20 @@ export class StackInputs {
   }
 }
 
+function publishedBy(
+  { reference, revision, outputs }: PlannedStack,
+  { stack: name }: StackName,
+): PublishedStack {
+  return {
+    stack: reference,
+    name,
+    revision,
+    outputs: [...outputs.keys()].toSorted(),
+    planned: outputs,
+    values: new Map(),
+  };
+}
+
 /** Inputs of several readings, one for each stack, in the order of their names. */
 export function mergeInputs(...lists: readonly (readonly StackInput[])[]): readonly StackInput[] {
   const byStack = new Map(lists.flat().map((input) => [stackKey(input.stack), input]));
@@ -129,28 +162,74 @@ export function mergeInputs(...lists: readonly (readonly StackInput[])[]): reado
 }
 
 /**
- * Whether all stacks are still there under their names and publish what a plan was made with. `ENGINE_PLAN_STALE` names those
- * that are not and do not. To be called under the fence of the planned stack, before the first write; a stack that publishes
- * later is a reason for another plan.
+ * Whether all stacks are still there under their names and publish what a plan was made with, or what it expected by their own plans.
+ * `ENGINE_PLAN_STALE` names those that are not and do not. Gives the inputs as they are now. To be called under the fence of the planned
+ * stack, before the first write; a stack that publishes later is a reason for another plan.
  */
 export async function checkInputs(
   find: StackFinder,
   inputs: readonly StackInput[],
   options?: CallOptions,
-): Promise<void> {
+): Promise<readonly StackInput[]> {
+  const problems: string[] = [];
   const found = await Promise.all(
-    inputs.map(async (input) => {
-      const { project } = input.stack;
-      const present = await find({ stack: input.name, project }, options);
-      if (present === undefined) return [`the stack "${input.name}" no longer exists`];
-      if (stackKey(present.reference) !== stackKey(input.stack)) {
-        return [`the stack "${input.name}" is another one now`];
+    inputs.map(async (input): Promise<StackInput> => {
+      const { name, stack } = input;
+      const present = await find({ stack: name, project: stack.project }, options);
+      if (present === undefined) {
+        problems.push(`the stack "${name}" no longer exists`);
+        return input;
       }
-      const { head } = await present.outputs(options);
-      return head.revision === input.revision ? [] : [changeOf(input, head.revision)];
+      if (stackKey(present.reference) !== stackKey(stack)) {
+        problems.push(`the stack "${name}" is another one now`);
+        return input;
+      }
+      const { head, outputs } = await present.outputs(options);
+      const problem = await problemOf(input, present, { head, outputs }, options);
+      if (problem !== undefined) problems.push(problem);
+      if (input.planned === undefined) return input;
+      return { stack, name, revision: head.revision, outputs: [...outputs.keys()].toSorted() };
     }),
   );
-  if (found.flat().length > 0) throw stale(found.flat());
+  if (problems.length > 0) throw stale(problems.toSorted());
+  return found;
+}
+
+/** Why a stack does not publish what a plan was made with; undefined where it does. */
+async function problemOf(
+  input: StackInput,
+  stack: PublishingStack,
+  { head, outputs }: Awaited<ReturnType<PublishingStack["outputs"]>>,
+  options?: CallOptions,
+): Promise<string | undefined> {
+  const { name, revision, planned } = input;
+  if (planned === undefined) {
+    return head.revision === revision ? undefined : changeOf(input, head.revision);
+  }
+  const now = await stack.head(options);
+  if (now.run !== "" || now.revision <= revision) {
+    return `the stack "${name}" was not applied, whose planned outputs the plan has`;
+  }
+  const output = contradictedOutput(planned, outputs);
+  return output === undefined
+    ? undefined
+    : `the output "${output}" of the stack "${name}" is not what was planned`;
+}
+
+/** The first output that is not what a plan allowed; undefined where all are. Null ones are not published. */
+function contradictedOutput(
+  planned: ReadonlyMap<string, Value>,
+  published: ReadonlyMap<string, StackOutput>,
+): string | undefined {
+  const names = new Set([...planned.keys(), ...published.keys()]);
+  return [...names].toSorted().find((name) => {
+    const [expected, output] = [planned.get(name), published.get(name)];
+    if (expected === undefined) return true;
+    return !refines(
+      output === undefined ? Value.null(unmarkDeep(expected)[0].type) : outputValue(output),
+      expected,
+    );
+  });
 }
 
 function changeOf({ name, revision }: StackInput, now: bigint): string {

@@ -1,3 +1,4 @@
+import type { Value } from "@stackwright/cty";
 import type { CallOptions } from "@stackwright/storage";
 import type { ApplyStatus } from "./apply-status.ts";
 import type { CheckResult } from "./check-result.ts";
@@ -43,6 +44,11 @@ export interface StackInput {
   readonly revision: bigint;
   /** Names of the outputs that were there, in order. */
   readonly outputs: readonly string[];
+  /**
+   * What it will publish by a plan that was made from the revision, in place of what it had published: with unknown parts, sensitive ones
+   * marked. Only in plans. Absent: what was published.
+   */
+  readonly planned?: ReadonlyMap<string, Value> | undefined;
 }
 
 /** The whole recorded state of a stack. */

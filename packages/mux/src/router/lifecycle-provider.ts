@@ -281,6 +281,8 @@ export interface ReadDataRequest {
 
 export interface ReadDataReply extends ValueReply {
   readonly state?: Value;
+  /** In place of a state: what is known of it, with unknowns, before something else was applied. It is read again then. */
+  readonly planned?: Value;
   readonly deferred?: Deferral;
 }
 

@@ -1,4 +1,5 @@
 import { CtyError, convert, type Type, Value } from "@stackwright/cty";
+import type { StateOutput } from "./state-outputs.ts";
 
 /** What a setting of a backend takes. */
 export interface RemoteStateBackendSetting {
@@ -27,14 +28,14 @@ export interface RemoteStateBackend {
     workspace: string,
   ) => Promise<string | undefined>;
   /**
-   * The state file of a workspace, or `undefined` where there is none. What it throws is shown to the author of the
+   * The state file of a workspace, or its outputs where these are values already, which may have unknown parts; `undefined` where there is none. What it throws is shown to the author of the
    * template, so messages hold no secrets.
    */
   read(
     settings: RemoteStateBackendSettings,
     workspace: string,
     options: { readonly signal?: AbortSignal },
-  ): Promise<Uint8Array | undefined>;
+  ): Promise<Uint8Array | ReadonlyMap<string, StateOutput> | undefined>;
 }
 
 /** The workspace that every backend has. */

@@ -64,7 +64,7 @@ export async function readRemoteState(
     workspace === undefined || workspace.isNull ? DEFAULT_WORKSPACE : workspace.asString();
   try {
     const file = await found.backend.read(found.settings, name, signal ? { signal } : {});
-    const outputs = file === undefined ? undefined : readStateOutputs(file);
+    const outputs = file instanceof Uint8Array ? readStateOutputs(file) : file;
     if (outputs === undefined) return { diagnostics: [noState(name)] };
     const values = new Map(defaultsOf(members));
     for (const [output, { value }] of outputs) values.set(output, value);
@@ -72,9 +72,10 @@ export async function readRemoteState(
     const sensitive = [...outputs]
       .filter(([, output]) => output.sensitive)
       .map(([output]) => Path.root.attribute("outputs").attribute(output));
+    const state = Value.object(members);
     return {
       diagnostics: [],
-      state: Value.object(members),
+      ...(state.isWhollyKnown ? { state } : { planned: state }),
       ...((options.keepSensitive || found.backend.keepsSensitive) &&
         sensitive.length > 0 && { sensitive }),
     };

@@ -1,5 +1,5 @@
 import { decodeJson, decodeTypeJson, Mark, type Value } from "@stackwright/cty";
-import type { StackOutput } from "../state/stack-state.ts";
+import type { StackOutput } from "./stack-state.ts";
 
 /** A published output as a value, marked if it is sensitive. */
 export function outputValue({ type, json, sensitive }: StackOutput): Value {
