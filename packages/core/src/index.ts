@@ -171,7 +171,7 @@ export {
   storedRunPhase,
 } from "./state/runs.ts";
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
-export { StackDirectory } from "./state/stack-directory.ts";
+export { isStackName, StackDirectory } from "./state/stack-directory.ts";
 export type {
   AdopterFinder,
   FormerState,

@@ -105,17 +105,24 @@ export function defineRunCommands(define: Define, run: CommandAction): void {
  * Options of all commands that use a store.
  *
  * @param lockTimeout what `--lock-timeout` is for the command where it is not given
+ * @param isOfStack whether the command is about one stack
  */
-export function withStoreOptions(command: Command, lockTimeout = "0s"): Command {
-  return command
-    .option(
-      "--store <address>",
-      "where the state is: sqlite:, postgres:, etcd:, stackwright: (STACKWRIGHT_STORE)",
-    )
-    .option(
+export function withStoreOptions(
+  command: Command,
+  lockTimeout = "0s",
+  isOfStack: boolean = true,
+): Command {
+  command.option(
+    "--store <address>",
+    "where the state is: sqlite:, postgres:, etcd:, stackwright: (STACKWRIGHT_STORE)",
+  );
+  if (isOfStack) {
+    command.option(
       "--stack <name>",
       "which stack (STACKWRIGHT_STACK, TF_WORKSPACE, the selected workspace)",
-    )
+    );
+  }
+  return command
     .option("--project <name>", "which project the stack is in (STACKWRIGHT_PROJECT)")
     .option(
       "--lock-timeout <duration>",

@@ -10,6 +10,7 @@ import type { StoreOptions } from "../session/session.ts";
 import { defineAdoption, defineHandBack } from "./adoption-commands.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withInputs, withRunOptions, withStoreOptions } from "./run-commands.ts";
+import { defineStackSetCommands } from "./stack-set-commands.ts";
 import { defineStackToolCommands } from "./stack-tool-commands.ts";
 
 /** Commands that show, import or export the state. */
@@ -44,6 +45,7 @@ export function defineStateCommands(define: Define, run: CommandAction): void {
       await run(command, async (context) => stacks(options, context));
     });
   defineStackToolCommands(define, run, listing);
+  defineStackSetCommands(define, run, listing);
 
   withStoreOptions(define("unlock", "free a stack whose run is gone"), "2m").action(
     async (options: StoreOptions, command: Command) => {
