@@ -50,7 +50,7 @@ export interface StackPlan extends SetPlan {
 }
 
 /** What came of planning a set: its plans in the order in which they may be applied, and what was wrong with those that could not be made. */
-export interface PlannedSet {
+interface PlannedSet {
   readonly plans: readonly StackPlan[];
   readonly failed: ReadonlyMap<SetFolder, readonly Diagnostic[]>;
 }
