@@ -22,7 +22,7 @@ function spanOf({ kind, startMs, endMs, isFailed, attributes, link, ...span }: S
     startTimeUnixNano: nanosOf(startMs),
     endTimeUnixNano: nanosOf(Math.max(startMs, endMs)),
     attributes: attributesOf(attributes),
-    ...(link !== undefined && { links: [link] }),
+    ...(link !== undefined && { links: [{ traceId: link.traceId, spanId: link.spanId }] }),
     ...(isFailed && { status: { code: FAILED } }),
   };
 }
