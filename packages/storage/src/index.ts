@@ -1,3 +1,10 @@
+export type {
+  CachedCall,
+  CachedStorage,
+  WatchCacheOptions,
+  WatchCacheStatistics,
+} from "./cache/index.ts";
+export { createWatchCache } from "./cache/index.ts";
 export type { Durability, StorageCapabilities, StorageLimits } from "./capabilities.ts";
 export { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS, MAX_GUARDS } from "./capabilities.ts";
 export type { DamagedResource } from "./damaged-resource.ts";
@@ -52,6 +59,7 @@ export type {
   Watch,
   WatchEvent,
   WatchOptions,
+  WatchSource,
   WriteOptions,
 } from "./types.ts";
 export type { UlidSource } from "./ulid.ts";

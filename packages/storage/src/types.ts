@@ -103,6 +103,8 @@ export type WatchEvent =
  * A watch has one consumer. It is also an async iterable: leaving the loop closes it.
  */
 export interface Watch extends AsyncIterable<WatchEvent>, Disposable {
+  /** For a consumer that follows for many; absent where the engine has none. Who uses it calls no `next`. */
+  readonly source?: WatchSource | undefined;
   /**
    * Resolves with the next event. Aborting loses nothing: the following call gets the event.
    *
@@ -114,6 +116,23 @@ export interface Watch extends AsyncIterable<WatchEvent>, Disposable {
   next(options?: CallOptions): Promise<WatchEvent>;
   /** Frees the watch; a pending `next` rejects. Harmless when repeated. */
   close(): void;
+}
+
+/**
+ * A watch as a cache follows it: events are taken in the turn in which they are published, so that what was taken is never
+ * behind what the other watches of the instance have.
+ */
+export interface WatchSource {
+  /** Takes the next event if there is one already. Its resource shares bytes with the store and must not be changed. */
+  take(): WatchEvent | undefined;
+  /** Why the watch has ended. */
+  readonly failure: Error | undefined;
+  /** Whether what was published ends with a whole batch. */
+  readonly isWhole: boolean;
+  /** `listener` is called, in the turn in which that happens, when there is something to take, or the watch has ended. */
+  onReady(listener: () => void): void;
+  /** Resolves when everything that was acknowledged before the call, by whichever instance, can be taken. */
+  caughtUp(): Promise<void>;
 }
 
 /** A point-in-time view of the whole store. Iterate it once; leaving the loop closes it. */

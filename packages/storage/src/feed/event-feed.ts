@@ -2,7 +2,12 @@ import { StorageError } from "../errors.ts";
 import type { ResourceFilter } from "../key.ts";
 import type { Commit, DamagedCommit } from "./commit.ts";
 import { SubscriptionIndex } from "./subscription-index.ts";
-import { type FeedPosition, type ResolvedWatchBuffer, WatchStream } from "./watch-stream.ts";
+import {
+  type FeedPosition,
+  type FeedProgress,
+  type ResolvedWatchBuffer,
+  WatchStream,
+} from "./watch-stream.ts";
 
 /**
  * Fans the commits of one backend instance out to its watches.
@@ -19,9 +24,24 @@ export class EventFeed {
   /** Watches that get bookmarks, by a timer that runs while there are some. */
   readonly #bookmarked = new Set<WatchStream>();
   #timer: NodeJS.Timeout | undefined;
+  readonly #progress: FeedProgress | undefined;
+  /** Whether what was published ends with a whole batch; engines that publish one in several turns say so. */
+  isWhole = true;
 
-  constructor(buffer: ResolvedWatchBuffer) {
+  /** With `catchUp`, which resolves when everything that was acknowledged before the call is published, streams have a source. */
+  constructor(buffer: ResolvedWatchBuffer, catchUp?: () => Promise<unknown>) {
     this.#buffer = buffer;
+    this.#progress = catchUp && this.#progressOf(catchUp);
+  }
+
+  #progressOf(catchUp: () => Promise<unknown>): FeedProgress {
+    const isWhole = (): boolean => this.isWhole;
+    return {
+      get isWhole() {
+        return isWhole();
+      },
+      caughtUp: async () => void (await catchUp()),
+    };
   }
 
   /** Number of open watches. */
@@ -32,11 +52,15 @@ export class EventFeed {
   /** Opens a stream; from now on it buffers. The caller hands it the prologue with `start`. */
   open(filter: ResourceFilter, bookmarks = false): WatchStream {
     let remove = (): void => undefined;
-    const stream = new WatchStream(this.#buffer, () => {
-      remove();
-      this.#bookmarked.delete(stream);
-      if (this.#bookmarked.size === 0) clearInterval(this.#timer);
-    });
+    const stream = new WatchStream(
+      this.#buffer,
+      () => {
+        remove();
+        this.#bookmarked.delete(stream);
+        if (this.#bookmarked.size === 0) clearInterval(this.#timer);
+      },
+      this.#progress,
+    );
     remove = this.#streams.add(filter, stream);
     if (!bookmarks) return stream;
     if (this.#bookmarked.size === 0) {

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, MAX_BATCH_OPERATIONS } from "../capabilities.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import { toReadonlyResource } from "../freeze.ts";
-import type { CallOptions, Watch, WatchEvent } from "../types.ts";
+import type { CallOptions, Watch, WatchEvent, WatchSource } from "../types.ts";
 import { COMMIT_OVERHEAD_BYTES, type Commit, commitBytes, commitToEvent } from "./commit.ts";
 
 /**
@@ -49,6 +49,14 @@ export interface FeedPosition {
   readonly cursor: string;
 }
 
+/** How far what is published has come. */
+export interface FeedProgress {
+  /** Whether it ends with a whole batch. */
+  readonly isWhole: boolean;
+  /** Resolves when everything that was acknowledged before the call is published. */
+  caughtUp(): Promise<void>;
+}
+
 interface Waiter {
   readonly resolve: (event: WatchEvent) => void;
   readonly reject: (reason: Error) => void;
@@ -77,13 +85,35 @@ export class WatchStream implements Watch {
   #delivered = 0;
   #bookmark: FeedPosition | undefined;
   #waiter: Waiter | undefined;
+  #listener: (() => void) | undefined;
   #onRoom: (() => void) | undefined;
   #end: StorageError | undefined;
 
-  /** `release` is called once, when the stream ends for any reason. */
-  constructor(buffer: ResolvedWatchBuffer, release: () => void) {
+  readonly source: WatchSource | undefined;
+
+  /** `release` is called once, when the stream ends for any reason. With `progress` the stream has a source. */
+  constructor(buffer: ResolvedWatchBuffer, release: () => void, progress?: FeedProgress) {
     this.#buffer = buffer;
     this.#release = release;
+    this.source = progress && this.#sourceOf(progress);
+  }
+
+  #sourceOf(progress: FeedProgress): WatchSource {
+    const take = (): WatchEvent | undefined => (this.#end === undefined ? this.#take() : undefined);
+    const failure = (): StorageError | undefined => this.#end;
+    return {
+      take,
+      get failure() {
+        return failure();
+      },
+      get isWhole() {
+        return progress.isWhole;
+      },
+      onReady: (listener) => {
+        this.#listener = listener;
+      },
+      caughtUp: async () => progress.caughtUp(),
+    };
   }
 
   /** Hands over the prologue; events flow from now on. */
@@ -161,6 +191,7 @@ export class WatchStream implements Watch {
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.reject(error);
+    this.#listener?.();
   }
 
   next(options: CallOptions = {}): Promise<WatchEvent> {
@@ -173,7 +204,7 @@ export class WatchStream implements Watch {
     }
     if (this.#end !== undefined) return Promise.reject(this.#end);
     const ready = this.#take();
-    if (ready !== undefined) return Promise.resolve(ready);
+    if (ready !== undefined) return Promise.resolve(detach(ready));
     // Not narrowed: #take fails the stream when the prologue throws.
     const failure = this.#end as StorageError | undefined;
     if (failure !== undefined) return Promise.reject(failure);
@@ -225,12 +256,13 @@ export class WatchStream implements Watch {
 
   /** Gives the waiting `next` its event, if there is one. */
   #wake(): void {
+    this.#listener?.();
     if (this.#waiter === undefined) return;
     const event = this.#take();
     if (event === undefined) return;
     const waiter = this.#waiter;
     this.#waiter = undefined;
-    waiter.resolve(event);
+    waiter.resolve(detach(event));
   }
 
   #take(): WatchEvent | undefined {
@@ -238,7 +270,7 @@ export class WatchStream implements Watch {
       const event = this.#page[this.#pageIndex];
       if (event !== undefined) {
         this.#pageIndex += 1;
-        return detach(event);
+        return event;
       }
       if (this.#loading || !this.#loadPage(this.#prologue)) return undefined;
     }
@@ -249,7 +281,7 @@ export class WatchStream implements Watch {
       if (commit === undefined) return this.#takeBookmark();
       if (commit.revision > from) {
         this.#delivered = commit.revision;
-        return detach(commitToEvent(commit));
+        return commitToEvent(commit);
       }
     }
   }

@@ -78,7 +78,9 @@ export class EtcdEngine implements EngineAdapter {
     this.#client = parts.client;
     this.#layout = parts.layout;
     this.#source = parts;
-    this.#feed = new EventFeed(parts.watchBuffer);
+    this.#feed = new EventFeed(parts.watchBuffer, async () =>
+      this.#run(this.#follower.catchUp(this.#head)),
+    );
     this.#follower = new HistoryFollower(parts, this.#feed, parts.logger);
     this.#groups = new EtcdWriteGroups(parts.client, parts.timeoutMs);
   }

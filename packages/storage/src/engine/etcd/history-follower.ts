@@ -9,6 +9,9 @@ import { type HistoryStreamOptions, historyStream } from "./history-stream.ts";
 /** How often the server is asked how far it has come, so that a quiet store is not compacted past. */
 const PROGRESS_MS = 30_000;
 
+/** How long an answer to "how far" may take before the server is asked again: it has none while a watch of its is behind. */
+const ASK_AGAIN_MS = 50;
+
 /**
  * Feeds the watches of an instance from one watch of the cluster. It runs from the first watch on.
  * While no member answers the watches stay open and silent; when history that they need is gone,
@@ -23,6 +26,9 @@ export class HistoryFollower {
   #position: number | undefined;
   #starting: Promise<void> | undefined;
   #running: Promise<void> | undefined;
+  /** Called whenever the position has moved, or the follower has stopped. */
+  #waiting: (() => void)[] = [];
+  #ask: (() => void) | undefined;
 
   constructor(
     options: Pick<HistoryStreamOptions, "client" | "layout" | "epoch">,
@@ -44,8 +50,27 @@ export class HistoryFollower {
     await this.#starting;
   }
 
+  /** Resolves when everything that is committed at this moment is published. */
+  async catchUp(head: () => Promise<number>): Promise<void> {
+    const target = await head();
+    while (this.#position !== undefined && this.#position < target) {
+      this.#stopping.signal.throwIfAborted();
+      this.#ask?.();
+      const moved = Promise.withResolvers<void>();
+      this.#waiting.push(moved.resolve);
+      const timer = setTimeout(moved.resolve, ASK_AGAIN_MS);
+      await moved.promise;
+      clearTimeout(timer);
+    }
+  }
+
+  #moved(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#moved();
     await this.#running;
   }
 
@@ -62,15 +87,24 @@ export class HistoryFollower {
       try {
         this.#position ??= await head();
         const after = this.#position;
-        const stream = historyStream({ ...this.#options, after, progressMs: PROGRESS_MS, signal });
-        for await (const { commits, position } of stream) {
+        const asked = (ending: AbortSignal): Promise<void> => this.#asked(ending);
+        const stream = historyStream({
+          ...this.#options,
+          after,
+          progressMs: PROGRESS_MS,
+          asked,
+          signal,
+        });
+        for await (const { commits, position, isWhole } of stream) {
           failures = 0;
           for (const commit of commits) {
             if ("resource" in commit) this.#feed.publish(commit);
             else this.#feed.publishDamaged(commit);
           }
           this.#position = position;
+          this.#feed.isWhole = isWhole;
           this.#feed.advance(position, formatCursor(this.#options.epoch, position));
+          this.#moved();
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -81,6 +115,8 @@ export class HistoryFollower {
           // The next position has to be taken before the watches end, or a new one could miss what
           // happens in between.
           this.#position = await head().catch(() => undefined);
+          this.#feed.isWhole = true;
+          this.#moved();
           this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", message, { cause: error }));
         } else {
           this.#logger?.warn({ message, failures }, "watches wait for the cluster");
@@ -90,5 +126,17 @@ export class HistoryFollower {
         );
       }
     }
+  }
+
+  /** Resolves when somebody waits to catch up, or the signal aborts. */
+  #asked(ending: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#ask = undefined;
+        resolve();
+      };
+      this.#ask = done;
+      ending.addEventListener("abort", done, { once: true });
+    });
   }
 }

@@ -20,6 +20,8 @@ import { describeDamagedValue, fromValue } from "./values.ts";
 interface HistoryPage {
   readonly commits: readonly (Commit | DamagedCommit)[];
   readonly position: number;
+  /** Whether the commits end with all those of a revision. */
+  readonly isWhole: boolean;
 }
 
 /** Where and how to read the history. */
@@ -32,6 +34,8 @@ export interface HistoryStreamOptions {
   /** How often the server is asked how far it has come. */
   readonly progressMs: number;
   readonly signal: AbortSignal;
+  /** Resolves when the server is to be asked before that, or the signal aborts. */
+  readonly asked?: ((ending: AbortSignal) => Promise<void>) | undefined;
 }
 
 /**
@@ -53,12 +57,7 @@ export async function* historyStream(options: HistoryStreamOptions): AsyncGenera
 async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<HistoryPage> {
   const { client, layout, epoch, signal } = options;
   const { member } = client;
-  const requests = watchRequests(
-    layout,
-    firstRevisionAfter(options.after),
-    options.progressMs,
-    signal,
-  );
+  const requests = watchRequests(layout, firstRevisionAfter(options.after), options);
   const metadata = await client.streamMetadata();
   const responses = member.watch.watch(requests, { metadata, signal });
   let position = options.after;
@@ -81,7 +80,7 @@ async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<Histo
     if (response.events.length === 0 && !response.created) {
       position = Math.max(position, endOfRevision(response.header?.revision ?? 0n));
     }
-    yield { commits, position };
+    yield { commits, position, isWhole: !response.fragment };
   }
   throw new StorageError("STORAGE_INCONSISTENT", "the server ended the watch");
 }
@@ -89,8 +88,7 @@ async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<Histo
 async function* watchRequests(
   layout: Layout,
   startRevision: bigint,
-  progressMs: number,
-  signal: AbortSignal,
+  { progressMs, signal, asked }: Pick<HistoryStreamOptions, "progressMs" | "signal" | "asked">,
 ): AsyncGenerator<WatchRequest> {
   const create = WatchCreateRequest.create({
     ...layout.resources,
@@ -102,10 +100,23 @@ async function* watchRequests(
   yield WatchRequest.create({ requestUnion: { $case: "createRequest", value: create } });
   const progress = WatchProgressRequest.create({});
   while (!signal.aborted) {
-    await delay(progressMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await progressDue(progressMs, signal, asked);
     if (signal.aborted) return;
     yield WatchRequest.create({ requestUnion: { $case: "progressRequest", value: progress } });
   }
+}
+
+/** Resolves when the server is to be asked, or the signal aborts. */
+async function progressDue(
+  progressMs: number,
+  signal: AbortSignal,
+  asked: HistoryStreamOptions["asked"],
+): Promise<void> {
+  const over = new AbortController();
+  const ending = AbortSignal.any([signal, over.signal]);
+  const timer = delay(progressMs, undefined, { signal: ending, ref: false }).catch(() => undefined);
+  await Promise.race(asked === undefined ? [timer] : [timer, asked(ending)]);
+  over.abort();
 }
 
 function checkAlive(client: EtcdClient, response: WatchResponse): void {

@@ -69,7 +69,8 @@ export class MemoryEngine implements EngineAdapter {
   constructor(options: MemoryEngineParts) {
     this.capabilities = options.capabilities;
     this.#onCommit = options.onCommit;
-    this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer));
+    // Published in the turn of the commit, so before its acknowledgement.
+    this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer), async () => undefined);
     this.#history = options.history ?? {};
     this.#log = new CommitLog(this.#history);
     this.#epoch = options.epoch ?? randomUUID();

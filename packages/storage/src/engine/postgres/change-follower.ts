@@ -36,6 +36,8 @@ export class ChangeFollower {
   #listening = false;
   #notifying: Promise<void> | undefined;
   #notifyAgain = false;
+  /** Called whenever the position has moved, or the follower has stopped. */
+  #waiting: (() => void)[] = [];
 
   constructor(
     connections: Connections,
@@ -72,6 +74,7 @@ export class ChangeFollower {
   async reset(reason: string): Promise<void> {
     const head = await this.#reads.run(readHead);
     if (this.#position !== undefined) this.#position = head;
+    this.#feed.isWhole = true;
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason));
   }
 
@@ -95,15 +98,21 @@ export class ChangeFollower {
     const { revision } = await this.#reads.run(readHead);
     while (this.#position !== undefined && this.#position.revision < revision) {
       this.hint();
-      await delay(1);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
       this.#stopping.signal.throwIfAborted();
     }
     return this.#position?.revision ?? revision;
   }
 
+  /** Lets those who wait to catch up look again. */
+  #moved(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake?.();
+    this.#moved();
     await Promise.all([this.#running, this.#notifying]);
     await this.#closeListener();
   }
@@ -134,6 +143,7 @@ export class ChangeFollower {
     }
     this.#position = undefined;
     this.#running = undefined;
+    this.#moved();
   }
 
   /** Waits for a hint or the poll interval, and after failures longer. */
@@ -164,6 +174,8 @@ export class ChangeFollower {
     if (this.#position !== from) return true;
     if (epoch !== from.epoch || commits === undefined) {
       this.#position = { epoch, revision };
+      this.#feed.isWhole = true;
+      this.#moved();
       this.#feed.closeAll(
         new StorageError("STORAGE_WATCH_CLOSED", "the history is gone or was replaced"),
       );
@@ -174,6 +186,8 @@ export class ChangeFollower {
       else this.#feed.publishDamaged(commit);
     }
     this.#position = { epoch, revision: from.revision + commits.length };
+    this.#feed.isWhole = this.#position.revision >= revision;
+    this.#moved();
     return this.#position.revision < revision;
   }
 

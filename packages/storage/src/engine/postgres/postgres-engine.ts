@@ -76,7 +76,7 @@ export class PostgresEngine implements EngineAdapter {
     this.capabilities = parts.capabilities;
     this.#connections = connections;
     this.#reads = new DurableReads(connections);
-    this.#feed = new EventFeed(parts.watchBuffer);
+    this.#feed = new EventFeed(parts.watchBuffer, async () => this.#follower.catchUp());
     this.#follower = new ChangeFollower(connections, this.#reads, this.#feed, parts.pollMs, logger);
     this.#lists = new PagedLists(connections, this.#reads);
     this.#streams = new RowStreams(connections, this.#reads);

@@ -18,6 +18,7 @@ export class ChangePoller {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   #stopped = false;
+  #polling: Promise<void> | undefined;
   /** Everything up to here was published. */
   #position: { readonly epoch: string; readonly revision: number } | undefined;
 
@@ -43,7 +44,22 @@ export class ChangePoller {
     clearTimeout(this.#timer);
   }
 
-  async #poll(): Promise<void> {
+  /** Publishes what is committed at this moment. The poll that runs may have begun before that, the next one has not. */
+  async catchUp(): Promise<void> {
+    await this.#polling;
+    if (this.#stopped || !this.#running) return;
+    clearTimeout(this.#timer);
+    await this.#poll();
+  }
+
+  #poll(): Promise<void> {
+    this.#polling ??= this.#pollOnce().finally(() => {
+      this.#polling = undefined;
+    });
+    return this.#polling;
+  }
+
+  async #pollOnce(): Promise<void> {
     try {
       while (await this.#fetch());
     } catch (error) {
@@ -79,6 +95,7 @@ export class ChangePoller {
     for (const event of events) this.#feed.publish(eventCommit(event, epoch));
     const position = events.at(-1)?.revision ?? from.revision;
     this.#position = { epoch, revision: position };
+    this.#feed.isWhole = position >= revision;
     return position < revision;
   }
 }

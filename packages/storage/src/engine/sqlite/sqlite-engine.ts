@@ -73,7 +73,8 @@ export class SqliteEngine implements EngineAdapter {
     this.capabilities = parts.capabilities;
     this.#client = parts.client;
     this.#epoch = parts.epoch;
-    this.#feed = new EventFeed(parts.watchBuffer);
+    // The only writer publishes each commit before it acknowledges it.
+    this.#feed = new EventFeed(parts.watchBuffer, async () => this.#poller?.catchUp());
     this.#writes = new WriteQueue((requests) => parts.client.call("write", requests));
     parts.client.onLost = (error) => this.#lose(error);
     if (parts.pollMs !== undefined) {
