@@ -13,6 +13,11 @@ const FLAGS = {
     kind: "text",
     help: "address of the store: sqlite:FOLDER, postgres://, etcd:// or memory:",
   },
+  "store-cache-mib": {
+    path: ["storeCacheMib"],
+    kind: "number",
+    help: "MiB of what is watched in the store that are kept in memory; 128 by default, 0 for none",
+  },
   host: { path: ["host"], kind: "text", help: "address to listen on; 127.0.0.1 by default" },
   port: { path: ["port"], kind: "number", help: "port of HTTP; 7400 by default, 0 for any" },
   "storage-port": {

@@ -51,6 +51,7 @@ import { createSessionAuthenticator } from "./sign-in/session-authenticator.ts";
 import { readSignInFile } from "./sign-in/sign-in-file.ts";
 import { signInPlugin } from "./sign-in/sign-in-plugin.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
+import { cacheStore } from "./store-cache.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
 import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
@@ -159,7 +160,9 @@ export async function serve(
     logger,
     ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
   });
-  const store = stack.use(observeStore(opened, metrics.store));
+  const cached = cacheStore(opened, resolved.storeCacheMib);
+  if (cached.statistics !== undefined) metrics.readCacheBy(cached.statistics);
+  const store = stack.use(observeStore(cached.store, metrics.store));
   const storeClock = new StoreClock({ clock, logger, storeMs: store.serverMs });
   metrics.readSkewBy(async () => storeClock.skewMs());
   const functions =

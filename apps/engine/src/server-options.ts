@@ -12,6 +12,7 @@ const count = (description: string, minimum: number, maximum: number) =>
 export const ServerOptionsSchema = Type.Object(
   {
     store: text(helpOf("store")),
+    storeCacheMib: Type.Optional(count(helpOf("store-cache-mib"), 0, 1_048_576)),
     host: Type.Optional(text(helpOf("host"))),
     port: Type.Optional(count(helpOf("port"), 0, 65_535)),
     storagePort: Type.Optional(count(helpOf("storage-port"), 0, 65_535)),
@@ -224,6 +225,7 @@ export type ServerOptions = Type.Static<typeof ServerOptionsSchema>;
 
 /** All options, none missing that has a default. */
 export interface ResolvedServerOptions extends ServerOptions {
+  readonly storeCacheMib: number;
   readonly host: string;
   readonly port: number;
   readonly region: string;
@@ -269,6 +271,7 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
   }
   return {
     ...given,
+    storeCacheMib: given.storeCacheMib ?? 128,
     host: given.host ?? "127.0.0.1",
     port: given.port ?? 7400,
     region: given.region ?? "local",

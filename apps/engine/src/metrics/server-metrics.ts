@@ -1,7 +1,8 @@
 import type { Clock } from "@stackwright/base/clock";
-import type { StorageObserver } from "@stackwright/storage";
+import type { StorageObserver, WatchCacheStatistics } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { CacheMetrics } from "./cache-metrics.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { createStoreMetrics } from "./store-metrics.ts";
 
@@ -10,6 +11,7 @@ export class ServerMetrics implements Disposable {
   readonly registry = new Registry();
   readonly store: StorageObserver;
   readonly runs: RunMetrics;
+  readonly #cache: CacheMetrics;
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
   readonly #maintained: Counter<"what">;
@@ -19,6 +21,7 @@ export class ServerMetrics implements Disposable {
   constructor({ engine, clock }: { readonly engine: string; readonly clock: Clock }) {
     const registers = [this.registry];
     this.store = createStoreMetrics(this.registry, engine);
+    this.#cache = new CacheMetrics(this.registry);
     this.runs = new RunMetrics(this.registry, clock);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
     this.#durations = new Histogram({
@@ -71,6 +74,11 @@ export class ServerMetrics implements Disposable {
   /** Begins to compare clocks when metrics are read. */
   readSkewBy(skewMs: () => Promise<number | undefined>): void {
     this.#skewMs = skewMs;
+  }
+
+  /** Begins to read the cache of the store when metrics are read. */
+  readCacheBy(statistics: () => WatchCacheStatistics): void {
+    this.#cache.readBy(statistics);
   }
 
   maintained(what: string, count: number): void {

@@ -46,7 +46,7 @@ const MIB = 1024 * 1024;
 
 /** Fills in the defaults of {@link WatchCacheOptions}; `STORAGE_INVALID_ARGUMENT` for a bound that is none. */
 export function resolveCacheOptions(options: WatchCacheOptions = {}): ResolvedCacheOptions {
-  const bound = (name: keyof WatchCacheOptions & string, value: number): number => {
+  const bound = (name: keyof WatchCacheOptions, value: number): number => {
     if (Number.isFinite(value) && value >= 0) return value;
     throw new StorageError("STORAGE_INVALID_ARGUMENT", `${name} is ${value}, not 0 or more`, {
       details: { field: name },

@@ -225,4 +225,4 @@ export class CachedType {
   }
 }
 
-const NOT_FOLLOWED = "the type is not followed any more";
+const NOT_FOLLOWED = "the type is no longer followed";

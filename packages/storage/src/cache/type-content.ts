@@ -5,7 +5,7 @@ import type { Resource, ResourceId } from "../resource.ts";
 import { LARGE_ID_BYTES, residentBytes } from "./resident-bytes.ts";
 
 /** What is known of a name: a resource, that there is none, or that the engine has it. */
-export type Known = Resource | "nothing" | "in the engine";
+type Known = Resource | "nothing" | "in the engine";
 
 /** The resources of one type, as far as they are not too large one by one. */
 export class TypeContent {

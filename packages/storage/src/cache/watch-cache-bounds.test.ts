@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { createSqliteStorage } from "../engine/sqlite.ts";
@@ -251,11 +250,11 @@ describe("a watch cache", () => {
     await using scratch = await makeScratchDirectory();
     await using cache = createWatchCache(await createSqliteStorage({ directory: scratch.path }));
     using _ = await cache.watchList(A1, HOME, "");
-    let isOver = false;
-    void delay(20).then(() => {
-      isOver = true;
-    });
-    while (!isOver) await cache.list("eventual", A1, HOME, "");
+    const state = { waiting: true };
+    setTimeout(() => {
+      state.waiting = false;
+    }, 20);
+    while (state.waiting) await cache.list("eventual", A1, HOME, "");
     const writing = cache.writeCAS(sample(A1, HOME, "web"));
     await eventually(async () => {
       expect(await cache.list("strong", A1, HOME, "")).toHaveLength(1);

@@ -87,11 +87,11 @@ describe("lists from memory", () => {
           await new Promise((resolve) => setTimeout(resolve, count % 3));
         }
       })();
-      let isOver = false;
+      const state = { running: true };
       void writing.finally(() => {
-        isOver = true;
+        state.running = false;
       });
-      while (!isOver) {
+      while (state.running) {
         for (const consistency of ["eventual", "strong"] as const) {
           const [left, right] = await cache.list(consistency, A1, HOME, "");
           expect(left?.generation, consistency).toBe(right?.generation);

@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { StorageCapabilities } from "../capabilities.ts";
 import { EngineBackend } from "../engine/engine-backend.ts";
 import { MemoryEngine } from "../engine/memory/memory-engine.ts";
-import { selectResources } from "../engine/memory/select.ts";
 import { ResourceIndex } from "../engine/memory/resource-index.ts";
+import { selectResources } from "../engine/memory/select.ts";
 import { MEMORY_CAPABILITIES } from "../engine/memory.ts";
 import { StorageError } from "../errors.ts";
 import type { Commit } from "../feed/commit.ts";
@@ -17,7 +17,7 @@ import { DelegatingStorage } from "./delegate.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /** What a {@link LateFeedStorage} offers: others may write too, and its watches do not resume. */
-export const LATE_FEED_CAPABILITIES: StorageCapabilities = Object.freeze({
+const LATE_FEED_CAPABILITIES: StorageCapabilities = Object.freeze({
   ...MEMORY_CAPABILITIES,
   engine: "late feed",
   shared: true,
@@ -74,7 +74,7 @@ export class LateFeedStore {
 }
 
 /** One instance: every commit comes to its watches some milliseconds late, so that a batch may come in parts. */
-export class LateFeedStorage extends DelegatingStorage {
+class LateFeedStorage extends DelegatingStorage {
   readonly #store: LateFeedStore;
   readonly #feed: EventFeed;
   readonly #lagMs: () => number;
