@@ -141,7 +141,7 @@ export class CachedType {
   /** Ends it when nothing has used it since a moment, or it only followed for watches that are closed. */
   sweep(usedBeforeMs: number): void {
     if (this.#feed.size > 0 || this.#state === "loading") return;
-    if (this.#state === "following" || this.#usedMs < usedBeforeMs) this.#end(NOT_FOLLOWED);
+    if (this.#state === "following" || this.#usedMs < usedBeforeMs) this.#end(DROPPED);
   }
 
   close(): void {
@@ -201,7 +201,7 @@ export class CachedType {
   #outgrow(): void {
     this.#outgrown();
     if (this.#state === "loading" || this.#feed.size === 0) {
-      this.#end(NOT_FOLLOWED);
+      this.#end(DROPPED);
       return;
     }
     this.#state = "following";
@@ -225,4 +225,4 @@ export class CachedType {
   }
 }
 
-const NOT_FOLLOWED = "the type is no longer followed";
+const DROPPED = "the cache has dropped the type";
