@@ -1,6 +1,7 @@
 import { type ChannelOptions, Client } from "@grpc/grpc-js";
 import { deferred } from "@stackwright/base/deferred";
 import { formatTarget, type RpcAddress } from "./address.ts";
+import { FrameChannel } from "./frames/frame-channel.ts";
 import { RpcError } from "./rpc-error.ts";
 import { MAX_MESSAGE_BYTES } from "./service.ts";
 import { type ChannelTls, channelCredentials, tlsChannelOptions } from "./tls.ts";
@@ -13,6 +14,12 @@ export interface ChannelInit {
    * @default 400 MiB
    */
   readonly maxMessageBytes?: number;
+  /**
+   * What carries the calls. `frames` is HTTP/2 of this package: a call costs a fraction of the processor time, for long-lived
+   * connections to a server nearby. It takes an address in parts, no `options`, no proxy, and connects again at once.
+   * @default "grpc-js"
+   */
+  readonly carrier?: "grpc-js" | "frames";
   /** Further options for grpc-js, which win over those set here. */
   readonly options?: ChannelOptions;
 }
@@ -43,6 +50,11 @@ export interface RpcChannel extends AsyncDisposable {
 
 /** Makes a channel to a server. Nothing is sent before the first call. */
 export function openChannel(address: RpcAddress | string, init: ChannelInit = {}): RpcChannel {
+  if (init.carrier === "frames") {
+    if (typeof address === "string") throw new TypeError("frames take an address in parts");
+    if (init.options !== undefined) throw new TypeError("options are for grpc-js");
+    return new FrameChannel(address, init);
+  }
   return new GrpcChannel(typeof address === "string" ? address : formatTarget(address), init);
 }
 

@@ -7,13 +7,16 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import type { GrpcChannel } from "./channel.ts";
+import { deadlineOf } from "./deadline.ts";
 import { createMetadata, type MetadataInit } from "./metadata.ts";
 import { RpcError } from "./rpc-error.ts";
-import { asBuffer, DEFAULT_BUFFER_BYTES, type MethodDefinition } from "./service.ts";
+import { DEFAULT_BUFFER_BYTES, type MethodDefinition } from "./service.ts";
 
 export interface RpcCallOptions {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Like `signal`, of what owns many calls and ends them all with itself. */
+  readonly ownerSignal?: AbortSignal;
   /**
    * The deadline of the call, which is also sent to the server. After it the call rejects with DEADLINE_EXCEEDED.
    * @default no limit
@@ -55,6 +58,7 @@ export class ClientCall {
   failure: ServiceError | undefined;
   readonly #channel: GrpcChannel;
   readonly #options: RpcCallOptions;
+  readonly #signal: AbortSignal | undefined;
   #release: (() => void) | undefined;
 
   constructor(channel: GrpcChannel, method: MethodDefinition, options: RpcCallOptions) {
@@ -62,6 +66,11 @@ export class ClientCall {
     this.bufferBytes = options.bufferBytes ?? DEFAULT_BUFFER_BYTES;
     this.#channel = channel;
     this.#options = options;
+    const { signal, ownerSignal } = options;
+    this.#signal =
+      signal !== undefined && ownerSignal !== undefined
+        ? AbortSignal.any([signal, ownerSignal])
+        : (signal ?? ownerSignal);
   }
 
   get metadata(): Metadata {
@@ -73,13 +82,12 @@ export class ClientCall {
   get grpcOptions(): GrpcCallOptions {
     const { deadline, timeoutMs } = this.#options;
     if (deadline === undefined && timeoutMs === undefined) return {};
-    const byTimeout = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
-    return { deadline: Math.min(deadline?.getTime() ?? Number.POSITIVE_INFINITY, byTimeout) };
+    return { deadline: deadlineOf(this.#options) };
   }
 
   /** The connection to start the call on; see {@link GrpcChannel.open}. */
   open(): Client {
-    return this.#channel.open(this.#options.signal);
+    return this.#channel.open(this.#signal);
   }
 
   /**
@@ -92,7 +100,7 @@ export class ClientCall {
     onStatus: (error: RpcError | undefined) => void,
     onCancelled: (reason: unknown) => void,
   ): void {
-    const { signal, onHeader, onTrailer } = this.#options;
+    const { onHeader, onTrailer } = this.#options;
     const cancel = (reason: unknown): void => {
       if (!this.end()) return;
       onCancelled(reason);
@@ -105,7 +113,7 @@ export class ClientCall {
         cancel(error);
       }
     };
-    this.#release = this.#channel.onCancel(signal, cancel);
+    this.#release = this.#channel.onCancel(this.#signal, cancel);
     if (onHeader !== undefined) call.on("metadata", (metadata) => show(metadata, onHeader));
     call.on("status", (status) => {
       show(status.metadata, onTrailer);
@@ -120,25 +128,5 @@ export class ClientCall {
     this.#release = undefined;
     release?.();
     return release !== undefined;
-  }
-
-  encode(request: unknown): Buffer {
-    try {
-      return asBuffer(this.method.requestSerialize(request));
-    } catch (error) {
-      throw new RpcError("INTERNAL", `cannot write the request of ${this.method.path}`, {
-        cause: error,
-      });
-    }
-  }
-
-  decode(response: Buffer): unknown {
-    try {
-      return this.method.responseDeserialize(response);
-    } catch (error) {
-      throw new RpcError("INTERNAL", `cannot read the response of ${this.method.path}`, {
-        cause: error,
-      });
-    }
   }
 }

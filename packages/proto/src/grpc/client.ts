@@ -1,6 +1,8 @@
 import { GrpcChannel, type RpcChannel } from "./channel.ts";
 import { ClientCall, type RpcCallOptions } from "./client-call.ts";
-import { ResponseStream } from "./response-stream.ts";
+import * as frames from "./frames/calls.ts";
+import { FrameChannel } from "./frames/frame-channel.ts";
+import { GrpcStream, ResponseStream, type StreamRequest } from "./response-stream.ts";
 import type {
   Messages,
   MethodDefinition,
@@ -34,24 +36,51 @@ export function createClient<S extends ServiceDefinition>(
   channel: RpcChannel,
   defaults: RpcCallOptions = {},
 ): RpcClient<S> {
-  if (!(channel instanceof GrpcChannel)) throw new TypeError("expected a channel of openChannel");
+  const start = starterOf(channel);
   const methods = Object.entries(service).map(([name, method]) => [
     name,
     (request: unknown, options?: RpcCallOptions) =>
-      start(new ClientCall(channel, method, { ...defaults, ...options }), request),
+      start(method, options === undefined ? defaults : { ...defaults, ...options }, request),
   ]);
   return Object.fromEntries(methods) as RpcClient<S>;
 }
 
+/** Starts a call of a method, and returns what its shape has: a promise or a stream. */
+type StartCall = (method: MethodDefinition, options: RpcCallOptions, request: unknown) => unknown;
+
+function starterOf(channel: RpcChannel): StartCall {
+  if (channel instanceof FrameChannel) return startsOn(channel);
+  if (!(channel instanceof GrpcChannel)) throw new TypeError("expected a channel of openChannel");
+  return (method, options, request) => start(new ClientCall(channel, method, options), request);
+}
+
+function startsOn(channel: FrameChannel): StartCall {
+  return (method, options, request) => {
+    const call = { channel, method, options };
+    const { requestStream, responseStream } = method;
+    if (responseStream) {
+      const given = streamRequest(method, request);
+      return new ResponseStream(method, () => frames.startStream(call, given));
+    }
+    return requestStream
+      ? frames.callClientStream(call, request as Messages<unknown>)
+      : frames.callUnary(call, request);
+  };
+}
+
 function start(call: ClientCall, request: unknown): unknown {
-  const { requestStream, responseStream } = call.method;
-  if (!requestStream) {
-    return responseStream
-      ? new ResponseStream(call, { kind: "one", request })
-      : callUnary(call, request);
+  const { method } = call;
+  if (method.responseStream) {
+    const given = streamRequest(method, request);
+    return new ResponseStream(method, () => new GrpcStream(call, given));
   }
-  const requests = request as Messages<unknown>;
-  return responseStream
-    ? new ResponseStream(call, { kind: "many", requests })
-    : callClientStream(call, requests);
+  return method.requestStream
+    ? callClientStream(call, request as Messages<unknown>)
+    : callUnary(call, request);
+}
+
+function streamRequest({ requestStream }: MethodDefinition, request: unknown): StreamRequest {
+  return requestStream
+    ? { kind: "many", requests: request as Messages<unknown> }
+    : { kind: "one", request };
 }

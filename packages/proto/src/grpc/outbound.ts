@@ -1,13 +1,17 @@
-import type { Writable } from "node:stream";
 import { costOf, type Messages } from "./service.ts";
 
+/** Takes messages for the wire, and says of each when HTTP/2 flow control has let all of it pass. */
+export interface MessageTarget {
+  write(message: Buffer, onSent: () => void): unknown;
+}
+
 /**
- * Sends messages on a grpc-js stream no faster than the peer takes them: while `bufferBytes` or
+ * Sends messages no faster than the peer takes them: while `bufferBytes` or
  * more are under way, the source is not asked for the next one. A message counts until HTTP/2 flow
  * control has let all of it pass.
  */
 export class Outbound<T> {
-  readonly #stream: Writable;
+  readonly #stream: MessageTarget;
   readonly #encode: (message: T) => Buffer;
   readonly #bufferBytes: number;
   #pendingBytes = 0;
@@ -16,7 +20,7 @@ export class Outbound<T> {
   #onRoom: (() => void) | undefined;
   #onStop: (() => void) | undefined;
 
-  constructor(stream: Writable, encode: (message: T) => Buffer, bufferBytes: number) {
+  constructor(stream: MessageTarget, encode: (message: T) => Buffer, bufferBytes: number) {
     this.#stream = stream;
     this.#encode = encode;
     this.#bufferBytes = bufferBytes;

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
-import { Inbound } from "./inbound.ts";
+import { receiveFrom } from "./inbound.ts";
+import type { MessageQueue } from "./message-queue.ts";
 import type { ServerCall } from "./server-call.ts";
 
 /**
@@ -13,11 +14,11 @@ import type { ServerCall } from "./server-call.ts";
  */
 export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
   readonly #call: ServerCall;
-  readonly #inbound: Inbound;
+  readonly #inbound: MessageQueue;
 
   constructor(call: ServerCall, stream: Readable, bufferBytes: number) {
     this.#call = call;
-    this.#inbound = new Inbound(stream, bufferBytes);
+    this.#inbound = receiveFrom(stream, bufferBytes);
     stream.on("end", () => {
       setImmediate(() => setImmediate(() => this.#inbound.finish({})));
     });

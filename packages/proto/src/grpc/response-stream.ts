@@ -1,13 +1,22 @@
 import type { ClientDuplexStream, ClientReadableStream, ServiceError } from "@grpc/grpc-js";
 import type { ClientCall } from "./client-call.ts";
-import { Inbound } from "./inbound.ts";
+import { receiveFrom } from "./inbound.ts";
+import { decodeResponse, encodeRequest } from "./message-codec.ts";
+import type { MessageQueue } from "./message-queue.ts";
 import { Outbound } from "./outbound.ts";
-import { type Messages, passBytes } from "./service.ts";
+import { type Messages, type MethodDefinition, passBytes } from "./service.ts";
 
 /** What a method with a stream of responses is called with. */
-type StreamRequest =
+export type StreamRequest =
   | { readonly kind: "one"; readonly request: unknown }
   | { readonly kind: "many"; readonly requests: Messages<unknown> };
+
+/** A call with a stream of responses that is under way. */
+export interface StartedStream {
+  readonly inbound: MessageQueue;
+  /** Ends the call, unless it has ended. */
+  cancel(outcome: { readonly error?: unknown }): void;
+}
 
 /**
  * The responses of a call. The call starts when the first one is asked for, and can be iterated
@@ -16,22 +25,24 @@ type StreamRequest =
  * given out before it.
  */
 export class ResponseStream<T> implements AsyncIterableIterator<T, undefined>, AsyncDisposable {
-  readonly #call: ClientCall;
-  readonly #request: StreamRequest;
+  readonly #method: MethodDefinition;
+  readonly #start: () => StartedStream;
   #started: StartedStream | undefined;
   #isDone = false;
 
-  constructor(call: ClientCall, request: StreamRequest) {
-    this.#call = call;
-    this.#request = request;
+  constructor(method: MethodDefinition, start: () => StartedStream) {
+    this.#method = method;
+    this.#start = start;
   }
 
   async next(): Promise<IteratorResult<T, undefined>> {
     if (this.#isDone) return { done: true, value: undefined };
     try {
-      this.#started ??= new StartedStream(this.#call, this.#request);
+      this.#started ??= this.#start();
       const message = await this.#started.inbound.take();
-      if (message !== undefined) return { done: false, value: this.#call.decode(message) as T };
+      if (message !== undefined) {
+        return { done: false, value: decodeResponse(this.#method, message) as T };
+      }
     } catch (error) {
       this.#finish();
       throw error;
@@ -59,9 +70,9 @@ export class ResponseStream<T> implements AsyncIterableIterator<T, undefined>, A
   }
 }
 
-/** The call behind a {@link ResponseStream}, once it is under way. */
-class StartedStream {
-  readonly inbound: Inbound;
+/** A stream of responses of grpc-js. */
+export class GrpcStream implements StartedStream {
+  readonly inbound: MessageQueue;
   readonly #call: ClientCall;
   readonly #stream: ClientReadableStream<Buffer> | ClientDuplexStream<Buffer, Buffer>;
   readonly #outbound: Outbound<unknown> | undefined;
@@ -75,7 +86,7 @@ class StartedStream {
         path,
         passBytes,
         passBytes,
-        call.encode(request.request),
+        encodeRequest(call.method, request.request),
         call.metadata,
         call.grpcOptions,
       );
@@ -91,12 +102,15 @@ class StartedStream {
     );
     this.#stream = stream;
     this.inbound = this.#receive();
-    this.#outbound = new Outbound(stream, (message) => call.encode(message), call.bufferBytes);
+    this.#outbound = new Outbound(
+      stream,
+      (message) => encodeRequest(call.method, message),
+      call.bufferBytes,
+    );
     // Never rejects, and ends with the call.
     void this.#send(stream, this.#outbound, request.requests);
   }
 
-  /** Ends the call, unless it has ended. */
   cancel(outcome: { readonly error?: unknown }): void {
     if (!this.#call.end()) return;
     this.#abandon(outcome);
@@ -108,8 +122,8 @@ class StartedStream {
     this.#outbound?.stop();
   }
 
-  #receive(): Inbound {
-    const inbound = new Inbound(this.#stream, this.#call.bufferBytes);
+  #receive(): MessageQueue {
+    const inbound = receiveFrom(this.#stream, this.#call.bufferBytes);
     let outcome: { readonly error?: unknown } = {};
     this.#stream.on("error", (error: ServiceError) => {
       this.#call.failure = error;

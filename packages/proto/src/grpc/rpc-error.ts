@@ -10,6 +10,8 @@ export interface RpcErrorOptions {
   /** Trailers that go with the error. */
   readonly metadata?: MetadataInit;
   readonly cause?: unknown;
+  /** @default false */
+  readonly unprocessed?: boolean;
 }
 
 /** The status of a failed call as grpc-js accepts and reports it. */
@@ -31,12 +33,18 @@ export class RpcError extends Error {
   readonly details: readonly StatusDetail[];
   /** Trailers, without the one that holds `details`. */
   readonly metadata: Metadata;
+  /**
+   * The call provably did not reach a handler: it was not sent, or the server said so. False where that is not known, and
+   * for all that grpc-js reports.
+   */
+  readonly unprocessed: boolean;
   readonly #received: Uint8Array | undefined;
 
   constructor(code: RpcCode, message: string, options: RpcErrorOptions = {}) {
     super(`${code}: ${message}`, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.rawMessage = message;
+    this.unprocessed = options.unprocessed ?? false;
     this.metadata = createMetadata(options.metadata);
     const [received] = this.metadata.get(STATUS_DETAILS_KEY);
     this.metadata.remove(STATUS_DETAILS_KEY);

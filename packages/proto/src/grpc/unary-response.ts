@@ -1,6 +1,7 @@
 import type { ServiceError } from "@grpc/grpc-js";
 import { deferred } from "@stackwright/base/deferred";
 import type { ClientCall, GrpcCall } from "./client-call.ts";
+import { decodeResponse, encodeRequest } from "./message-codec.ts";
 import { Outbound } from "./outbound.ts";
 import { RpcError } from "./rpc-error.ts";
 import { type Messages, passBytes } from "./service.ts";
@@ -14,12 +15,12 @@ export async function callUnary(call: ClientCall, request: unknown): Promise<unk
       call.method.path,
       passBytes,
       passBytes,
-      call.encode(request),
+      encodeRequest(call.method, request),
       call.metadata,
       call.grpcOptions,
       response.receive,
     );
-  return call.decode(await response.of(stream));
+  return decodeResponse(call.method, await response.of(stream));
 }
 
 /**
@@ -42,7 +43,11 @@ export async function callClientStream(
       call.grpcOptions,
       response.receive,
     );
-  const outbound = new Outbound(stream, (request) => call.encode(request), call.bufferBytes);
+  const outbound = new Outbound(
+    stream,
+    (request) => encodeRequest(call.method, request),
+    call.bufferBytes,
+  );
   const received = response.of(stream);
   const send = async (): Promise<void> => {
     try {
@@ -53,7 +58,7 @@ export async function callClientStream(
   };
   const sending = send();
   try {
-    return call.decode(await received);
+    return decodeResponse(call.method, await received);
   } finally {
     outbound.stop();
     await sending;

@@ -33,6 +33,12 @@ export interface LaunchTerraformOptions {
   readonly graceMs?: number;
   /** Largest message in either direction. @default 256 MiB */
   readonly maxMessageBytes?: number;
+  /**
+   * What carries the calls: see `ChannelInit` of `@stackwright/proto/grpc`. grpc-js takes several times the processor time;
+   * it is there for a provider that does not get along with frames.
+   * @default "frames"
+   */
+  readonly carrier?: "frames" | "grpc-js";
   /** Is given the provider's log, at the pace of the provider: it must not wait. */
   readonly onLog?: (entry: ProviderLogEntry) => void;
   /** Cleans each entry before it is passed on; that includes the last lines that explain an end. @default nothing */
@@ -57,6 +63,7 @@ export interface ResolvedLaunch {
   readonly shutdownTimeoutMs: number;
   readonly graceMs: number;
   readonly maxMessageBytes: number;
+  readonly carrier: "frames" | "grpc-js";
   readonly onLog: (entry: ProviderLogEntry) => void;
   readonly redact: (entry: ProviderLogEntry) => ProviderLogEntry;
   readonly logger: Logger;
@@ -87,6 +94,7 @@ export function resolveLaunch(options: LaunchTerraformOptions): ResolvedLaunch {
     runtimeDirectory: options.runtimeDirectory ?? tmpdir(),
     protocols: options.protocols ?? PLUGIN_PROTOCOLS,
     allowPlaintext: options.allowPlaintext ?? false,
+    carrier: options.carrier ?? "frames",
     onLog: options.onLog ?? (() => undefined),
     redact: options.redact ?? ((entry) => entry),
     logger: options.logger ?? silentLogger,

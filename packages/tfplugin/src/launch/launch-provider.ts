@@ -182,6 +182,7 @@ async function connect(start: {
     address: handshake.address,
     tls,
     name: launch.command,
+    carrier: launch.carrier,
     maxMessageBytes: launch.maxMessageBytes,
     logger: launch.logger,
     onOutput: output.take,
@@ -296,6 +297,7 @@ class ProviderProcess implements LaunchedTerraformProvider {
       channel: connection.channel,
       protocol,
       name: launch.command,
+      ended: () => this.#ended(),
       explain: (lost) => this.#explain(lost),
       onClose: () => this.#end(),
     });
@@ -315,7 +317,7 @@ class ProviderProcess implements LaunchedTerraformProvider {
   }
 
   async checkHealth(signal?: AbortSignal): Promise<void> {
-    const ended = await this.#explain(undefined);
+    const ended = this.#ended();
     if (ended !== undefined) throw ended;
     await this.#started.connection.checkHealth(signal ?? new AbortController().signal);
   }
@@ -344,15 +346,17 @@ class ProviderProcess implements LaunchedTerraformProvider {
     return exit;
   }
 
+  #ended(): TfpluginError | undefined {
+    const { launch, child, tail } = this.#started;
+    if (child.exit === undefined) return undefined;
+    const text = `${launch.command} has ended with ${describeExit(child.exit)}${tail.text}`;
+    return new TfpluginError("TFPLUGIN_PROCESS_ENDED", text, { provider: launch.command });
+  }
+
   /** A connection that is lost because the process ended says nothing of what the call did. */
-  async #explain(lost: RpcError | undefined): Promise<TfpluginError | undefined> {
+  async #explain(lost: RpcError): Promise<TfpluginError | undefined> {
     const { launch, child, tail } = this.#started;
     const { command } = launch;
-    if (lost === undefined) {
-      if (child.exit === undefined) return undefined;
-      const text = `${command} has ended with ${describeExit(child.exit)}${tail.text}`;
-      return new TfpluginError("TFPLUGIN_PROCESS_ENDED", text, { provider: command });
-    }
     const exit = lost.code === "UNAVAILABLE" ? await exitSoon(child, launch.clock) : child.exit;
     if (exit === undefined) return undefined;
     const text = `${command} ended with ${describeExit(exit)} during the call${tail.text}`;

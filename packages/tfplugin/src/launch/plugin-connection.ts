@@ -25,6 +25,7 @@ interface ConnectOptions {
   /** Program or address of the provider, for messages. */
   readonly name: string;
   readonly maxMessageBytes: number;
+  readonly carrier: "frames" | "grpc-js";
   readonly logger: Logger;
   /** Is given the lines that the provider writes after the handshake. */
   readonly onOutput: (line: string) => void;
@@ -55,15 +56,7 @@ export class PluginConnection implements AsyncDisposable {
     const channel = openChannel(address, {
       ...(tls !== undefined && { tls }),
       maxMessageBytes,
-      options: {
-        // A call is sent once: whether it may be repeated is not for the connection to decide.
-        "grpc.enable_retries": 0,
-        // Providers are on this machine, regardless of its proxy settings.
-        "grpc.enable_http_proxy": 0,
-        // Sockets end with this channel instead of lingering for others.
-        "grpc.use_local_subchannel_pool": 1,
-        "grpc.service_config_disable_resolution": 1,
-      },
+      ...(options.carrier === "frames" ? { carrier: "frames" } : { options: GRPC_OPTIONS }),
     });
     const connection = new PluginConnection(channel, options);
     try {
@@ -166,6 +159,16 @@ export class PluginConnection implements AsyncDisposable {
     }
   }
 }
+
+const GRPC_OPTIONS = {
+  // A call is sent once: whether it may be repeated is not for the connection to decide.
+  "grpc.enable_retries": 0,
+  // Providers are on this machine, regardless of its proxy settings.
+  "grpc.enable_http_proxy": 0,
+  // Sockets end with this channel instead of lingering for others.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.service_config_disable_resolution": 1,
+};
 
 /** A stream of requests in which nothing is sent until it ends. */
 function untilAborted(signal: AbortSignal): AsyncIterable<never> {

@@ -78,6 +78,8 @@ export interface AttachTerraformOptions {
   readonly timeoutMs?: number;
   /** Largest message in either direction. @default 256 MiB */
   readonly maxMessageBytes?: number;
+  /** See `LaunchTerraformOptions`. @default "frames" */
+  readonly carrier?: "frames" | "grpc-js";
   readonly onLog?: (entry: ProviderLogEntry) => void;
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
@@ -104,6 +106,7 @@ export async function attachTerraformProvider(
     tls: undefined,
     name,
     maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    carrier: options.carrier ?? "frames",
     logger,
     onOutput: (line) => onLog?.(parseLogLine(line)),
     signal: limit.signal,

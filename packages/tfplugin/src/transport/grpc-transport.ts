@@ -1,4 +1,10 @@
-import { createClient, type RpcChannel, RpcError } from "@stackwright/proto/grpc";
+import {
+  createClient,
+  type RpcCallOptions,
+  type RpcChannel,
+  type RpcClient,
+  RpcError,
+} from "@stackwright/proto/grpc";
 import { TfpluginError } from "../errors.ts";
 import type { PluginTransport, TransportCall } from "./plugin-transport.ts";
 
@@ -7,11 +13,10 @@ interface GrpcTransportOptions {
   readonly protocol: 5 | 6;
   /** Program or address of the provider, for messages. */
   readonly name: string;
-  /**
-   * Says what a lost connection means: an error that says more, such as that the process has ended; or undefined.
-   * Asked before a call begins (without an error) and after one has failed.
-   */
-  readonly explain?: (lost: RpcError | undefined) => Promise<TfpluginError | undefined>;
+  /** Why no call can begin any more. Asked before each. */
+  readonly ended?: () => TfpluginError | undefined;
+  /** Says more of a lost connection, such as that the process has ended. Asked after a call has failed. */
+  readonly explain?: (lost: RpcError) => Promise<TfpluginError | undefined>;
   /** Ends what serves the connection. Called once, after the calls under way were rejected. @default closes the channel */
   readonly onClose?: () => Promise<void>;
 }
@@ -33,6 +38,7 @@ class GrpcTransport implements PluginTransport {
   readonly protocol: 5 | 6;
   readonly #options: GrpcTransportOptions;
   readonly #closed = new AbortController();
+  readonly #methods = new Map<string, MethodCalls>();
   #closing: Promise<void> | undefined;
 
   constructor(options: GrpcTransportOptions) {
@@ -41,12 +47,9 @@ class GrpcTransport implements PluginTransport {
   }
 
   async unary(method: string, request: Uint8Array, call: TransportCall): Promise<Uint8Array> {
-    const signal = await this.#begin(call);
-    const { channel } = this.#options;
-    const path = this.#path(method);
+    this.#begin(call);
     try {
-      const unary = { path, requestStream: false, responseStream: false, ...PASS } as const;
-      return await createClient({ unary }, channel).unary(request, { signal });
+      return await this.#method(method).unary(request, this.#signals(call));
     } catch (error) {
       throw await this.#failure(method, error, call);
     }
@@ -63,12 +66,9 @@ class GrpcTransport implements PluginTransport {
     request: Uint8Array,
     call: TransportCall,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const signal = await this.#begin(call);
-    const { channel } = this.#options;
-    const path = this.#path(method);
+    this.#begin(call);
     try {
-      const stream = { path, requestStream: false, responseStream: true, ...PASS } as const;
-      yield* createClient({ stream }, channel).stream(request, { signal });
+      yield* this.#method(method).stream(request, this.#signals(call));
     } catch (error) {
       throw await this.#failure(method, error, call);
     }
@@ -79,12 +79,9 @@ class GrpcTransport implements PluginTransport {
     requests: AsyncIterable<Uint8Array>,
     call: TransportCall,
   ): Promise<Uint8Array> => {
-    const signal = await this.#begin(call);
-    const { channel } = this.#options;
-    const path = this.#path(method);
+    this.#begin(call);
     try {
-      const send = { path, requestStream: true, responseStream: false, ...PASS } as const;
-      return await createClient({ send }, channel).send(requests, { signal });
+      return await this.#method(method).send(requests, this.#signals(call));
     } catch (error) {
       throw await this.#failure(method, error, call);
     }
@@ -104,19 +101,27 @@ class GrpcTransport implements PluginTransport {
     await (this.#options.onClose ?? (() => this.#options.channel.close()))();
   }
 
-  async #begin({ signal }: TransportCall): Promise<AbortSignal> {
-    const closed = this.#closed.signal;
+  #begin({ signal }: TransportCall): void {
     signal?.throwIfAborted();
-    if (closed.aborted) throw closedError(this.#options.name, "not-applied");
-    const explained = await this.#options.explain?.(undefined);
-    if (explained !== undefined) throw explained;
-    return signal === undefined ? closed : AbortSignal.any([closed, signal]);
+    if (this.#closed.signal.aborted) throw closedError(this.#options.name, "not-applied");
+    const ended = this.#options.ended?.();
+    if (ended !== undefined) throw ended;
   }
 
-  #path(method: string): string {
-    if (!/^[A-Za-z]\w*$/.test(method))
-      throw new TypeError(`"${method}" is not a valid method name`);
-    return `/tfplugin${this.protocol}.Provider/${method}`;
+  #signals({ signal }: TransportCall): RpcCallOptions {
+    const ownerSignal = this.#closed.signal;
+    return signal === undefined ? { ownerSignal } : { signal, ownerSignal };
+  }
+
+  /** A method in each shape that it may have. */
+  #method(name: string): MethodCalls {
+    const known = this.#methods.get(name);
+    if (known !== undefined) return known;
+    if (!/^[A-Za-z]\w*$/.test(name)) throw new TypeError(`"${name}" is not a valid method name`);
+    const path = `/tfplugin${this.protocol}.Provider/${name}`;
+    const calls = createClient(methodsAt(path), this.#options.channel);
+    this.#methods.set(name, calls);
+    return calls;
   }
 
   async #failure(method: string, error: unknown, { signal }: TransportCall): Promise<unknown> {
@@ -137,15 +142,14 @@ class GrpcTransport implements PluginTransport {
       if (explained !== undefined) return explained;
     }
     const isLost = error.code === "UNAVAILABLE";
-    return new TfpluginError(
-      isLost ? "TFPLUGIN_CONNECTION_LOST" : "TFPLUGIN_CALL_FAILED",
-      text,
-      options,
-    );
+    return new TfpluginError(isLost ? "TFPLUGIN_CONNECTION_LOST" : "TFPLUGIN_CALL_FAILED", text, {
+      ...options,
+      ...(error.unprocessed && { outcome: "not-applied" }),
+    });
   }
 }
 
-/** What grpc-js reports when the other side goes away. */
+/** What is reported when the other side goes away. */
 const MAY_BE_LOST: ReadonlySet<string> = new Set(["UNAVAILABLE", "CANCELLED", "INTERNAL"]);
 
 const pass = (bytes: Uint8Array): Uint8Array => bytes;
@@ -156,6 +160,16 @@ const PASS = {
   responseSerialize: pass,
   responseDeserialize: pass,
 };
+
+function methodsAt(path: string) {
+  return {
+    unary: { path, requestStream: false, responseStream: false, ...PASS },
+    stream: { path, requestStream: false, responseStream: true, ...PASS },
+    send: { path, requestStream: true, responseStream: false, ...PASS },
+  } as const;
+}
+
+type MethodCalls = RpcClient<ReturnType<typeof methodsAt>>;
 
 function closedError(name: string, outcome?: "not-applied"): TfpluginError {
   return new TfpluginError("TFPLUGIN_CLOSED", `the connection to ${name} was closed`, {

@@ -1,0 +1,490 @@
+import type { Duplex } from "node:stream";
+import { ClientStream, type StreamFailure, type StreamListener } from "./client-stream.ts";
+import {
+  HTTP2_ERRORS,
+  type Http2ErrorName,
+  Http2ProtocolError,
+  http2ErrorName,
+} from "./error-codes.ts";
+import {
+  CLIENT_PREFACE,
+  DEFAULT_FRAME_BYTES,
+  DEFAULT_WINDOW_BYTES,
+  dataFrames,
+  FLAG,
+  FRAME,
+  goAwayFrame,
+  headersFrames,
+  LARGEST_FRAME_BYTES,
+  LARGEST_WINDOW_BYTES,
+  pingAckFrame,
+  resetFrame,
+  SETTING,
+  settingsAckFrame,
+  settingsFrame,
+  windowUpdateFrame,
+} from "./frame.ts";
+import { FrameReader } from "./frame-reader.ts";
+import type { HeaderList } from "./header-block.ts";
+import { HeaderBlocks } from "./header-blocks.ts";
+import { Outbox } from "./outbox.ts";
+
+export interface ClientConnectionOptions {
+  /** The connection owns it from here on. */
+  readonly socket: Duplex;
+  /** The event after which bytes may have reached the peer. */
+  readonly connectedBy: "connect" | "secureConnect";
+  /** The largest block of headers that is taken. */
+  readonly headerBytes: number;
+  /** How many requests may wait for the peer's limit of concurrent ones. */
+  readonly maxWaiting: number;
+  /** The peer has spoken HTTP/2. */
+  readonly onReady: () => void;
+  /** No further request can be made here; those under way continue. Called once, at the latest with the end. */
+  readonly onDraining: (reason: Error) => void;
+  /** The connection has ended; called once, after what was under way has failed. */
+  readonly onClosed: () => void;
+  /** @default 1 */
+  readonly firstStreamId?: number;
+}
+
+/** After so many bytes the peer may send as many more on the connection. */
+const CONNECTION_UPDATE_BYTES = 2 ** 24;
+/** A peer that asks for so many answers to pings and settings, and reads none of them, is cut off. */
+const MAX_ANSWERS = 10_000;
+/** How long the last frame may take to leave. */
+const LINGER_MS = 1000;
+
+/**
+ * The client's side of an HTTP/2 connection: frames, streams, both levels of flow control. It knows nothing of what the
+ * requests are about. Made for few, long-lived connections to a peer nearby, and for small messages: headers of a kind
+ * are encoded once, frames of a turn leave together, and a stream is one object without events.
+ *
+ * Invariants:
+ * - ids of streams rise in the order in which their headers are sent;
+ * - a stream is in `#streams` from its first frame until both sides have ended or one reset it, in `#waiting` before;
+ * - a stream is in `#blocked` only while it has bytes and a window of its own, and the connection's window is used up;
+ * - every listener gets one end or one failure, unless its own side resets the stream.
+ *
+ * Source: RFC 9113; RFC 7541 with a dynamic table of no bytes in both directions.
+ */
+export class ClientConnection {
+  readonly #options: ClientConnectionOptions;
+  readonly #outbox: Outbox;
+  readonly #reader: FrameReader;
+  readonly #headers: HeaderBlocks;
+  readonly #streams = new Map<number, ClientStream>();
+  readonly #waiting = new Set<ClientStream>();
+  readonly #blocked = new Set<ClientStream>();
+  #nextId: number;
+  #sendWindow = DEFAULT_WINDOW_BYTES;
+  #peerWindow = DEFAULT_WINDOW_BYTES;
+  #peerFrameBytes = DEFAULT_FRAME_BYTES;
+  #peerStreams = Number.POSITIVE_INFINITY;
+  #receivedBytes = 0;
+  #answersUnderWay = 0;
+  #isReady = false;
+  #hasConnected = false;
+  /** Why no further stream begins here. */
+  #draining: Error | undefined;
+  #closed: Error | undefined;
+
+  constructor(options: ClientConnectionOptions) {
+    const { socket, headerBytes } = options;
+    this.#options = options;
+    this.#nextId = options.firstStreamId ?? 1;
+    this.#outbox = new Outbox(socket);
+    this.#headers = new HeaderBlocks(headerBytes);
+    this.#reader = new FrameReader(DEFAULT_FRAME_BYTES, this.#onFrame);
+    socket.once(options.connectedBy, () => {
+      this.#hasConnected = true;
+    });
+    socket.on("data", this.#onBytes);
+    socket.on("error", (error: Error) => this.#fail(error));
+    socket.on("close", () => this.#fail(new Error("the connection was closed")));
+    this.#outbox.push(CLIENT_PREFACE);
+    this.#outbox.push(
+      settingsFrame([
+        [SETTING.HEADER_TABLE_SIZE, 0],
+        [SETTING.ENABLE_PUSH, 0],
+        [SETTING.MAX_HEADER_LIST_SIZE, headerBytes],
+      ]),
+    );
+    this.#outbox.push(windowUpdateFrame(0, LARGEST_WINDOW_BYTES - DEFAULT_WINDOW_BYTES));
+  }
+
+  get isDraining(): boolean {
+    return this.#draining !== undefined;
+  }
+
+  /**
+   * Begins a request with a block of headers, which is sent as soon as the peer takes one more. A failure is reported to the
+   * listener, at once where the connection takes no more.
+   */
+  open(block: Buffer, listener: StreamListener): ClientStream {
+    const { maxWaiting } = this.#options;
+    const stream = new ClientStream(this, block, DEFAULT_WINDOW_BYTES, listener);
+    if (this.#draining !== undefined) {
+      this.#refuse(stream, this.#draining);
+    } else if (this.#streams.size < this.#peerStreams) {
+      this.#begin(stream);
+    } else if (this.#waiting.size < maxWaiting) {
+      this.#waiting.add(stream);
+    } else {
+      const text = `${maxWaiting} requests wait for the server, which takes ${this.#peerStreams} at a time`;
+      this.#refuse(stream, new Error(text));
+    }
+    return stream;
+  }
+
+  /** Sends what the windows let pass. For {@link ClientStream}. */
+  send(stream: ClientStream): void {
+    if (stream.id === 0) return;
+    while (this.#sendPart(stream, LARGEST_WINDOW_BYTES)) continue;
+  }
+
+  /** For {@link ClientStream}. */
+  reset(stream: ClientStream, code: number): void {
+    if (stream.id !== 0) this.#outbox.push(resetFrame(stream.id, code));
+    this.#remove(stream);
+  }
+
+  /** For {@link ClientStream}. */
+  update(stream: ClientStream, bytes: number): void {
+    this.#outbox.push(windowUpdateFrame(stream.id, bytes));
+  }
+
+  /** Ends the connection. Requests under way fail with the reason. */
+  close(reason: Error): void {
+    this.#fail(reason, "NO_ERROR");
+  }
+
+  #begin(stream: ClientStream): void {
+    stream.id = this.#nextId;
+    stream.sendWindow = this.#peerWindow;
+    this.#nextId += 2;
+    this.#streams.set(stream.id, stream);
+    this.#outbox.push(headersFrames(stream.id, stream.block, false, this.#peerFrameBytes));
+    this.send(stream);
+    if (this.#nextId > LARGEST_WINDOW_BYTES) this.#drain(new Error("the connection is used up"));
+  }
+
+  /** Sends at most `most` bytes of what waits; false where nothing may be sent now. */
+  #sendPart(stream: ClientStream, most: number): boolean {
+    const [body] = stream.pending;
+    if (body === undefined) return false;
+    const room = Math.min(stream.sendWindow, this.#sendWindow, most);
+    if (room <= 0 && body.bytes.length > 0) {
+      if (stream.sendWindow > 0) this.#blocked.add(stream);
+      return false;
+    }
+    const isWhole = body.bytes.length <= room;
+    const part = isWhole ? body.bytes : body.bytes.subarray(0, room);
+    const frames = dataFrames(stream.id, part, isWhole && body.isEnd, this.#peerFrameBytes);
+    this.#outbox.push(frames, isWhole ? body.onSent : undefined);
+    stream.sendWindow -= part.length;
+    this.#sendWindow -= part.length;
+    if (isWhole) stream.pending.shift();
+    else body.bytes = body.bytes.subarray(room);
+    return true;
+  }
+
+  /** Shares what the connection's window has got among the streams that wait for it, frame by frame. */
+  #sendBlocked(): void {
+    for (const stream of this.#blocked) {
+      if (this.#sendWindow <= 0) return;
+      this.#blocked.delete(stream);
+      // What is added again comes last, and is met again by this loop.
+      if (this.#sendPart(stream, this.#peerFrameBytes) && stream.pending.length > 0) {
+        this.#blocked.add(stream);
+      }
+    }
+  }
+
+  readonly #onBytes = (chunk: Buffer): void => {
+    if (this.#closed !== undefined) return;
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof Http2ProtocolError)) throw error;
+      const text = this.#isReady
+        ? `the server does not keep to HTTP/2: ${error.message}`
+        : "what answers does not speak HTTP/2";
+      this.#fail(new Error(text, { cause: error }), error.code);
+    }
+  };
+
+  readonly #onFrame = (type: number, flags: number, id: number, payload: Buffer): void => {
+    if (this.#closed !== undefined) return;
+    if (!this.#isReady) {
+      if (type !== FRAME.SETTINGS || (flags & FLAG.ACK) !== 0) {
+        throw new Http2ProtocolError("PROTOCOL_ERROR", "the first frame has no settings");
+      }
+      this.#isReady = true;
+      this.#takeSettings(flags, id, payload);
+      this.#options.onReady();
+      return;
+    }
+    const block = this.#headers.take(type, flags, id, payload);
+    if (block !== undefined) {
+      this.#takeHeaders(id, block.headers, block.isEnd);
+      return;
+    }
+    switch (type) {
+      case FRAME.DATA:
+        this.#takeData(flags, id, payload);
+        break;
+      case FRAME.RST_STREAM:
+        this.#takeReset(id, payload);
+        break;
+      case FRAME.SETTINGS:
+        this.#takeSettings(flags, id, payload);
+        break;
+      case FRAME.PUSH_PROMISE:
+        throw new Http2ProtocolError("PROTOCOL_ERROR", "a push that was declined");
+      case FRAME.PING:
+        this.#takePing(flags, id, payload);
+        break;
+      case FRAME.GOAWAY:
+        this.#takeGoAway(id, payload);
+        break;
+      case FRAME.WINDOW_UPDATE:
+        this.#takeWindowUpdate(id, payload);
+        break;
+      default:
+      // Headers that are not complete yet, priorities, and frames of extensions.
+    }
+  };
+
+  readonly #onAnswered = (): void => {
+    this.#answersUnderWay -= 1;
+  };
+
+  #takeHeaders(id: number, headers: HeaderList, isEnd: boolean): void {
+    const stream = this.#streamOf(id);
+    if (stream === undefined) return;
+    const [status] = headers;
+    const isInformational = status?.[0] === ":status" && status[1].startsWith("1");
+    if (isInformational && !isEnd) return;
+    if (isEnd) this.#endByPeer(stream);
+    stream.listener.onHeaders(headers, isEnd);
+  }
+
+  #takeData(flags: number, id: number, payload: Buffer): void {
+    this.#receivedBytes += payload.length;
+    if (this.#receivedBytes >= CONNECTION_UPDATE_BYTES) {
+      this.#outbox.push(windowUpdateFrame(0, this.#receivedBytes));
+      this.#receivedBytes = 0;
+    }
+    const stream = this.#streamOf(id);
+    const data = (flags & FLAG.PADDED) === 0 ? payload : withoutPadding(payload);
+    if (stream === undefined) return;
+    stream.receiveWindow -= payload.length;
+    if (stream.receiveWindow < 0) {
+      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "more was sent than the window allows");
+    }
+    if (data.length < payload.length) stream.release(payload.length - data.length);
+    const isEnd = (flags & FLAG.END_STREAM) !== 0;
+    if (isEnd) this.#endByPeer(stream);
+    stream.listener.onData(data, isEnd);
+  }
+
+  /** The peer has said everything. What it has not read by then it does not want. */
+  #endByPeer(stream: ClientStream): void {
+    if (!stream.isLocalEnd || stream.pending.length > 0) {
+      this.#outbox.push(resetFrame(stream.id, HTTP2_ERRORS.CANCEL));
+    }
+    this.#remove(stream);
+  }
+
+  #takeReset(id: number, payload: Buffer): void {
+    const stream = this.#streamOf(id);
+    if (payload.length !== 4) throw wrongSize("RST_STREAM");
+    if (stream === undefined) return;
+    const code = payload.readUInt32BE(0);
+    this.#remove(stream);
+    const name = http2ErrorName(code);
+    const reason = new Error(`the server ended the call (${name})`);
+    stream.listener.onFailure(
+      name === "REFUSED_STREAM" ? { kind: "unprocessed", reason } : { kind: "reset", code, reason },
+    );
+  }
+
+  #takeSettings(flags: number, id: number, payload: Buffer): void {
+    if (id !== 0) throw new Http2ProtocolError("PROTOCOL_ERROR", "settings of a stream");
+    if ((flags & FLAG.ACK) !== 0) {
+      if (payload.length !== 0) throw wrongSize("SETTINGS");
+      return;
+    }
+    if (payload.length % 6 !== 0) throw wrongSize("SETTINGS");
+    for (let offset = 0; offset < payload.length; offset += 6) {
+      this.#takeSetting(payload.readUInt16BE(offset), payload.readUInt32BE(offset + 2));
+    }
+    this.#answer(settingsAckFrame());
+    this.#beginWaiting();
+  }
+
+  #takeSetting(setting: number, value: number): void {
+    if (setting === SETTING.MAX_CONCURRENT_STREAMS) {
+      this.#peerStreams = value;
+    } else if (setting === SETTING.MAX_FRAME_SIZE) {
+      if (value < DEFAULT_FRAME_BYTES || value > LARGEST_FRAME_BYTES) {
+        throw new Http2ProtocolError("PROTOCOL_ERROR", `frames of ${value} bytes`);
+      }
+      this.#peerFrameBytes = value;
+    } else if (setting === SETTING.INITIAL_WINDOW_SIZE) {
+      if (value > LARGEST_WINDOW_BYTES) {
+        throw new Http2ProtocolError("FLOW_CONTROL_ERROR", `a window of ${value} bytes`);
+      }
+      const change = value - this.#peerWindow;
+      this.#peerWindow = value;
+      for (const stream of this.#streams.values()) this.#widen(stream, change);
+    }
+  }
+
+  #widen(stream: ClientStream, bytes: number): void {
+    stream.sendWindow += bytes;
+    if (stream.sendWindow > LARGEST_WINDOW_BYTES) {
+      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "a window is too large");
+    }
+    this.send(stream);
+  }
+
+  #takePing(flags: number, id: number, payload: Buffer): void {
+    if (id !== 0) throw new Http2ProtocolError("PROTOCOL_ERROR", "a ping of a stream");
+    if (payload.length !== 8) throw wrongSize("PING");
+    if ((flags & FLAG.ACK) === 0) this.#answer(pingAckFrame(payload));
+  }
+
+  #takeGoAway(id: number, payload: Buffer): void {
+    if (id !== 0) throw new Http2ProtocolError("PROTOCOL_ERROR", "a stream goes away");
+    if (payload.length < 8) throw wrongSize("GOAWAY");
+    const last = payload.readUInt32BE(0) & 0x7fffffff;
+    const code = http2ErrorName(payload.readUInt32BE(4));
+    const said = payload.subarray(8, 8 + 256).toString("utf8");
+    const detail = [code === "NO_ERROR" ? "" : code, said].filter((part) => part !== "").join(": ");
+    const reason = new Error(`the server ends the connection${detail && ` (${detail})`}`);
+    this.#drain(reason);
+    for (const stream of [...this.#streams.values()]) {
+      if (stream.id <= last) continue;
+      this.#remove(stream);
+      stream.listener.onFailure({ kind: "unprocessed", reason });
+    }
+    this.#closeIfDone();
+  }
+
+  #takeWindowUpdate(id: number, payload: Buffer): void {
+    if (payload.length !== 4) throw wrongSize("WINDOW_UPDATE");
+    const increment = payload.readUInt32BE(0) & 0x7fffffff;
+    if (increment === 0) {
+      throw new Http2ProtocolError("PROTOCOL_ERROR", "a window is widened by nothing");
+    }
+    if (id !== 0) {
+      const stream = this.#streamOf(id);
+      if (stream !== undefined) this.#widen(stream, increment);
+      return;
+    }
+    this.#sendWindow += increment;
+    if (this.#sendWindow > LARGEST_WINDOW_BYTES) {
+      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "the window is too large");
+    }
+    this.#sendBlocked();
+  }
+
+  /** The stream of a frame; undefined where it has ended, after which frames may still be under way. */
+  #streamOf(id: number): ClientStream | undefined {
+    const stream = this.#streams.get(id);
+    if (stream === undefined && (id === 0 || id % 2 === 0 || id >= this.#nextId)) {
+      throw new Http2ProtocolError("PROTOCOL_ERROR", `there is no stream ${id}`);
+    }
+    return stream;
+  }
+
+  #answer(frame: Buffer): void {
+    if (this.#answersUnderWay >= MAX_ANSWERS) {
+      throw new Http2ProtocolError("ENHANCE_YOUR_CALM", "answers are asked for and not read");
+    }
+    this.#answersUnderWay += 1;
+    this.#outbox.push(frame, this.#onAnswered);
+  }
+
+  #refuse(stream: ClientStream, reason: Error): void {
+    stream.isClosed = true;
+    stream.listener.onFailure({ kind: "unprocessed", reason });
+  }
+
+  #remove(stream: ClientStream): void {
+    stream.isClosed = true;
+    stream.pending.length = 0;
+    this.#blocked.delete(stream);
+    if (stream.id === 0) this.#waiting.delete(stream);
+    else this.#streams.delete(stream.id);
+    this.#beginWaiting();
+    this.#closeIfDone();
+  }
+
+  #beginWaiting(): void {
+    for (const stream of this.#waiting) {
+      if (this.#streams.size >= this.#peerStreams || this.#draining !== undefined) return;
+      this.#waiting.delete(stream);
+      this.#begin(stream);
+    }
+  }
+
+  #drain(reason: Error): void {
+    if (this.#draining !== undefined) return;
+    this.#draining = reason;
+    this.#options.onDraining(reason);
+    for (const stream of this.#waiting) {
+      this.#waiting.delete(stream);
+      this.#refuse(stream, reason);
+    }
+  }
+
+  #closeIfDone(): void {
+    if (this.#draining === undefined || this.#streams.size > 0) return;
+    this.#fail(this.#draining, "NO_ERROR");
+  }
+
+  #fail(cause: Error, code?: Http2ErrorName): void {
+    if (this.#closed !== undefined) return;
+    const reason = this.#hasConnected || code !== undefined ? cause : notConnected(cause);
+    this.#closed = reason;
+    this.#drain(reason);
+    const { socket } = this.#options;
+    if (code !== undefined && this.#hasConnected && !socket.destroyed) {
+      this.#outbox.push(goAwayFrame(0, HTTP2_ERRORS[code]));
+      this.#outbox.close();
+      const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+      socket.once("close", () => clearTimeout(linger));
+      socket.end(() => socket.destroy());
+    } else {
+      socket.destroy();
+    }
+    const kind: StreamFailure["kind"] = this.#hasConnected ? "lost" : "unprocessed";
+    for (const stream of [...this.#streams.values()]) {
+      this.#streams.delete(stream.id);
+      stream.isClosed = true;
+      stream.pending.length = 0;
+      stream.listener.onFailure({ kind, reason });
+    }
+    this.#blocked.clear();
+    this.#options.onClosed();
+  }
+}
+
+function notConnected(cause: Error): Error {
+  return new Error(`No connection established: ${cause.message}`, { cause });
+}
+
+function withoutPadding(payload: Buffer): Buffer {
+  const padding = payload[0];
+  if (padding === undefined || padding >= payload.length) {
+    throw new Http2ProtocolError("PROTOCOL_ERROR", "a frame is padded by more than it has");
+  }
+  return payload.subarray(1, payload.length - padding);
+}
+
+function wrongSize(type: string): Http2ProtocolError {
+  return new Http2ProtocolError("FRAME_SIZE_ERROR", `a ${type} frame of a wrong size`);
+}

@@ -1,0 +1,91 @@
+import type { HeaderList } from "./header-block.ts";
+
+/** What a request brings back. Nothing follows an end or a failure. */
+export interface StreamListener {
+  /** Leading headers, or those behind the body, with which it may end. Informational ones (1xx) are left out. */
+  onHeaders(headers: HeaderList, isEnd: boolean): void;
+  /** A piece of the body, to be given back to the peer's window with {@link ClientStream.release} once it is consumed. */
+  onData(data: Buffer, isEnd: boolean): void;
+  onFailure(failure: StreamFailure): void;
+}
+
+export interface StreamFailure {
+  /**
+   * `unprocessed`: the peer did not act on the request. `reset`: it ended this one. `lost`: the connection has ended, what
+   * became of the request is unknown.
+   */
+  readonly kind: "unprocessed" | "reset" | "lost";
+  /** Of a stream that was reset. Source: RFC 9113, section 7. */
+  readonly code?: number;
+  readonly reason: Error;
+}
+
+/** Bytes of a body that wait for the peer's window, and what is to be called when they are with the system. */
+export interface PendingBody {
+  bytes: Buffer;
+  readonly isEnd: boolean;
+  readonly onSent: (() => void) | undefined;
+}
+
+/** What a connection does for its streams. */
+export interface StreamOwner {
+  send(stream: ClientStream): void;
+  reset(stream: ClientStream, code: number): void;
+  update(stream: ClientStream, bytes: number): void;
+}
+
+/**
+ * One request and its answer.
+ *
+ * Invariants: `id` is zero until the request is sent, which `MAX_CONCURRENT_STREAMS` may delay; `pending` holds what the
+ * peer's windows have not let pass, in order; `receiveWindow` is what the peer may still send by what it has heard.
+ */
+export class ClientStream {
+  id = 0;
+  sendWindow = 0;
+  receiveWindow: number;
+  isLocalEnd = false;
+  isClosed = false;
+  readonly pending: PendingBody[] = [];
+  readonly block: Buffer;
+  readonly listener: StreamListener;
+  readonly #owner: StreamOwner;
+  readonly #updateBytes: number;
+  #released = 0;
+
+  constructor(owner: StreamOwner, block: Buffer, windowBytes: number, listener: StreamListener) {
+    this.#owner = owner;
+    this.block = block;
+    this.receiveWindow = windowBytes;
+    this.#updateBytes = Math.ceil(windowBytes / 2);
+    this.listener = listener;
+  }
+
+  /** Sends bytes of the body, as far and as soon as the peer's windows let them pass. Without effect after the end. */
+  write(bytes: Buffer, isEnd: boolean, onSent?: () => void): void {
+    if (this.isClosed || this.isLocalEnd) return;
+    this.isLocalEnd = isEnd;
+    this.pending.push({ bytes, isEnd, onSent });
+    this.#owner.send(this);
+  }
+
+  /** Ends the stream on both sides at once. The listener is not called any more. */
+  reset(code: number): void {
+    if (!this.isClosed) this.#owner.reset(this, code);
+  }
+
+  /** Lets the peer send so many bytes without waiting, which something large that has begun is known to need. */
+  ensure(bytes: number): void {
+    const missing = bytes - this.receiveWindow - this.#released;
+    if (missing > 0) this.release(Math.max(missing, this.#updateBytes));
+  }
+
+  /** Gives bytes that were consumed back to the peer's window. */
+  release(bytes: number): void {
+    this.#released += bytes;
+    if (this.isClosed || this.#released < this.#updateBytes) return;
+    this.receiveWindow += this.#released;
+    this.#owner.update(this, this.#released);
+    this.#released = 0;
+  }
+}
