@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { call } from "./call.ts";
+import { carrier } from "./carrier.ts";
 import { codec } from "./codec.ts";
 import { schema } from "./schema.ts";
 import { start } from "./start.ts";
@@ -15,6 +16,7 @@ console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? "
 const PARTS: Readonly<Record<string, (scale: number) => Promise<void>>> = {
   start,
   call,
+  carrier,
   codec,
   schema,
 };

@@ -101,7 +101,8 @@ export class ClientConnection {
     });
     socket.on("data", this.#onBytes);
     socket.on("error", (error: Error) => this.#fail(error));
-    socket.on("close", () => this.#fail(new Error("the connection was closed")));
+    socket.on("end", this.#onEnd);
+    socket.on("close", this.#onEnd);
     this.#outbox.push(CLIENT_PREFACE);
     this.#outbox.push(
       settingsFrame([
@@ -200,6 +201,8 @@ export class ClientConnection {
       }
     }
   }
+
+  readonly #onEnd = (): void => this.#fail(new Error("the connection was closed"));
 
   readonly #onBytes = (chunk: Buffer): void => {
     if (this.#closed !== undefined) return;
@@ -365,7 +368,7 @@ export class ClientConnection {
     const detail = [code === "NO_ERROR" ? "" : code, said].filter((part) => part !== "").join(": ");
     const reason = new Error(`the server ends the connection${detail && ` (${detail})`}`);
     this.#drain(reason);
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.values()) {
       if (stream.id <= last) continue;
       this.#remove(stream);
       stream.listener.onFailure({ kind: "unprocessed", reason });
@@ -462,7 +465,7 @@ export class ClientConnection {
       socket.destroy();
     }
     const kind: StreamFailure["kind"] = this.#hasConnected ? "lost" : "unprocessed";
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.values()) {
       this.#streams.delete(stream.id);
       stream.isClosed = true;
       stream.pending.length = 0;

@@ -21,8 +21,8 @@ export const CARRIERS = ["grpc-js", "frames"] as const;
 
 /** {@link connectShapes} with a client over one of {@link CARRIERS}. */
 export function shapesOver(carrier: (typeof CARRIERS)[number]): typeof connectShapes {
-  return (shapes, init = {}) =>
-    connectShapes(shapes, { ...init, channel: { ...init.channel, carrier } });
+  return (shapes, init) =>
+    connectShapes(shapes, { ...init, channel: { ...init?.channel, carrier } });
 }
 
 /** A server with the given handlers on loopback, and a client that is connected to it. */
