@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { deferred } from "@stackwright/base/deferred";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { collect } from "../../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../../testing/shapes-service.ts";
@@ -198,7 +199,7 @@ describe("a call", () => {
   });
 
   it("ends at its deadline, on the server too", async () => {
-    const closed = Promise.withResolvers<number>();
+    const closed = deferred<number>();
     const { client } = await answering((stream) => {
       stream.on("close", () => closed.resolve(stream.rstCode));
     });
