@@ -21,14 +21,14 @@ export interface StreamFailure {
 }
 
 /** Bytes of a body that wait for the peer's window, and what is to be called when they are with the system. */
-export interface PendingBody {
+interface PendingBody {
   bytes: Buffer;
   readonly isEnd: boolean;
   readonly onSent: (() => void) | undefined;
 }
 
 /** What a connection does for its streams. */
-export interface StreamOwner {
+interface StreamOwner {
   send(stream: ClientStream): void;
   reset(stream: ClientStream, code: number): void;
   update(stream: ClientStream, bytes: number): void;

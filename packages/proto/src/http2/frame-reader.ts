@@ -2,7 +2,7 @@ import { Http2ProtocolError } from "./error-codes.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 
 /** Takes what arrives, frame by frame. The payload is a view of what was received. */
-export type FrameHandler = (type: number, flags: number, streamId: number, payload: Buffer) => void;
+type FrameHandler = (type: number, flags: number, streamId: number, payload: Buffer) => void;
 
 /**
  * Cuts what a connection receives into frames, however it is split. Holds at most one frame that is not complete:

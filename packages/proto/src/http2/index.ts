@@ -1,4 +1,3 @@
-export type { ClientConnectionOptions } from "./client-connection.ts";
 export { ClientConnection } from "./client-connection.ts";
 export type { StreamFailure, StreamListener } from "./client-stream.ts";
 export { ClientStream } from "./client-stream.ts";

@@ -1,7 +1,7 @@
 import { RpcError } from "../rpc-error.ts";
 
 /** Before each message: whether it is compressed, and its length. */
-export const PREFIX_BYTES = 5;
+const PREFIX_BYTES = 5;
 
 /** A message with what goes before it on the wire. */
 export function frameMessage(message: Uint8Array): Buffer {

@@ -12,7 +12,7 @@ import {
 import { FrameReader } from "../frame-reader.ts";
 import type { HeaderList } from "../header-block.ts";
 
-export interface SeenFrame {
+interface SeenFrame {
   readonly type: number;
   readonly flags: number;
   readonly streamId: number;
