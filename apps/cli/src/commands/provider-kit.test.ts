@@ -212,7 +212,11 @@ describe("provider publish", () => {
     await mkdir(join(cwd, "dist"));
     const program = join(cwd, "dist/terraform-provider-notes");
     await writeFile(program, "#!/usr/bin/env node\n");
-    const first = await publish();
+    const unasked = await publish();
+    expect(unasked.code).toBe(1);
+    expect(unasked.error).toContain("--claim");
+    const first = await publish("--claim");
+    expect(first.output, first.error).toContain('Claimed the namespace "acme".');
     expect(first.output, first.error).toContain("Published acme/notes 0.1.0 for linux_arm64");
     expect((await publish()).output).toContain("Was published before: acme/notes 0.1.0");
     await writeFile(program, "#!/usr/bin/env node\nother\n");

@@ -10,6 +10,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { claimNamespace } from "../provider-kit/claim-namespace.ts";
 import { type ProviderProject, readProviderProject } from "../provider-kit/project-file.ts";
 import { callRegistry, registryError } from "../provider-kit/registry-calls.ts";
 import { type ServerAccess, serverAccess } from "../runs/open-server.ts";
@@ -22,6 +23,8 @@ export interface ProviderPublishOptions {
   readonly function?: string;
   readonly platform: readonly string[];
   readonly protocols: string;
+  /** Claims the namespace without a question where it is not the account's yet. */
+  readonly claim: boolean;
 }
 
 const MAX_BYTES = 512 * 1024 ** 2;
@@ -51,29 +54,18 @@ export async function providerPublish(
 async function publishProgram(
   project: ProviderProject,
   version: string,
-  { platform, protocols }: ProviderPublishOptions,
+  { platform, protocols, claim }: ProviderPublishOptions,
   access: ServerAccess,
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> {
+  const { terminal, signal } = context;
   const [, namespace = "", type = ""] = project.address.toString().split("/");
   const program = await readProgram(project);
   const isScript = program.subarray(0, 2).toString("latin1") === "#!";
   const platforms = platformsOf(platform, isScript);
   const archive = await pack(`terraform-provider-${type}_v${version}`, program);
   const encoded = [namespace, type, version].map(encodeURIComponent);
-  const claim = await callRegistry(
-    access,
-    {
-      method: "PUT",
-      path: `/api/v1/registry/namespaces/${encoded[0]}`,
-      json: {},
-    },
-    signal,
-  );
-  // A publisher who is no admin may publish in a namespace that is claimed already.
-  if (claim.status !== 200 && claim.status !== 403) {
-    throw registryError(`The namespace "${namespace}" cannot be used`, claim, access);
-  }
+  await claimNamespace(namespace, claim, access, context);
   let added = 0;
   for (const target of platforms) {
     const path = `/api/v1/registry/providers/${encoded.join("/")}/${target}?protocols=${encodeURIComponent(protocols)}`;

@@ -52,6 +52,11 @@ export function defineProviderKitCommands(define: Define, run: CommandAction): v
   )
     .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
     .option("--version <version>", "another version than that of package.json")
+    .option(
+      "--claim",
+      "claim the namespace where it is not your account's yet, without a question",
+      false,
+    )
     .option("--function <urn>", "the function that the provider is, in place of a program")
     .option(
       "--platform <os_arch>",

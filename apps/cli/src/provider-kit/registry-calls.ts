@@ -18,7 +18,7 @@ const MAX_ANSWER = 1024 * 1024;
 export async function callRegistry(
   { server, token }: ServerAccess,
   request: {
-    readonly method: "PUT" | "POST";
+    readonly method: "GET" | "PUT" | "POST";
     /** With its prefix, encoded. */
     readonly path: string;
     readonly json?: object;
