@@ -42,8 +42,19 @@ it("users set a project up, find out what failed and what changed, go back, and 
   await page.getByRole("button", { name: "Add a destination…" }).click();
   await dialog.getByLabel("Name", { exact: true }).fill("ops");
   await dialog.getByLabel("Address").fill(receiver.url);
+  // Also where the dialog is left while the server makes it.
+  const held = Promise.withResolvers<void>();
+  await page.route(/\/notifications$/, async (route) => {
+    if (route.request().method() === "POST") await held.promise;
+    await route.continue();
+  });
   await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Sending…").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  held.resolve();
   await dialog.getByText(/^whsec_/).waitFor();
+  await page.unroute(/\/notifications$/);
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: "Test ops" }).click();
   await page.getByText("delivered (200)").waitFor();
@@ -58,6 +69,29 @@ it("users set a project up, find out what failed and what changed, go back, and 
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByRole("cell", { name: "echo scanned-by-the-hook" }).waitFor();
   await judge("hooks");
+  await page.getByRole("button", { name: "Change scan" }).click();
+  await dialog.getByLabel("What", { exact: true }).selectOption("command");
+  const command = JSON.stringify(["sh", "-c", "echo scanned-by\n\necho -the-hook"]);
+  await dialog.getByLabel(/^Program and arguments/).fill(command);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  // A line break within an argument is there again.
+  await page.getByRole("button", { name: "Change scan" }).click();
+  expect(JSON.parse(await dialog.getByLabel(/^Program and arguments/).inputValue())).toEqual(
+    JSON.parse(command),
+  );
+  await dialog.getByLabel("What", { exact: true }).selectOption("script");
+  await dialog.getByLabel("Script", { exact: true }).fill("echo scanned-by-the-hook");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "echo scanned-by-the-hook" }).waitFor();
+
+  // Stacks without a rule of their own are checked for drift as the project says.
+  await page.getByRole("link", { name: "Overview" }).last().click();
+  await page.getByRole("button", { name: "Set a rule…" }).click();
+  await dialog.getByLabel("Minutes between two checks").fill("120");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("every 2 hours").waitFor();
+  await judge("project");
   const first = await request(configuration("one"), { auto_apply: true });
   await waitFor(first, "applied");
   await open(`p/default/s/one/r/${first}?tab=log`);

@@ -4,6 +4,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { ProblemBox } from "../../parts/states.tsx";
 import { useServer } from "../../session/server-context.tsx";
 import { type Hook, type HookOwner, hooksQuery, saveHooks } from "./hook-owner.ts";
+import { commandOfText, textOfCommand, textOfVariables, variablesOfText } from "./hook-texts.ts";
 
 const STAGES: readonly (readonly [Hook["stage"], string])[] = [
   ["before_plan", "before the plan"],
@@ -29,21 +30,19 @@ export function HookDialog({ owner, list: present, hook, onClose }: HookDialogPr
   const [name, setName] = useState(hook?.name ?? "");
   const [stage, setStage] = useState<Hook["stage"]>(hook?.stage ?? "after_plan");
   const [kind, setKind] = useState(hook?.command === undefined ? "script" : "command");
-  const [text, setText] = useState(hook?.script ?? hook?.command?.join("\n") ?? "");
+  const [text, setText] = useState(hook?.script ?? textOfCommand(hook?.command ?? []));
   const [seconds, setSeconds] = useState(String(hook?.timeout_seconds ?? 300));
   const [onlyWarns, setOnlyWarns] = useState(hook?.on_failure === "warn");
-  const [variables, setVariables] = useState(environmentText(hook?.environment));
+  const [variables, setVariables] = useState(textOfVariables(hook?.environment));
   const save = useMutation({
     mutationFn: async () => {
       const changed: Hook = {
         name,
         stage,
-        ...(kind === "script"
-          ? { script: text }
-          : { command: text.replace(/\n+$/, "").split("\n") }),
+        ...(kind === "script" ? { script: text } : { command: [...commandOfText(text)] }),
         timeout_seconds: Number(seconds),
         on_failure: onlyWarns ? "warn" : "fail",
-        ...(variables.trim() !== "" && { environment: environmentOf(variables) }),
+        ...(variables.trim() !== "" && { environment: variablesOfText(variables) }),
       };
       const hooks =
         hook === undefined
@@ -92,7 +91,9 @@ export function HookDialog({ owner, list: present, hook, onClose }: HookDialogPr
         <option value="command">a program, without a shell</option>
       </select>
       <label htmlFor={`${id}-text`}>
-        {kind === "script" ? "Script" : "Program and arguments, one on each line"}
+        {kind === "script"
+          ? "Script"
+          : "Program and arguments, one on each line, or a list in JSON"}
       </label>
       <textarea
         id={`${id}-text`}
@@ -114,7 +115,8 @@ export function HookDialog({ owner, list: present, hook, onClose }: HookDialogPr
         onChange={(event) => setSeconds(event.target.value)}
       />
       <label htmlFor={`${id}-variables`}>
-        Variables, NAME=value on each line; secrets are sensitive variables of the stack
+        Variables, NAME=value on each line, or an object in JSON; secrets are sensitive variables of
+        the stack
       </label>
       <textarea
         id={`${id}-variables`}
@@ -133,23 +135,5 @@ export function HookDialog({ owner, list: present, hook, onClose }: HookDialogPr
         where it fails, the run continues with a warning
       </label>
     </Dialog>
-  );
-}
-
-function environmentText(environment: Hook["environment"] = {}): string {
-  return Object.entries(environment)
-    .map(([key, value]) => `${key}=${String(value)}`)
-    .join("\n");
-}
-
-function environmentOf(text: string): Record<string, string> {
-  return Object.fromEntries(
-    text
-      .split("\n")
-      .filter((line) => line.trim() !== "")
-      .map((line) => {
-        const at = line.includes("=") ? line.indexOf("=") : line.length;
-        return [line.slice(0, at).trim(), line.slice(at + 1)];
-      }),
   );
 }

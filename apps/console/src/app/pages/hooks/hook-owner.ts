@@ -8,12 +8,6 @@ export interface HookOwner {
 
 export type Hook = RunHooks["hooks"][number];
 
-/** Whether a form, in which each line is an argument or a variable, can hold a hook: others are changed by command. */
-export function fitsForm({ command = [], environment = {} }: Hook): boolean {
-  const texts = [...command, ...Object.values(environment).map(String)];
-  return !command.includes("") && texts.every((text) => !/[\r\n]/.test(text));
-}
-
 type HookCalls = Pick<
   ServerClient,
   "showProjectHooks" | "showStackHooks" | "setProjectHooks" | "setStackHooks"

@@ -5,7 +5,7 @@ import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { HookDialog } from "./hook-dialog.tsx";
-import { fitsForm, type Hook, type HookOwner, hooksQuery, saveHooks } from "./hook-owner.ts";
+import { type Hook, type HookOwner, hooksQuery, saveHooks } from "./hook-owner.ts";
 
 interface HookList {
   readonly hooks: readonly Hook[];
@@ -130,15 +130,13 @@ function HookTable({ owner, list, isAllowed, onOpen }: HookTableProps) {
                           ↑
                         </button>
                       )}
-                      {fitsForm(hook) && (
-                        <button
-                          type="button"
-                          aria-label={`Change ${hook.name}`}
-                          onClick={() => onOpen({ kind: "edit", hook })}
-                        >
-                          Change…
-                        </button>
-                      )}
+                      <button
+                        type="button"
+                        aria-label={`Change ${hook.name}`}
+                        onClick={() => onOpen({ kind: "edit", hook })}
+                      >
+                        Change…
+                      </button>
                       <button
                         type="button"
                         aria-label={`Delete ${hook.name}`}

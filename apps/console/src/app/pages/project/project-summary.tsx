@@ -4,6 +4,7 @@ import { StackTable } from "../../parts/stack-table.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
+import { ProjectDriftCard } from "./project-drift-card.tsx";
 
 /** The stacks of a project, its rules of approval, its variable sets. */
 export function ProjectSummary() {
@@ -67,6 +68,7 @@ export function ProjectSummary() {
                 </div>
               </dl>
             </section>
+            <ProjectDriftCard rule={rules.drift} />
             <section className="card" aria-labelledby="sets">
               <h2 id="sets">Variable sets</h2>
               <Loaded query={sets} what="variable sets">

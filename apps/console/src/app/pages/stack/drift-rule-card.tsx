@@ -1,19 +1,12 @@
 import type { StackDrift } from "@stackwright/client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
-import { Dialog } from "../../parts/dialog.tsx";
+import { useState } from "react";
 import { ProblemBox } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
+import { DriftRuleDialog } from "../drift-rule/drift-rule-dialog.tsx";
+import { REACTIONS, spanText } from "../drift-rule/rule-text.ts";
 import { useStackPlace } from "../use-place.ts";
-
-type Reaction = NonNullable<StackDrift["rule"]>["reaction"];
-
-const REACTIONS: Readonly<Record<Reaction, string>> = {
-  report: "only report it",
-  plan: "plan to restore, and wait for approval",
-  repair: "restore without an approval",
-};
 
 /** When a stack is checked for drift, and what follows where some is found. */
 export function DriftRuleCard({ drift }: { readonly drift: StackDrift }) {
@@ -72,89 +65,15 @@ export function DriftRuleCard({ drift }: { readonly drift: StackDrift }) {
         </div>
       )}
       {take.error !== null && <ProblemBox error={take.error} />}
-      {isOpen && <DriftRuleDialog rule={rule} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <DriftRuleDialog
+          title={`Drift of ${place.project}/${place.stack}`}
+          rule={rule}
+          onSave={async (body) => void (await client.setDriftRule({ ...place, body }))}
+          queryKey={["drift", place.project, place.stack]}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </section>
   );
-}
-
-interface DriftRuleDialogProps {
-  readonly rule: StackDrift["rule"];
-  readonly onClose: () => void;
-}
-
-function DriftRuleDialog({ rule, onClose }: DriftRuleDialogProps) {
-  const place = useStackPlace();
-  const { client } = useServer();
-  const queries = useQueryClient();
-  const id = useId();
-  const [minutes, setMinutes] = useState(String(rule?.every_minutes ?? 1_440));
-  const [reaction, setReaction] = useState<Reaction>(rule?.reaction ?? "report");
-  const [isPaused, setPaused] = useState(rule?.paused ?? false);
-  const every = Number(minutes);
-  const save = useMutation({
-    mutationFn: async () =>
-      client.setDriftRule({
-        ...place,
-        body: { every_minutes: every, reaction, paused: isPaused },
-      }),
-    onSuccess: onClose,
-    onSettled: async () =>
-      queries.invalidateQueries({ queryKey: ["drift", place.project, place.stack] }),
-  });
-  return (
-    <Dialog
-      title={`Drift of ${place.project}/${place.stack}`}
-      confirm="Save"
-      isReady={Number.isInteger(every) && every > 0}
-      isBusy={save.isPending}
-      onConfirm={() => save.mutate()}
-      onClose={onClose}
-      problem={save.error !== null && <ProblemBox error={save.error} />}
-    >
-      <label htmlFor={`${id}-minutes`}>Minutes between two checks</label>
-      <input
-        id={`${id}-minutes`}
-        type="number"
-        min="5"
-        max={60 * 24 * 90}
-        step="1"
-        required
-        value={minutes}
-        onChange={(event) => setMinutes(event.target.value)}
-      />
-      <label htmlFor={`${id}-reaction`}>Where drift is found</label>
-      <select
-        id={`${id}-reaction`}
-        value={reaction}
-        onChange={(event) => setReaction(event.target.value as Reaction)}
-      >
-        {Object.entries(REACTIONS).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={isPaused}
-          onChange={(event) => setPaused(event.target.checked)}
-        />
-        paused: no check is made by itself
-      </label>
-    </Dialog>
-  );
-}
-
-/** `6 hours` */
-function spanText(minutes: number): string {
-  for (const [unit, size] of [
-    ["day", 1_440],
-    ["hour", 60],
-  ] as const) {
-    if (minutes % size !== 0) continue;
-    const count = minutes / size;
-    return count === 1 ? unit : `${count} ${unit}s`;
-  }
-  return `${minutes} minutes`;
 }
