@@ -5,7 +5,7 @@ import type { CommandAction, Define } from "./program.ts";
 import { withServerOptions } from "./server-run-commands.ts";
 
 const CODE = "end with 2 where there is drift";
-const REACTIONS = ["report", "plan", "repair"] as const;
+const REACTIONS = ["report", "plan", "repair", "accept"] as const;
 
 /** Commands about the drift of the stacks of a server. */
 export function defineDriftCommands(define: Define, run: CommandAction): void {
@@ -42,7 +42,7 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
     .addOption(
       new Option(
         "--reaction <name>",
-        "where drift is found: report it, request a plan that waits for approval, or one that is applied",
+        "where drift is found: report it, request a plan that waits for approval, one that is applied, or a run that records it",
       ).choices(REACTIONS),
     )
     .option("--paused", "check no more until it is set again", false)

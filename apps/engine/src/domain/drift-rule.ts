@@ -15,9 +15,18 @@ export const DRIFT_REACTIONS = {
   report: DriftRule_Reaction.REACTION_UNSPECIFIED,
   plan: DriftRule_Reaction.REACTION_PLAN,
   repair: DriftRule_Reaction.REACTION_REPAIR,
+  accept: DriftRule_Reaction.REACTION_ACCEPT,
 } as const;
 
-/** What the cause of a run that looks for drift begins with, and that of one that is to remove it. */
+/** Whether what follows is applied without an approval, where the project allows that. */
+export function isAppliedReaction({ reaction }: Pick<DriftRule, "reaction">): boolean {
+  return (
+    reaction === DriftRule_Reaction.REACTION_REPAIR ||
+    reaction === DriftRule_Reaction.REACTION_ACCEPT
+  );
+}
+
+/** What the cause of a run that looks for drift begins with, and that of one that is to remove or to record it. */
 export const DRIFT_CHECK = "drift-check:";
 export const DRIFT_REMEDY = "drift:";
 

@@ -276,6 +276,18 @@ it.each([
     { autoApply: Project_AutoApply.AUTO_APPLY_NEVER },
     { autoApply: false, savedPlan: true },
   ],
+  [
+    "accept",
+    DriftRule_Reaction.REACTION_ACCEPT,
+    {},
+    { autoApply: true, savedPlan: false, mode: Run_Mode.MODE_REFRESH_ONLY },
+  ],
+  [
+    "accept, where the project wants approvals",
+    DriftRule_Reaction.REACTION_ACCEPT,
+    { autoApply: Project_AutoApply.AUTO_APPLY_NEVER },
+    { autoApply: false, savedPlan: true, mode: Run_Mode.MODE_REFRESH_ONLY },
+  ],
 ])("%s: a run is requested once for the same drift", async (_, reaction, project, expected) => {
   const { fire, record, runs, goToNext, end, parts, first } = await start(
     ["one"],
@@ -289,8 +301,8 @@ it.each([
   await end(check?.id ?? "", FOUND);
   const remedy = (await runs()).find(({ id }) => id !== check?.id);
   expect(remedy).toMatchObject({
-    ...expected,
     mode: Run_Mode.MODE_APPLY,
+    ...expected,
     cause: `drift:${check?.id}`,
     automatic: true,
   });

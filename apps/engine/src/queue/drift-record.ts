@@ -1,5 +1,6 @@
 import type { StackReference } from "@stackwright/core";
 import {
+  type DriftRule,
   DriftRule_Reaction,
   type Project,
   type Run,
@@ -7,7 +8,7 @@ import {
   StackDrift,
 } from "@stackwright/proto/stackwright";
 import { derivedRunId } from "../domain/derived-run-id.ts";
-import { DRIFT_CHECK, DRIFT_REMEDY, driftRuleOf } from "../domain/drift-rule.ts";
+import { DRIFT_CHECK, DRIFT_REMEDY, driftRuleOf, isAppliedReaction } from "../domain/drift-rule.ts";
 import { boundDrift, type FoundDrift } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import {
@@ -27,7 +28,7 @@ import type { Row, StoredRow, Transaction } from "./transaction.ts";
 // Invariants:
 // - What a check found is recorded in the step that ends its run, and only if the state is still the one that it compared: of what was applied
 //   meanwhile it knows nothing. So an apply and a check at the same time never leave drift that the apply has removed.
-// - A run that is to remove drift is requested where no other run has the stack, and once for the same drift.
+// - A run that is to remove or to record drift is requested where no other run has the stack, and once for the same drift.
 
 /** When a check is repeated whose state was replaced meanwhile. */
 const REPEAT_AFTER_MS = 60_000;
@@ -156,17 +157,18 @@ async function requestRemedy(
     tx.update(row, { lastProblem });
     return;
   }
+  const accepts = rule.reaction === DriftRule_Reaction.REACTION_ACCEPT;
   try {
     const made = await addRun(tx, {
       reference: { stack, run: derivedRunId(tx.nowMs, [DRIFT_REMEDY, stack.stack, check.id]) },
       stackName: drift.stackName,
       configuration,
-      mode: Run_Mode.MODE_APPLY,
+      mode: accepts ? Run_Mode.MODE_REFRESH_ONLY : Run_Mode.MODE_APPLY,
       actor: drift.actor || DRIFT_ACTOR,
       automatic: true,
       cause: `${DRIFT_REMEDY}${check.id}`,
-      message: `Removes the drift that run ${check.number} found`,
-      ...remedyRules(rule.reaction, project),
+      message: `${accepts ? "Records" : "Removes"} the drift that run ${check.number} found`,
+      ...remedyRules(rule, project),
     });
     tx.update(row, { remedy: made.id });
   } catch (error) {
@@ -178,10 +180,10 @@ async function requestRemedy(
 
 /** A plan that waits for approval keeps no other run out; it is applied without one where both the rule and the project say so. */
 function remedyRules(
-  reaction: DriftRule_Reaction,
+  rule: DriftRule,
   project: Project | undefined,
 ): { readonly autoApply: boolean; readonly savedPlan: boolean } {
-  const repairs = reaction === DriftRule_Reaction.REACTION_REPAIR;
-  const autoApply = repairs && !(project !== undefined && requiresApproval(project));
+  const autoApply =
+    isAppliedReaction(rule) && !(project !== undefined && requiresApproval(project));
   return { autoApply, savedPlan: !autoApply };
 }

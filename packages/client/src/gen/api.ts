@@ -154,8 +154,8 @@ export interface ConnectedStack {
 export interface DriftRule {
   /** minutes between two checks */
   readonly every_minutes: number;
-  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it */
-  readonly reaction?: "report" | "plan" | "repair" | undefined;
+  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it, a run that records what was found and changes no object */
+  readonly reaction?: "report" | "plan" | "repair" | "accept" | undefined;
   /** not checked; false by default */
   readonly paused?: boolean | undefined;
 }
@@ -1071,8 +1071,8 @@ export interface StackDrift {
 export interface StackDriftRule {
   /** minutes between two checks */
   readonly every_minutes: number;
-  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it */
-  readonly reaction: "report" | "plan" | "repair";
+  /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it, a run that records what was found and changes no object */
+  readonly reaction: "report" | "plan" | "repair" | "accept";
   readonly paused: boolean;
   readonly from: "stack" | "project";
   /** who wrote the rule of the stack */

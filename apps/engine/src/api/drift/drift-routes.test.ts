@@ -41,13 +41,16 @@ it.each([
   expect(JSON.stringify(refused.json)).toContain(message);
 });
 
-it("a project that wants approvals refuses the reaction repair", async () => {
-  const { call } = await start("none");
-  await call("PATCH", P, { body: { auto_apply: "never" } });
-  const refused = await call("PUT", DRIFT, { body: { ...RULE, reaction: "repair" } });
-  expect(refused).toMatchObject({ status: 422, json: { code: "unprocessable" } });
-  expect(refused.json["detail"]).toContain('use the reaction "plan"');
-});
+it.each(["repair", "accept"])(
+  "a project that wants approvals refuses the reaction %s",
+  async (reaction) => {
+    const { call } = await start("none");
+    await call("PATCH", P, { body: { auto_apply: "never" } });
+    const refused = await call("PUT", DRIFT, { body: { ...RULE, reaction } });
+    expect(refused).toMatchObject({ status: 422, json: { code: "unprocessable" } });
+    expect(refused.json["detail"]).toContain('use the reaction "plan"');
+  },
+);
 
 it("a check needs something that was applied", async () => {
   const { call } = await start("none");

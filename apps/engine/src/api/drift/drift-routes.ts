@@ -1,8 +1,8 @@
-import { DriftRule_Reaction, StackDrift } from "@stackwright/proto/stackwright";
+import { StackDrift } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { nextCheck } from "../../domain/drift-rule.ts";
+import { isAppliedReaction, nextCheck } from "../../domain/drift-rule.ts";
 import { projectPlace, requiresApproval } from "../../domain/project-settings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { stackPlace } from "../../domain/run-places.ts";
@@ -120,7 +120,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "SetDriftRule",
         { 200: DriftView },
         { params: StackParams, body: DriftRuleSettings },
-        { 422: "the project allows no repair without an approval" },
+        { 422: "the project allows nothing to be applied without an approval" },
       ),
       config: { access: "operator" },
     },
@@ -131,8 +131,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const rule = driftRuleFrom(request.body);
       return transact(parts, async (tx) => {
         const project = await tx.find(SERVER_KINDS.project, projectPlace(reference));
-        const repairs = rule.reaction === DriftRule_Reaction.REACTION_REPAIR;
-        if (repairs && project !== undefined && requiresApproval(project.message)) {
+        if (isAppliedReaction(rule) && project !== undefined && requiresApproval(project.message)) {
           throw new ServerError(
             "unprocessable",
             `plans of the project ${reference.project} are applied after an approval only; use the reaction "plan"`,

@@ -9,10 +9,10 @@ import {
 import { timeOf } from "../runs/run-view.ts";
 
 const Reaction = Type.Union(
-  [Type.Literal("report"), Type.Literal("plan"), Type.Literal("repair")],
+  [Type.Literal("report"), Type.Literal("plan"), Type.Literal("repair"), Type.Literal("accept")],
   {
     description:
-      "what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it",
+      "what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it, a run that records what was found and changes no object",
   },
 );
 const EveryMinutes = Type.Integer({

@@ -7,6 +7,7 @@ export const REACTIONS: Readonly<Record<Reaction, string>> = {
   report: "only report it",
   plan: "plan to restore, and wait for approval",
   repair: "restore without an approval",
+  accept: "record it without an approval",
 };
 
 /** `6 hours` */

@@ -23,6 +23,8 @@ export const DriftRule_Reaction = {
   REACTION_PLAN: 1,
   /** REACTION_REPAIR - A run is requested whose plan is applied without an approval, where the project allows that. */
   REACTION_REPAIR: 2,
+  /** REACTION_ACCEPT - A run is requested that records what was found, without an approval where the project allows that. No object changes. */
+  REACTION_ACCEPT: 3,
 } as const;
 
 export type DriftRule_Reaction = typeof DriftRule_Reaction[keyof typeof DriftRule_Reaction];
@@ -31,6 +33,7 @@ export namespace DriftRule_Reaction {
   export type REACTION_UNSPECIFIED = typeof DriftRule_Reaction.REACTION_UNSPECIFIED;
   export type REACTION_PLAN = typeof DriftRule_Reaction.REACTION_PLAN;
   export type REACTION_REPAIR = typeof DriftRule_Reaction.REACTION_REPAIR;
+  export type REACTION_ACCEPT = typeof DriftRule_Reaction.REACTION_ACCEPT;
 }
 
 /** What is known of the drift of a stack, and when it is checked. Name: stack. */
