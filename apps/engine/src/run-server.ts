@@ -82,6 +82,8 @@ interface RunServerOptions {
   readonly tools?: readonly OfferedTool[] | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
+  /** Hosts from which runs fetch modules. @default none */
+  readonly moduleHosts?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
   /** The same for those of archives of modules. */
@@ -116,6 +118,9 @@ interface RunServerOptions {
   readonly stopping: AbortSignal;
 }
 
+/** The host that means the registry of the server which executes a run, whatever its name is. */
+const LOCAL_MODULES = "localterraform.com";
+
 /** What makes a server plan and apply: its API of runs, the state of commands elsewhere, and a worker. */
 interface RunServer extends AsyncDisposable {
   readonly plugins: readonly ServerPlugin[];
@@ -144,6 +149,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
     logger,
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
+    modules: () => ({
+      ownHosts: [LOCAL_MODULES, new URL(options.origin()).host],
+      hosts: options.moduleHosts ?? [],
+    }),
     stackOf: async ({ account, project, stack: id }: StackReference) => {
       const all = await stacks.list({ account, project });
       return all.find(({ reference }) => reference.stack === id);

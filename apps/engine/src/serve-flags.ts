@@ -45,6 +45,11 @@ const FLAGS = {
     kind: "list",
     help: "further hosts that the mirror answers for",
   },
+  "module-host": {
+    path: ["moduleHosts"],
+    kind: "list",
+    help: "registry, repository or archive host from which runs fetch modules; none by default",
+  },
   "upstream-host": {
     path: ["upstreamHosts"],
     kind: "list",

@@ -244,6 +244,7 @@ export async function serve(
       limits: resolved.runLimits,
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
+      moduleHosts: resolved.moduleHosts,
       metrics: metrics.runs,
       spans,
       addressKey: async () => registry.secrets.key("tfe-address"),

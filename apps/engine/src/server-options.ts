@@ -25,6 +25,12 @@ export const ServerOptionsSchema = Type.Object(
     publicHost: Type.Optional(text(helpOf("public-host"))),
     signInFile: Type.Optional(text(helpOf("sign-in"))),
     mirrorHosts: Type.Optional(Type.Array(text("a host"), { description: helpOf("mirror-host") })),
+    moduleHosts: Type.Optional(
+      Type.Array(Type.String({ pattern: "^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$" }), {
+        description: helpOf("module-host"),
+        maxItems: 100,
+      }),
+    ),
     upstreamHosts: Type.Optional(
       Type.Array(Type.String({ pattern: "^[A-Za-z0-9.:-]{1,253}(=https?://[^\\s]{1,1024})?$" }), {
         description: helpOf("upstream-host"),

@@ -61,7 +61,10 @@ export interface ApiOptions extends TransactionParts {
 
 /** What the routes of remote workers work with, beyond what all routes have. */
 interface WorkerRouteParts
-  extends Pick<StoredClaimParts, "logger" | "provisionerProjects" | "stackOf" | "identity"> {
+  extends Pick<
+    StoredClaimParts,
+    "logger" | "modules" | "provisionerProjects" | "stackOf" | "identity"
+  > {
   readonly tickets: TicketBell;
   /** The storage service of this server; undefined without one. */
   readonly storageEndpoint: () => { readonly port: number; readonly tls: boolean } | undefined;

@@ -143,7 +143,7 @@ export const SERVER_KINDS = Object.freeze({
   summary: kindOf("PlanSummary", PlanSummary, {
     scope: "project",
     nameParts: ["stack", "run"],
-    maxBytes: KIB,
+    maxBytes: 320 * KIB,
     blobs: ({ documentSha256, viewSha256 }) =>
       [documentSha256, viewSha256].filter((sha256) => sha256 !== ""),
     retention: "with the run",

@@ -1,5 +1,6 @@
 import type { FormerState, StackName } from "@stackwright/core";
 import type { EngineErrorCode } from "@stackwright/core/errors";
+import type { RegistryQuery } from "../domain/registry-query.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ServerErrorCode } from "../domain/server-error.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
@@ -35,5 +36,6 @@ export type EventFrame =
   | { readonly type: "begin-apply"; readonly id: number; readonly epoch: string }
   | { readonly type: "read-stack"; readonly id: number; readonly name: StackName | FormerState }
   | { readonly type: "identity"; readonly id: number }
+  | { readonly type: "registry"; readonly id: number; readonly query: RegistryQuery }
   | { readonly type: "record-state"; readonly id: number; readonly content: StoredStateContent }
   | { readonly type: "result"; readonly result: ExecutionResult };

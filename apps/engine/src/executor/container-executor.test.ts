@@ -17,6 +17,7 @@ const HOST = {
   beginApply: async () => Promise.resolve(),
   readOtherStack: async () => Promise.resolve(undefined),
   identityTokens: async () => Promise.resolve([]),
+  readRegistry: async () => ({ versions: [], withdrawn: [] }),
   recordState: async () => Promise.resolve(),
 };
 const WAIT = { timeout: 30_000 };

@@ -8,14 +8,11 @@ import {
   type Engine,
   hasChanges,
   loadConfiguration,
-  MODULE_LOCK_NAME,
-  ModuleInstaller,
   type Plan,
   planToJson,
   planToTerraformJson,
   planVariables,
   type RunEvent,
-  readModuleLock,
   replacementsLeft,
   type StackState,
   stuckBecause,
@@ -45,6 +42,7 @@ import {
   openJobState,
 } from "./job-engine.ts";
 import { openJobIdentity } from "./job-identity.ts";
+import { openJobModules } from "./job-modules.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks } from "./other-stacks.ts";
 import { requireAdopted } from "./require-adopted.ts";
@@ -80,6 +78,7 @@ export async function executeJob(
     beginApply: async (epoch) => host.beginApply(epoch),
     readOtherStack: async (name) => host.readOtherStack(name),
     identityTokens: async () => host.identityTokens(),
+    readRegistry: async (query) => host.readRegistry(query),
     recordState: async (content) => host.recordState(content),
     // A short secret may be part of a type, which is no text.
     onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),
@@ -114,15 +113,9 @@ async function execute(
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
-  // Modules from elsewhere are those of the bundle: a run fetches none.
-  const packages = new ModuleInstaller({
-    files,
-    directory,
-    dataFolder: ".terraform",
-    mode: "never",
-    lock: await readModuleLock(join(directory, MODULE_LOCK_NAME)),
-    fetcher: () => Promise.reject(new Error("a run fetches no modules")),
-  });
+  const { blobs, env } = ground;
+  const modules = await openJobModules({ job, host, blobs, files, directory, env, signal });
+  const { packages } = modules;
   // The form in which the RFS documents declare private providers: templates of its clients have it.
   const rfsTemplates = true;
   const configuration = await loadConfiguration(files, {
@@ -131,6 +124,8 @@ async function execute(
     packages,
     rfsTemplates,
   });
+  const isComplete = !hasErrors(configuration.diagnostics);
+  const moduleLock = isComplete ? await modules.finish(configuration.root) : undefined;
   const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));
@@ -165,7 +160,7 @@ async function execute(
       const planJson = planToTerraformJson(concealPlan(plan, secretTextsOf(job)));
       await runHooks(hooks, "after_plan", { planJson });
     };
-    return makePlan(job, ground, engine, { ...given, report, afterPlan });
+    return makePlan(job, ground, engine, { ...given, report, afterPlan, moduleLock });
   }
   if (step === "recover") {
     const engine = await openJobEngine(job, ground, opened);
@@ -198,7 +193,15 @@ async function makePlan(
   job: ExecutionJob,
   { blobs }: JobGround,
   engine: Engine,
-  { report, afterPlan, ...given }: Given & { readonly afterPlan: (plan: Plan) => Promise<void> },
+  {
+    report,
+    afterPlan,
+    moduleLock,
+    ...given
+  }: Given & {
+    readonly afterPlan: (plan: Plan) => Promise<void>;
+    readonly moduleLock: string | undefined;
+  },
 ): Promise<ExecutionResult> {
   const { stack, mode, targets, replace, workspace } = job;
   const { plan, diagnostics } = await engine.plan({
@@ -235,6 +238,7 @@ async function makePlan(
     summary,
     documentSha256: document.sha256,
     viewSha256: view?.sha256 ?? "",
+    ...(moduleLock !== undefined && { moduleLock }),
     ...(deferred.length > 0 && {
       left: {
         parts: deferred.slice(0, MAX_LEFT).map(({ address }) => address.slice(0, MAX_LEFT_TEXT)),

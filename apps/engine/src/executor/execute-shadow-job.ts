@@ -28,6 +28,7 @@ import {
   openJobEngine,
   openJobState,
 } from "./job-engine.ts";
+import { openJobModules } from "./job-modules.ts";
 import { secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks } from "./other-stacks.ts";
 import { readPlanJson, secretTextsOfJson } from "./plan-of-json.ts";
@@ -59,8 +60,12 @@ export async function executeShadowJob(
   const { root = "" } = job.configuration;
   const directory = join(bundle, root);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
-  const configuration = await loadConfiguration(filesFrom(createDirectoryFiles(bundle), root), {
+  const files = filesFrom(createDirectoryFiles(bundle), root);
+  const { blobs, env } = ground;
+  const { packages } = await openJobModules({ job, host, blobs, files, directory, env, signal });
+  const configuration = await loadConfiguration(files, {
     early: await jobEarlyValues(job, directory),
+    packages,
     rfsTemplates: true,
     meantSource: createMeantSource({ lock: lockFile?.locks ?? LockFile.empty }),
   });

@@ -25,6 +25,15 @@ export interface ExecutionJob {
     /** Folder of the root module in the archive. @default the root of the archive */
     readonly root?: string;
   };
+  /** Where modules are fetched from that the configuration does not have. @default nowhere */
+  readonly modules?: {
+    /** Hosts that mean the registry of the account, in the form of addresses of modules. */
+    readonly ownHosts: readonly string[];
+    /** Other hosts that may be asked. */
+    readonly hosts: readonly string[];
+    /** The lock file of the modules that the plan was made with. */
+    readonly lock?: string;
+  };
   /** Whether the project may execute provisioners. */
   readonly provisioners: boolean;
   readonly targets: readonly string[];
@@ -134,6 +143,8 @@ export type ExecutionResult =
       readonly documentSha256: string;
       /** The plan as a view (`@stackwright/plan-view`), in the blob store. */
       readonly viewSha256: string;
+      /** The lock file of the modules that were fetched; absent where none was. */
+      readonly moduleLock?: string;
       /** What a check found; absent for other runs. */
       readonly drift?: FoundDrift;
       /** What a stage leaves to the next one; absent where that is nothing. */

@@ -76,6 +76,9 @@ export class ExecutionPipes {
         case "identity":
           void this.#answer(received.id, this.#host.identityTokens());
           break;
+        case "registry":
+          void this.#answer(received.id, this.#host.readRegistry(received.query));
+          break;
         case "record-state":
           void this.#answer(received.id, this.#host.recordState(received.content));
           break;

@@ -1,3 +1,4 @@
+import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
@@ -18,6 +19,8 @@ export interface ExecutionHost {
   readonly readOtherStack: ReadOtherStack;
   /** Other tokens of the run, for the audiences that the variables of its stack name. Rejects where the claim is lost. */
   identityTokens(): Promise<readonly IdentityToken[]>;
+  /** What the registry of the account has. Rejects where the claim is lost. */
+  readRegistry(query: RegistryQuery): Promise<RegistryAnswer>;
   /** A tool that applies the run has written a state, which is stored, encrypted. Rejects where the claim is lost. */
   recordState(content: StoredStateContent): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { EngineError } from "@stackwright/core/errors";
 import { createRemoteBlobs } from "@stackwright/storage/blob/remote";
 import { createThreadRenewer } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
+import type { RegistryAnswer } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
@@ -66,6 +67,8 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
       (await ask((id) => ({ type: "read-stack", id, name }))) as OtherStack | undefined,
     identityTokens: async () =>
       (await ask((id) => ({ type: "identity", id }))) as readonly IdentityToken[],
+    readRegistry: async (query) =>
+      (await ask((id) => ({ type: "registry", id, query }))) as RegistryAnswer,
     recordState: async (content) => {
       await ask((id) => ({ type: "record-state", id, content }));
     },

@@ -27,7 +27,8 @@ import { type Transaction, type TransactionParts, transact } from "./transaction
 interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
-  readonly summary: Omit<PlanSummary, "planDigest">;
+  readonly summary: Omit<PlanSummary, "planDigest" | "moduleLock"> &
+    Partial<Pick<PlanSummary, "moduleLock">>;
   /** Where a tool made the plan, what the engine compares with its own. @default nothing */
   readonly shadowed?: ShadowedPlan | undefined;
   /** How policies judged it; undefined where none is for the stack. */
@@ -74,11 +75,8 @@ export async function recordPlan(
       throw new ServerError("conflict", `the plan ${digest} is not stored`);
     }
     tx.guardRow(plan);
-    const former = await tx.findOrNew(SERVER_KINDS.summary, runPlace(reference), () => ({
-      ...summary,
-      planDigest: digest,
-    }));
-    tx.update(former, { ...summary, planDigest: digest });
+    const made = { moduleLock: "", ...summary, planDigest: digest };
+    tx.update(await tx.findOrNew(SERVER_KINDS.summary, runPlace(reference), () => made), made);
     // The rule of the moment in which there is something to approve.
     const project = await tx.find(SERVER_KINDS.project, projectPlace(reference.stack));
     if (project !== undefined) tx.guardRow(project);

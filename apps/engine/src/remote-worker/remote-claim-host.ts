@@ -85,6 +85,10 @@ export function remoteClaimHost({
         expiresAtMs: Date.parse(expires),
       }));
     },
+    readRegistry: async (query) => {
+      const { data } = await insist(async () => client.readRegistry({ run, body: query }));
+      return data;
+    },
     recordState: async (content) => {
       try {
         await insist(async () => client.recordState({ run, body: content }));

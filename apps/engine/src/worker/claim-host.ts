@@ -1,3 +1,4 @@
+import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
 import type { ExecutionJob, StoredStateContent } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
@@ -21,6 +22,8 @@ export interface ClaimHost {
   readonly readOtherStack: ReadOtherStack;
   /** Tokens of the run, for the audiences that the variables of its stack name. */
   identityTokens(): Promise<readonly IdentityToken[]>;
+  /** What the registry of the account has. */
+  readRegistry(query: RegistryQuery): Promise<RegistryAnswer>;
   /** A tool that applies the run has written a state. */
   recordState(content: StoredStateContent): Promise<void>;
   /** Appends events to the log of the run, once and in one step. */

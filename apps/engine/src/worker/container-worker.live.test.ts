@@ -38,6 +38,7 @@ if (typeof engine === "string") {
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
         identityTokens: async () => Promise.resolve([]),
+        readRegistry: async () => ({ versions: [], withdrawn: [] }),
         recordState: async () => Promise.resolve(),
       };
       const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
@@ -56,6 +57,7 @@ if (typeof engine === "string") {
         beginApply: async () => Promise.resolve(),
         readOtherStack: async () => Promise.resolve(undefined),
         identityTokens: async () => Promise.resolve([]),
+        readRegistry: async () => ({ versions: [], withdrawn: [] }),
         recordState: async () => Promise.resolve(),
       };
       const { ended } = executor.start(await testJob(), host);

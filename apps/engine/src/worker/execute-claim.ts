@@ -73,6 +73,7 @@ export async function executeClaim(
       beginApply: async (epoch) => host.beginApply(epoch),
       readOtherStack: async (name) => host.readOtherStack(name),
       identityTokens: async () => host.identityTokens(),
+      readRegistry: async (query) => host.readRegistry(query),
       recordState: async (content) => host.recordState(content),
     });
     onStart(execution);

@@ -42,6 +42,7 @@ import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
+import { readRegistry } from "./read-registry.ts";
 import { readRunHooks } from "./run-hooks.ts";
 import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
@@ -54,6 +55,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly logger: Logger;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
   readonly provisionerProjects?: ReadonlySet<string>;
+  /** Where runs fetch modules from that are not of the configuration. @default nowhere */
+  readonly modules?: () => NonNullable<ExecutionJob["modules"]>;
   /** Vouches for runs. @default runs get no tokens */
   readonly identity?: IdentityIssuer | undefined;
   /** Evaluates the policies that judge plans. */
@@ -87,6 +90,7 @@ export function storedClaimHost(
     readOtherStack: async (name) => readOtherStack(parts, claim.reference.stack, name),
     identityTokens: async () =>
       parts.identity === undefined ? [] : issueRunIdentity(parts, claim, parts.identity),
+    readRegistry: async (query) => readRegistry(parts, claim.reference.stack, query),
     recordState: async ({ serial, bytes, serialOffset, ...content }) => {
       await recordRunState(parts, claim, {
         ...content,
@@ -153,6 +157,9 @@ async function jobOf(
     ...(run.tool !== "" && { tool: await toolOf(parts, stack, run) }),
     ...(run.shadowOf !== "" && (await shadowOf(parts, reference, run))),
     provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
+    ...(parts.modules !== undefined && {
+      modules: { ...parts.modules(), ...(await moduleLockOf(parts, reference, run)) },
+    }),
     targets: run.targets,
     replace: run.replace,
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
@@ -172,6 +179,23 @@ async function jobOf(
       bytes: Buffer.from(bytes).toString("base64"),
     })),
   };
+}
+
+/** The modules that the plan of a run was made with, for the step that applies it. */
+async function moduleLockOf(
+  { storage }: StoredClaimParts,
+  reference: RunReference,
+  { planDigest }: Pick<Run, "planDigest">,
+): Promise<{ readonly lock?: string }> {
+  if (planDigest === "") return {};
+  const found = await readStored(
+    storage,
+    "strong",
+    idOf(SERVER_KINDS.summary, runPlace(reference)),
+  );
+  const summary = found && decodeRecord(SERVER_KINDS.summary, found);
+  if (summary?.planDigest !== planDigest || summary.moduleLock === "") return {};
+  return { lock: summary.moduleLock };
 }
 
 /** The tool of a run, with the present state of its stack. */
@@ -293,13 +317,14 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
       summary,
       documentSha256,
       viewSha256,
+      moduleLock = "",
       drift,
       left,
     } = result;
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
-      summary: { ...summary, documentSha256, viewSha256 },
+      summary: { ...summary, documentSha256, viewSha256, moduleLock },
       policies: await judge(parts, claim, digest),
       shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
       drift,

@@ -70,6 +70,7 @@ export interface ClaimEnd {
   };
   readonly documentSha256: string | "";
   readonly viewSha256: string | "";
+  readonly moduleLock?: string | undefined;
   readonly drift?: {
     readonly changed: number;
     readonly deleted: number;
@@ -859,6 +860,24 @@ export interface QuarantinedVersion {
   readonly reason: string;
   readonly actor: string;
   readonly at: string;
+}
+
+export interface RegistryAnswer {
+  readonly versions: readonly ({
+  readonly version: string;
+  readonly archiveSha256: string;
+})[];
+  readonly withdrawn: readonly ({
+  readonly version: string;
+  readonly reason: string;
+})[];
+}
+
+export interface RegistryQuery {
+  readonly kind: "module";
+  readonly namespace: string;
+  readonly name: string;
+  readonly system: string;
 }
 
 export interface ReplayedRun {
@@ -2164,6 +2183,14 @@ export interface Operations {
     };
     readonly output: OtherStack;
   };
+  /** Get the versions of a private module of the account, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
+  readonly ReadRegistry: {
+    readonly input: {
+      readonly run: string;
+      readonly body: RegistryQuery;
+    };
+    readonly output: RegistryAnswer;
+  };
   /** A tool that applies the run of a claim has written a state, whose content is stored: `POST /api/v1/worker/claims/{run}/state`. */
   readonly RecordState: {
     readonly input: {
@@ -2827,6 +2854,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
   QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
+  ReadRegistry: {"method":"POST","path":"/api/v1/worker/claims/{run}/registry","query":[],"headers":[]},
   RecordState: {"method":"POST","path":"/api/v1/worker/claims/{run}/state","query":[],"headers":[]},
   RedeliverNotification: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver","query":[],"headers":[]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},

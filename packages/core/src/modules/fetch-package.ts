@@ -14,6 +14,8 @@ import { fetchS3 } from "./s3-package.ts";
 
 interface FetchOptions extends HttpPackageOptions {
   readonly env: NodeJS.ProcessEnv;
+  /** Says why nothing is fetched from an address. */
+  readonly refuse?: (source: RemoteModuleSource) => string | undefined;
   /** The commit of the lock file. */
   readonly commit?: string;
 }
@@ -38,6 +40,8 @@ export async function fetchPackage(
   redirects = 0,
 ): Promise<FetchedPackage> {
   const { getter, url } = source;
+  const refusal = options.refuse?.(source);
+  if (refusal !== undefined) throw failed(refusal);
   switch (getter) {
     case "git": {
       const { env, signal, commit } = options;

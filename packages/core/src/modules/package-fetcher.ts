@@ -29,6 +29,8 @@ export interface PackageFetcherOptions {
   /** Nothing is fetched: only what the cache has by the lock file is used. @default false */
   readonly offline?: boolean;
   readonly limits?: ModuleLimits;
+  /** Says why a package must not be fetched from an address, which a registry or a page may have sent to. @default all may be fetched */
+  readonly refuse?: (source: RemoteModuleSource) => string | undefined;
   /** For private authorities and tests. @default that of Node */
   readonly fetch?: Fetch;
 }
@@ -132,11 +134,17 @@ export class PackageFetcher {
     inner = ".",
   ): Promise<ResolvedPackage> {
     this.#requireNetwork(source);
-    const { env, signal, limits } = this.#options;
+    const { env, signal, limits, refuse } = this.#options;
     let fetched: string | undefined;
     const cached = await this.#cache.add(
       async (folder) => {
-        const options = { http: this.#http, env, signal, ...(limits && { limits }) };
+        const options = {
+          http: this.#http,
+          env,
+          signal,
+          ...(limits && { limits }),
+          ...(refuse && { refuse }),
+        };
         const found = await fetchPackage(source, folder, {
           ...options,
           ...(commit !== undefined && { commit }),

@@ -1,8 +1,10 @@
 import { type Static, Type } from "typebox";
 import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
 import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
+import { MAX_MODULE_LOCK } from "../../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../../domain/run-stages.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
+import { MODULE_PART, MODULE_SYSTEM } from "../../modules/module-name.ts";
 import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
 import { Digest } from "../api-parts.ts";
 
@@ -92,6 +94,24 @@ export const Job = Type.Object(
 export const Applying = Type.Object(
   { epoch: Revision },
   { additionalProperties: false, title: "Applying" },
+);
+
+export const RegistryQuery = Type.Object(
+  {
+    kind: Type.Literal("module"),
+    namespace: Type.String({ pattern: MODULE_PART }),
+    name: Type.String({ pattern: MODULE_PART }),
+    system: Type.String({ pattern: MODULE_SYSTEM }),
+  },
+  { additionalProperties: false, title: "RegistryQuery" },
+);
+
+export const RegistryAnswer = Type.Object(
+  {
+    versions: Type.Array(Type.Object({ version: Type.String(), archiveSha256: Type.String() })),
+    withdrawn: Type.Array(Type.Object({ version: Type.String(), reason: Type.String() })),
+  },
+  { title: "RegistryAnswer", description: "a module of the account: empty where there is none" },
 );
 
 export const OtherStackName = Type.Object(
@@ -241,6 +261,7 @@ const Result = Type.Union([
       summary: Summary,
       documentSha256: BlobDigest,
       viewSha256: BlobDigest,
+      moduleLock: Type.Optional(Type.String({ maxLength: MAX_MODULE_LOCK })),
       drift: Type.Optional(FoundDrift),
       left: Type.Optional(Left),
     },

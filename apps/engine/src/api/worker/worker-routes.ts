@@ -33,6 +33,8 @@ import {
   OtherStackAnswer,
   OtherStackName,
   OWN_EVENTS,
+  RegistryAnswer,
+  RegistryQuery,
   WorkerEndpoint,
   WrittenState,
 } from "./claim-schemas.ts";
@@ -247,6 +249,24 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
           expires_at: timeOf(BigInt(expiresAtMs)),
         })),
       };
+    },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof RegistryQuery> }>(
+    `${CLAIM}/registry`,
+    {
+      schema: routeSchema(
+        "Get the versions of a private module of the account, for the run of a claim",
+        "ReadRegistry",
+        { 200: RegistryAnswer },
+        { params: ClaimParams, body: RegistryQuery },
+        LOST,
+      ),
+      config: { access: "run" },
+    },
+    async (request) => {
+      const answer = await storedClaimHost(parts, ofClaim(request)).readRegistry(request.body);
+      return { versions: [...answer.versions], withdrawn: [...answer.withdrawn] };
     },
   );
 

@@ -258,6 +258,8 @@ export interface PlanSummary {
   documentSha256: string;
   /** SHA-256 of the plan as a view (stackwright.plan-view/1) in the blob store, in hexadecimal; empty before release 0.2.0. */
   viewSha256: string;
+  /** The lock file of the modules that the plan fetched; empty: it fetched none. */
+  moduleLock: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2038,6 +2040,7 @@ function createBasePlanSummary(): PlanSummary {
     forget: 0,
     documentSha256: "",
     viewSha256: "",
+    moduleLock: "",
   };
 }
 
@@ -2072,6 +2075,9 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     }
     if (message.viewSha256 !== "") {
       writer.uint32(82).string(message.viewSha256);
+    }
+    if (message.moduleLock !== "") {
+      writer.uint32(90).string(message.moduleLock);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2177,6 +2183,14 @@ export const PlanSummary: MessageFns<PlanSummary> = {
             message.viewSha256 = reader.string(true);
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.moduleLock = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2219,6 +2233,7 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     message.forget = object.forget ?? 0;
     message.documentSha256 = object.documentSha256 ?? "";
     message.viewSha256 = object.viewSha256 ?? "";
+    message.moduleLock = object.moduleLock ?? "";
     return message;
   },
 };
