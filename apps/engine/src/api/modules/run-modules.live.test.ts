@@ -86,7 +86,7 @@ it("a run fetches modules of other hosts with the credentials of its stack, and 
   );
   const first = join(place.folder, "first.json");
   const words = ["--store", "sqlite:data", "--bootstrap-file", first, "--module-host", host];
-  const { url } = await startServerProcess(MAIN, [...words, "--log-level", "error"], {
+  const { url } = await startServerProcess(MAIN, words, {
     cwd: place.folder,
     env: {
       TF_CLI_CONFIG_FILE: rc,
