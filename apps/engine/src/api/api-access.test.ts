@@ -157,6 +157,7 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
   BeginPlanning: "claim",
   BeginApply: "claim",
   ReadOtherStack: "claim",
+  ReadRegistry: "claim",
   RecordState: "claim",
   AppendEvents: "claim",
   EndClaim: "claim",

@@ -1,5 +1,5 @@
 /** Begins the names of variables that hold a token for a host of repositories. */
-export const GIT_TOKEN = "GIT_TOKEN_";
+const GIT_TOKEN = "GIT_TOKEN_";
 
 /**
  * The environment in which git fetches modules for a run: no configuration of the machine, https alone, and the token of a stack for each

@@ -40,7 +40,7 @@ async function start() {
     const run = await request(files, { auto_apply: true });
     const ended = await reaches(run, /applied|failed|no_changes/);
     const events = (await call("GET", `${S}/runs/${run}/events`)).text;
-    return { ...ended, events };
+    return { phase: ended["phase"], reason_code: ended["reason_code"], events };
   };
   const word = async () => (await call("GET", `${S}/state`)).text;
   return { ...api, publish, request, reaches, applied, word };
