@@ -76,27 +76,64 @@ describe("a real Pulumi provider in the command", { timeout: 120_000 }, () => {
     expect(await readdir(tried.notes)).toEqual([]);
   });
 
-  it("that is Pulumi's dynamic one starts with the address of an engine, and is refused without a schema", async () => {
-    // Without an address it ends at once, with "Missing <engine> address". Its types are made by the programs that use it.
+  it("that is Pulumi's dynamic one makes resources of modules in the configuration", async () => {
+    // Without an address of an engine it ends at once.
     const main = createRequire(import.meta.resolve("@stackwright/mux")).resolve(
       "@pulumi/pulumi/cmd/dynamic-provider",
     );
     await using tried = await setUp("pulumi-nodejs", "3.260.0", async (path) =>
       writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 }),
     );
-    await tried.write(`
+    const text = (name: string): string => `
       terraform {
         required_providers {
           dynamic = { source = "stackwright.local/pulumi/pulumi-nodejs" }
         }
       }
-      resource "dynamic_resource" "r" {}
-    `);
-    const { code, error, output } = await tried.run(["plan"], { TF_LOG: "trace" });
-    expect(code).toBe(1);
-    expect(error + output).not.toContain("Missing <engine> address");
-    expect((error + output).replaceAll(/\s+[│|]?\s*/g, " ")).toContain(
-      "cannot be started: UNIMPLEMENTED: GetSchema is not implemented by the dynamic provider",
-    );
+      resource "terraform_data" "name" { input = "${name}" }
+      resource "dynamic_resource" "greeting" {
+        source = <<-EOT
+          const fs = require("node:fs");
+          exports.handler = () => ({
+            check: async (_olds, news) => ({
+              inputs: news,
+              failures: news.name === "nobody" ? [{ property: "name", reason: "cannot be greeted" }] : [],
+            }),
+            diff: async (_id, olds, news) => ({
+              changes: olds.name !== news.name || olds.tone !== news.tone,
+              replaces: olds.name !== news.name ? ["name"] : [],
+            }),
+            create: async (inputs) => {
+              const file = inputs.folder + "/" + inputs.name;
+              fs.mkdirSync(inputs.folder, { recursive: true });
+              fs.writeFileSync(file, "hello");
+              return { id: file, outs: { ...inputs, file } };
+            },
+            delete: async (id) => fs.rmSync(id),
+          });
+        EOT
+        inputs = { name = terraform_data.name.output, folder = ${JSON.stringify(tried.notes)} }
+      }
+      output "file" { value = dynamic_resource.greeting.outputs.file }
+    `;
+    await tried.write(text("ann"));
+    const made = await tried.run(["up", "--yes"], { TF_LOG: "trace" });
+    expect(made.code, made.error + made.output).toBe(0);
+    expect(made.output).toContain(`file = ${JSON.stringify(join(tried.notes, "ann"))}`);
+    const still = await tried.run(["plan", "-detailed-exitcode"]);
+    expect(still.code, still.error + still.output).toBe(0);
+    await tried.write(text("bob"));
+    const replaced = await tried.run(["up", "--yes"]);
+    expect(replaced.code, replaced.error + replaced.output).toBe(0);
+    expect(await readdir(tried.notes)).toEqual(["bob"]);
+    const rewritten = text("bob").replace('"hello"', '"good day"');
+    await tried.write(rewritten);
+    expect((await tried.run(["up", "--yes"])).output).toContain("0 added, 1 changed, 0 destroyed");
+    expect((await tried.run(["plan", "-detailed-exitcode"])).code).toBe(0);
+    await tried.write(text("nobody").replace("terraform_data.name.output", '"nobody"'));
+    const refused = await tried.run(["plan"]);
+    expect(refused.error + refused.output).toContain("cannot be greeted");
+    expect((await tried.run(["destroy", "--yes"])).code).toBe(0);
+    expect(await readdir(tried.notes)).toEqual([]);
   });
 });

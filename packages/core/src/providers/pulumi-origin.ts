@@ -37,6 +37,9 @@ export interface PulumiOriginOptions {
   readonly onLog?: (entry: ProviderLog) => void;
 }
 
+/** The provider of Pulumi's SDK for Node whose resources are programs. */
+const DYNAMIC_PROVIDER = "pulumi-nodejs";
+
 /** A program that may be the provider. */
 type Candidate = Omit<LocalProvider, "command"> & PulumiPlugin;
 
@@ -129,6 +132,10 @@ async function openProgram(
     schema === undefined
       ? hosted.provider
       : { ...hosted.provider, getSchema: async () => Promise.resolve({ schema }) };
+  if (name === DYNAMIC_PROVIDER && schema === undefined) {
+    const { withDynamicSchema } = await import("@stackwright/mux/adapters");
+    provider = withDynamicSchema(provider);
+  }
   if (parameters !== undefined) {
     try {
       provider = await parameterized(provider, parameters, { signal });

@@ -50,8 +50,8 @@ async function inFolder(name: string, directory: string): Promise<readonly Pulum
 }
 
 /**
- * How the plug-in in a folder is started: a program of its name, or a program for Node that `PulumiPlugin.yaml` names the runtime
- * of. Undefined where there is neither.
+ * How the plug-in in a folder is started: a program of its name, or a program for Node or Python that `PulumiPlugin.yaml` names the
+ * runtime of. Undefined where there is none of these.
  *
  * Source: Pulumi's plug-ins in languages.
  */
@@ -62,7 +62,10 @@ export async function pluginProgram(
   const command = join(folder, `pulumi-resource-${name}`);
   if (await isFile(command)) return { command };
   const file = await readFile(join(folder, "PulumiPlugin.yaml"), "utf8").catch(() => "");
-  const runtime = /^runtime:\s*(?:\n\s+name:\s*)?["']?(\w+)/m.exec(file)?.[1];
+  const runtime = /^runtime:[ \t]*(?:\r?\n(?:[ \t]+.*\r?\n)*?[ \t]+name:[ \t]*)?["']?(\w+)/m.exec(
+    file,
+  )?.[1];
+  if (runtime === "python") return pythonProgram(folder, file);
   if (runtime !== "nodejs") return undefined;
   for (const main of [await mainOf(folder), "index.js", "index.ts"]) {
     if (main !== undefined && (await isFile(join(folder, main)))) {
@@ -70,6 +73,18 @@ export async function pluginProgram(
     }
   }
   return undefined;
+}
+
+/** The module `__main__` of the folder, by the Python of the virtual environment that the plug-in names, else that of `PATH`. */
+async function pythonProgram(
+  folder: string,
+  file: string,
+): Promise<Pick<PulumiPlugin, "command" | "args"> | undefined> {
+  if (!(await isFile(join(folder, "__main__.py")))) return undefined;
+  const named = /^\s+virtualenv:\s*["']?([^\s"'#]+)/m.exec(file)?.[1];
+  const own = named === undefined ? undefined : join(folder, named, "bin", "python");
+  const command = own !== undefined && (await isFile(own)) ? own : "python3";
+  return { command, args: ["-u", folder] };
 }
 
 /** The file that a package says is its program. */
