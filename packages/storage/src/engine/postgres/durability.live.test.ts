@@ -1,5 +1,7 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isStorageError } from "../../errors.ts";
+import type { Resource } from "../../resource.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import type { Violation } from "../../testing/history/history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
@@ -80,21 +82,39 @@ describe("commits of PostgreSQL that are visible before they are on disk", { ret
   );
 
   test.skipIf(!hasServer).each([
-    ["stay when they were read, as the reader waits", [], true],
-    ["would be lost, were they read without that", [READ_ANYTHING], false],
+    ["stay when they were read, as the reader waits", [], isRead, true],
+    ["would be lost, were they read without that", [READ_ANYTHING], isRead, false],
+    ["stay when a large write was refused over them, as its writer waits", [], isInTheWay, true],
   ] as const)(
     "%s",
-    async (_, changes, isKept) => {
-      expect(await isReadKept(server, [lateSync(30), ...changes])).toBe(isKept);
+    async (_, changes, isSeen, isKept) => {
+      expect(await isSeenKept(server, [lateSync(30), ...changes], isSeen)).toBe(isKept);
     },
     60_000,
   );
 });
 
-/** Whether what was read beside its writer is there after a crash. */
-async function isReadKept(
+/** Whether a list shows a resource. */
+async function isRead(storage: PostgresStorage, { id }: Resource): Promise<boolean> {
+  const { length } = await storage.list("strong", id.type, id.tenancy, "");
+  return length > 0;
+}
+
+/** Whether a write of some MiB, which never succeeds, is refused because a resource is there with another uid. */
+async function isInTheWay(storage: PostgresStorage, { id }: Resource): Promise<boolean> {
+  const data = { typeUrl: "example.test/Large", value: new Uint8Array(5 * 1024 * 1024) };
+  const large = { ...sample(id.type, id.tenancy, id.name, { uid: "other", version: "7" }), data };
+  const refusal: unknown = await storage.writeCAS(large).catch((error: unknown) => error);
+  if (isStorageError(refusal, "STORAGE_WRONG_UID")) return true;
+  if (isStorageError(refusal, "STORAGE_CAS_FAILURE")) return false;
+  throw refusal;
+}
+
+/** Whether what was seen beside its writer is there after a crash. */
+async function isSeenKept(
   server: OwnServers | undefined,
   changes: readonly Change[],
+  isSeen: (storage: PostgresStorage, resource: Resource) => Promise<boolean>,
 ): Promise<boolean> {
   const url = server?.url ?? "";
   const schema = newSchema();
@@ -104,26 +124,24 @@ async function isReadKept(
   await ask(url, (admin) => writeBesideOthers(admin, schema));
   const resource = sample(A1, HOME, "kept");
   const written = writer.writeCAS(resource).catch(() => undefined);
-  const isThere = () =>
-    reader
-      .list("strong", resource.id.type, resource.id.tenancy, "")
-      .then(({ length }) => length > 0);
-  await expect.poll(isThere, { timeout: 10_000, interval: 5 }).toBe(true);
+  await expect
+    .poll(async () => isSeen(reader, resource), { timeout: 10_000, interval: 5 })
+    .toBe(true);
   await server?.command("kill9 0");
   await written;
   await server?.command("restart 0");
   // Until the instance has found the server again, reads fail.
   await expect
     .poll(
-      () =>
-        isThere().then(
+      async () =>
+        isRead(reader, resource).then(
           () => true,
           () => false,
         ),
       { timeout: 20_000 },
     )
     .toBe(true);
-  return await isThere();
+  return isRead(reader, resource);
 }
 
 /** What a history of instances breaks, whose server is killed and started again in the middle. */

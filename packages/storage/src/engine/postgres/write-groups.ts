@@ -156,7 +156,12 @@ export class WriteGroups {
           const [row] = await transaction<{ outcome: string | null }[]>`
             SELECT json_agg(json_build_array(step, outcome, at_revision))::text AS outcome
             FROM apply_writes(${args(transaction)})`;
-          return toRows(row?.outcome ?? "[]");
+          const outcome = toRows(row?.outcome ?? "[]");
+          if (outcome.every(({ at_revision }) => at_revision === null)) {
+            // A commit without changes waits for nothing, and a refusal may have seen commits that are not on disk.
+            await transaction`SELECT pg_logical_emit_message(true, 'stackwright', '')`;
+          }
+          return outcome;
         });
       },
       timeoutMs,
