@@ -1,4 +1,9 @@
-import { cpus, loadavg } from "node:os";
+import { mkdtempDisposable } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPostgresStorage } from "@stackwright/storage/postgres";
+import { createSqliteStorage } from "@stackwright/storage/sqlite";
+import postgres from "postgres";
 import { benchEtcd } from "./etcd.ts";
 import { printLatencies } from "./latency.ts";
 import type { Effort } from "./measure.ts";
@@ -6,6 +11,7 @@ import { benchMemory } from "./memory.ts";
 import { benchPostgres } from "./postgres.ts";
 import { benchProcesses } from "./processes.ts";
 import { benchSqlite } from "./sqlite/run.ts";
+import { benchWatches } from "./watches.ts";
 
 // node --expose-gc bench/storage/run.ts [section ...]; BENCH_ROUNDS and BENCH_ROUND_MS set the effort.
 
@@ -28,6 +34,29 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
     const { TEST_POSTGRES_URL: url } = process.env;
     if (url !== undefined) await benchProcesses(effort, url);
     else console.log("\nprocesses: skipped, TEST_POSTGRES_URL names no server");
+    return [];
+  },
+  watches: async () => {
+    const rounds = Math.max(1, Math.min(5, Math.round(effort.rounds / 6)));
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "bench-watches-"));
+    await benchWatches(
+      "sqlite",
+      async () => createSqliteStorage({ directory: scratch.path }),
+      rounds,
+    );
+    const { TEST_POSTGRES_URL: url } = process.env;
+    if (url === undefined) {
+      console.log("\nwatches of postgres: skipped, TEST_POSTGRES_URL names no server");
+      return [];
+    }
+    const schema = `bench_watches_${process.pid}`;
+    try {
+      await benchWatches("PostgreSQL", async () => createPostgresStorage({ url, schema }), rounds);
+    } finally {
+      const admin = postgres(url, { max: 1, onnotice: () => undefined });
+      await admin`DROP SCHEMA IF EXISTS ${admin(schema)} CASCADE`;
+      await admin.end();
+    }
     return [];
   },
   etcd: async () => {
