@@ -141,7 +141,7 @@ async function isSeenKept(
       { timeout: 20_000 },
     )
     .toBe(true);
-  return isRead(reader, resource);
+  return await isRead(reader, resource);
 }
 
 /** What a history of instances breaks, whose server is killed and started again in the middle. */
