@@ -15,6 +15,7 @@ export type {
   TfeLogName,
   TfeLogText,
   TfePlanCounts,
+  TfePolicyCheck,
   TfeRun,
   TfeRunPhase,
   TfeUpload,

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
+import { policyBundle } from "../testing/policies/read-policies.ts";
 import { startApi } from "../testing/start-api.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
@@ -37,9 +38,14 @@ async function startWith(command: string) {
     `credentials "${host}" {\n  token = "${api.first.token}"\n}\n`,
   );
   const ca = await readFile(certificateFile);
-  const send = async (method: string, path: string, body?: object): Promise<Answer> =>
+  const send = async (
+    method: string,
+    path: string,
+    body?: object,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${api.first.token}` };
+      const headers = { authorization: `Bearer ${api.first.token}`, ...more };
       const sent = request(`https://${host}${path}`, { method, ca, headers }, (answer) => {
         let text = "";
         answer.on("data", (chunk) => {
@@ -48,7 +54,8 @@ async function startWith(command: string) {
         answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
       });
       sent.on("error", reject);
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
+      if (body instanceof Uint8Array) sent.end(body);
+      else sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
   const write = async (text: string): Promise<void> =>
     root.write(
@@ -75,6 +82,47 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   beforeEach((context) => {
     const { status } = spawnSync(command, ["version"]);
     context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
+
+  it("shows what policies say of a plan, and overrides them where that is allowed", {
+    timeout: 240_000,
+  }, async () => {
+    const { ok, exec, start: begin, runs, write, send } = await start();
+    const sets = "/api/v1/policy-sets";
+    const json = { "content-type": "application/json" };
+    const set = { name: "security", enforcement: "overridable" };
+    expect(await send("POST", sets, set, json)).toMatchObject({ status: 201 });
+    const content = `${sets}/security/content?entrypoint=stackwright`;
+    const gzip = { "content-type": "application/gzip" };
+    expect(await send("PUT", content, policyBundle(), gzip)).toMatchObject({ status: 200 });
+    const bad = (word: string): string => `resource "terraform_data" "bad" { input = "${word}" }`;
+    await write(bad("one"));
+    const planned = await exec("plan");
+    expect([planned.code, planned.text]).toEqual([
+      1,
+      expect.stringContaining("Policy set security (overridable): failed"),
+    ]);
+    expect(planned.text).toContain("(terraform_data.bad)");
+
+    const asked = begin(["apply"]);
+    await until(() => asked.output.text.includes("override the soft failed policy check"));
+    asked.child.stdin.write("override\n");
+    await until(() => asked.output.text.includes("perform these actions"));
+    asked.child.stdin.end("yes\n");
+    const applied = await asked.ended;
+    expect([applied.code, applied.text]).toEqual([0, expect.stringContaining("Apply complete")]);
+    await write(bad("two"));
+    await ok("apply", "-auto-approve");
+    expect((await runs())[0]?.phase).toBe("applied");
+
+    const mandatory = { enforcement: "mandatory" };
+    const change = await send("PATCH", `${sets}/security`, mandatory, { ...json, "if-match": "*" });
+    expect(change).toMatchObject({ status: 200 });
+    await write(bad("three"));
+    const refused = await exec("apply", "-auto-approve");
+    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("hard failed")]);
+    expect((await runs())[0]?.phase).toBe("discarded");
+    expect(await ok("state", "show", "terraform_data.bad")).toContain("two");
   });
 
   it("plans, applies by the prompt, and destroys", { timeout: 240_000 }, async () => {

@@ -18,6 +18,7 @@ import { renderPolicyPlan } from "../policy/policy-input.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun, discardRun } from "../queue/decide.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { overridePolicies } from "../queue/override-policies.ts";
 import { isSpeculative, phaseOf } from "../queue/run-row.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
@@ -26,6 +27,7 @@ import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { LogMarks } from "./log-marks.ts";
+import { hasOverrideRole, policyCheckOf } from "./policy-check.ts";
 import { renderedPlan } from "./rendered-plan.ts";
 import { runLogText } from "./run-log.ts";
 
@@ -81,6 +83,11 @@ export function workspaceRuns(parts: RunParts): RunPort {
       destructions: summary.delete + summary.replace,
       imports: summary.import,
     };
+  };
+  const policiesOf = async (stack: StackReference, run: string) => {
+    const id = idOf(SERVER_KINDS.policyResult, runPlace({ stack, run }));
+    const found = await readStored(storage, "strong", id);
+    return found && decodeRecord(SERVER_KINDS.policyResult, found);
   };
   const uploadAt = async (stack: StackReference, id: string) => {
     const found = await readStored(
@@ -189,7 +196,9 @@ export function workspaceRuns(parts: RunParts): RunPort {
     get: async (caller, workspace, id) => {
       const { reference } = await stackOf(caller, workspace);
       const run = await readRun(reference, id);
-      return run && viewOf(run, workspace, await countsOf(reference, id));
+      if (run === undefined) return undefined;
+      const policyCheck = policyCheckOf(await policiesOf(reference, id), run, caller);
+      return { ...viewOf(run, workspace, await countsOf(reference, id)), policyCheck };
     },
     list: async (caller, workspace) => {
       const { reference } = await stackOf(caller, workspace);
@@ -206,6 +215,26 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const planDigest = (await readRun(stack, id))?.planDigest ?? "";
       const noted = audited(caller, "ApproveRun", runTarget(named, id));
       await approveRun(noted, { stack, run: id }, { actor, planDigest, comment });
+    },
+    overridePolicies: async (caller, { workspace, id }) => {
+      const named = await stackOf(caller, workspace);
+      const reference = { stack: named.reference, run: id };
+      const { actor } = caller;
+      const run = await readRun(named.reference, id);
+      const planDigest = run?.planDigest ?? "";
+      const noted = audited(caller, "OverridePolicies", runTarget(named, id));
+      await overridePolicies(noted, reference, {
+        actor,
+        reason: "through the cloud block",
+        planDigest,
+        requireRole: (role) => {
+          if (hasOverrideRole(caller, role)) return;
+          throw new ServerError("forbidden", `${actor} has not the role ${role}`);
+        },
+      });
+      if (run?.autoApply !== true) return;
+      const approved = audited(caller, "ApproveRun", runTarget(named, id));
+      await approveRun(approved, reference, { actor, planDigest });
     },
     discard: async (caller, { workspace, id }, reason) => {
       const named = await stackOf(caller, workspace);

@@ -28,6 +28,18 @@ export interface TfePlanCounts {
   readonly imports: number;
 }
 
+/** What policies said about the plan of a run. */
+export interface TfePolicyCheck {
+  /** `soft_failed` may be overridden, `hard_failed` may not. */
+  readonly status: "passed" | "soft_failed" | "hard_failed" | "overridden";
+  /** The run waits for an override. */
+  readonly isOpen: boolean;
+  /** Whether the caller may give it. */
+  readonly canOverride: boolean;
+  /** For the terminal. */
+  readonly text: string;
+}
+
 /** A run of a workspace. */
 export interface TfeRun {
   readonly id: string;
@@ -48,6 +60,8 @@ export interface TfeRun {
   /** The upload that it was requested with; undefined for runs that were requested elsewhere. */
   readonly upload: string | undefined;
   readonly counts: TfePlanCounts;
+  /** Undefined before the plan, where no policies judge it, and in lists. */
+  readonly policyCheck?: TfePolicyCheck | undefined;
 }
 
 /** A run that is requested. */
@@ -110,6 +124,8 @@ export interface RunPort {
   /** The newest first. */
   list(caller: TfeCaller, workspace: string): Promise<readonly TfeRun[]>;
   approve(caller: TfeCaller, run: TfeRun, comment: string): Promise<void>;
+  /** Lets the plan pass although policies forbid it. A run that is applied without a question continues with that. */
+  overridePolicies(caller: TfeCaller, run: TfeRun): Promise<void>;
   discard(caller: TfeCaller, run: TfeRun, comment: string): Promise<void>;
   cancel(caller: TfeCaller, run: TfeRun, options: { readonly force: boolean }): Promise<void>;
   /**

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { TfeError } from "../errors.ts";
-import { one, page, type ResourceObject, related } from "../json-api/document.ts";
+import { one, page, type ResourceObject } from "../json-api/document.ts";
 import type { RequestDocument } from "../json-api/request-document.ts";
 import type { TfeCaller } from "../port/caller.ts";
 import type { NewTfeRun, RunPort, TfeLogName, TfeRun, TfeVariable } from "../port/run-port.ts";
 import type { TfeWorkspace } from "../port/workspace-port.ts";
 import { logSlice } from "./log-slice.ts";
+import { policyCheckRoutes } from "./policy-check-routes.ts";
 import {
   addressOf,
   callerOf,
@@ -21,7 +22,8 @@ import {
   workspaceById,
   workspaceOf,
 } from "./route-context.ts";
-import { applyStatus, planStatus, runActions, runStatus } from "./run-status.ts";
+import { applyId, countsOf, planId, runResource } from "./run-resource.ts";
+import { applyStatus, planStatus } from "./run-status.ts";
 import { workspaceResource } from "./workspace-resource.ts";
 
 type Query = Readonly<Record<string, unknown>>;
@@ -179,6 +181,12 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       reply,
       page(all, request.query, (run) => runResource(caller, run)),
     );
+  });
+
+  policyCheckRoutes(fastify, {
+    runs,
+    callerOf: (request) => callerOf(context, request),
+    runOf: async (request, id) => runOf(request, "polchk", id),
   });
 
   const act = (
@@ -360,70 +368,12 @@ function uploadResource(
   };
 }
 
-function runResource({ isOperator }: TfeCaller, run: TfeRun): ResourceObject {
-  return {
-    id: `run-${run.workspace}-${run.id}`,
-    type: "runs",
-    attributes: {
-      status: runStatus(run),
-      actions: runActions(run),
-      "has-changes": run.hasPlan,
-      "is-destroy": run.mode === "destroy",
-      "refresh-only": run.mode === "refresh-only",
-      "plan-only": run.planOnly,
-      "save-plan": run.savedPlan,
-      "auto-apply": run.autoApply,
-      message: run.message,
-      source: "tfe-api",
-      "created-at": new Date(run.createdAtMs).toISOString(),
-      "position-in-queue": 0,
-      "status-timestamps": {},
-      permissions: {
-        "can-apply": isOperator,
-        "can-cancel": isOperator,
-        "can-discard": isOperator,
-        "can-force-cancel": isOperator,
-        "can-force-execute": false,
-        "can-override-policy-check": false,
-      },
-    },
-    relationships: {
-      plan: related("plans", planId(run)),
-      apply: related("applies", applyId(run)),
-      workspace: related("workspaces", `ws-${run.workspace}`),
-      ...(run.upload !== undefined && {
-        "configuration-version": related(
-          "configuration-versions",
-          `cv-${run.workspace}-${run.upload}`,
-        ),
-      }),
-    },
-  };
-}
-
 function variableResource({ key, value, category, sensitive }: TfeVariable): ResourceObject {
   return {
     id: `var-${category}-${Buffer.from(key).toString("base64url")}`,
     type: "vars",
     attributes: { key, value: value ?? null, category, sensitive, hcl: false },
   };
-}
-
-function countsOf({ counts }: TfeRun): Readonly<Record<string, number>> {
-  return {
-    "resource-additions": counts.additions,
-    "resource-changes": counts.changes,
-    "resource-destructions": counts.destructions,
-    "resource-imports": counts.imports,
-  };
-}
-
-function planId({ workspace, id }: TfeRun): string {
-  return `plan-${workspace}-${id}`;
-}
-
-function applyId({ workspace, id }: TfeRun): string {
-  return `apply-${workspace}-${id}`;
 }
 
 /** `run-WORKSPACE-RUN`. */

@@ -36,6 +36,7 @@ it.each<[Partial<TfeRun>, string, string, string]>([
   [{ phase: "applied", hasPlan: true, wasApproved: true }, "applied", "finished", "finished"],
   [{ phase: "failed" }, "errored", "errored", "unreachable"],
   [{ phase: "failed", hasPlan: true, wasApproved: true }, "errored", "finished", "errored"],
+  [{ phase: "policy_failed", hasPlan: true }, "policy_override", "finished", "unreachable"],
   [{ phase: "canceled" }, "canceled", "canceled", "unreachable"],
   [{ phase: "superseded", hasPlan: true }, "discarded", "finished", "unreachable"],
   // A command that asks no question takes `discarded` for a success.

@@ -5,7 +5,7 @@ const STATUS: Readonly<Record<TfeRunPhase, string>> = {
   preparing: "plan_queued",
   planning: "planning",
   planned: "planned",
-  policy_failed: "errored",
+  policy_failed: "policy_override",
   awaiting_approval: "planned",
   approved: "confirmed",
   applying: "applying",
@@ -60,7 +60,7 @@ export function runActions({ phase, isCanceling }: TfeRun): Readonly<Record<stri
   return {
     "is-cancelable": CANCELABLE.has(phase) && !isCanceling,
     "is-confirmable": isWaiting,
-    "is-discardable": isWaiting,
+    "is-discardable": isWaiting || phase === "policy_failed",
     "is-force-cancelable": isCanceling && CANCELABLE.has(phase),
   };
 }
