@@ -12,7 +12,6 @@ import type {
 import type { InstalledPlugin } from "./install-pulumi-plugin.ts";
 import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
-import { parameterized } from "./parameterized.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import {
   findPulumiPlugins,
@@ -138,6 +137,7 @@ async function openProgram(
   }
   if (parameters !== undefined) {
     try {
+      const { parameterized } = await import("./parameterized.ts");
       provider = await parameterized(provider, parameters, { signal });
     } catch (error) {
       await close();
