@@ -5,6 +5,7 @@ import { PassThrough, Readable } from "node:stream";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
+import { ALL_COMMANDS } from "./all-commands.ts";
 import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
 
@@ -22,6 +23,7 @@ const program = createProgram(
     forceSignal: never,
   },
   () => undefined,
+  ALL_COMMANDS,
 );
 
 const commandsOf = (command: Command): readonly Command[] => [

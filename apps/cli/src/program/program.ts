@@ -7,33 +7,7 @@ import {
 } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
-import { defineAccessCommands } from "./access-commands.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
-import { defineCiCommands } from "./ci-commands.ts";
-import { completionScript, type Shell } from "./completion-script.ts";
-import { defineDriftCommands } from "./drift-commands.ts";
-import { defineEditorCommands } from "./editor-commands.ts";
-import { defineFamiliarCommands } from "./familiar-commands.ts";
-import { defineHookCommands } from "./hook-commands.ts";
-import { defineKeyCommands } from "./key-commands.ts";
-import { defineLoginCommands } from "./login-commands.ts";
-import { defineModuleCommands } from "./module-commands.ts";
-import { defineMuxCommands } from "./mux-commands.ts";
-import { defineNotificationCommands } from "./notification-commands.ts";
-import { definePolicyCommands } from "./policy-commands.ts";
-import { defineProjectCommands } from "./project-commands.ts";
-import { defineProviderCommands } from "./provider-commands.ts";
-import { defineProviderKitCommands } from "./provider-kit-commands.ts";
-import { defineRunCommands } from "./run-commands.ts";
-import { defineServerCommands } from "./server-commands.ts";
-import { defineServerRunCommands } from "./server-run-commands.ts";
-import { defineStateCommands } from "./state-commands.ts";
-import { defineStateVersionCommands } from "./state-version-commands.ts";
-import { defineStoreCommands } from "./store-commands.ts";
-import { defineTestCommand } from "./test-command.ts";
-import { defineVariableCommands } from "./variable-commands.ts";
-import { defineVcsCommands } from "./vcs-commands.ts";
-import { defineWorkspaceCommands } from "./workspace-commands.ts";
 
 /** Makes a command with the options that all have. */
 export type Define = (name: string, description: string, parent?: Command) => Command;
@@ -47,11 +21,26 @@ export type CommandAction = (
 /** What a command answers: how the process ends. */
 type Report = (code: number) => void;
 
+/** What the definition of commands has at hand. */
+export interface Definition {
+  readonly program: Command;
+  readonly define: Define;
+  readonly run: CommandAction;
+  readonly process: CommandProcess;
+}
+
+/** Defines a group of commands. */
+export type DefineCommands = (definition: Definition) => void;
+
 /**
- * The commands with their options. Nothing is loaded that the chosen command does not need: what does
+ * The commands of the given groups with their options. Nothing is loaded that the chosen command does not need: what does
  * the work is imported inside of the actions.
  */
-export function createProgram(process: CommandProcess, report: Report): Command {
+export function createProgram(
+  process: CommandProcess,
+  report: Report,
+  definitions: readonly DefineCommands[],
+): Command {
   const { calledAs = "stackwright" } = process;
   const program = new Command(calledAs)
     .description(
@@ -88,49 +77,9 @@ export function createProgram(process: CommandProcess, report: Report): Command 
     report(code);
   };
 
-  defineProjectCommands(define, run);
-  defineRunCommands(define, run);
-  defineTestCommand(define, run);
-  defineStateCommands(define, run);
-  defineKeyCommands(define, run);
-  defineStoreCommands(define, run);
-  defineModuleCommands(define, run);
-  defineProviderCommands(define, run);
-  defineProviderKitCommands(define, run);
-  defineMuxCommands(define, run);
-  defineFamiliarCommands(program, define, run);
-  defineWorkspaceCommands(define, run);
-  defineServerCommands(define, run, process);
-  defineLoginCommands(define, run);
-  defineServerRunCommands(define, run);
-  defineDriftCommands(define, run);
-  defineVariableCommands(define, run);
-  definePolicyCommands(define, run);
-  defineVcsCommands(define, run);
-  defineNotificationCommands(define, run);
-  defineHookCommands(define, run);
-  defineAccessCommands(define, run);
-  defineStateVersionCommands(define, run);
-  defineEditorCommands(define, run, process);
-  defineCiCommands(define, run);
-  defineCompletion(program, define, run);
+  for (const defineCommands of definitions) defineCommands({ program, define, run, process });
   applyReferenceOptions(program, process.streams);
   return program;
-}
-
-function defineCompletion(program: Command, define: Define, run: CommandAction): void {
-  define(
-    "completion <shell>",
-    "a script that completes commands and options: bash, zsh or fish",
-  ).action(async (shell: string, _options: unknown, command: Command) => {
-    await run(command, ({ terminal }) => {
-      if (shell !== "bash" && shell !== "zsh" && shell !== "fish") {
-        command.error(`error: there is no completion for "${shell}"; there is bash, zsh and fish`);
-      }
-      terminal.write(completionScript(program, shell satisfies Shell));
-      return 0;
-    });
-  });
 }
 
 /** The words of a command behind the name of the program. */

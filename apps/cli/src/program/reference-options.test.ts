@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { ReferenceHelp } from "../testing/reference-help.ts";
 import { referencePage } from "../testing/reference-page.ts";
 import { type CommandResult, tryCommand } from "../testing/try-command.ts";
+import { ALL_COMMANDS } from "./all-commands.ts";
 import { commandAt } from "./apply-reference-options.ts";
 import { createProgram } from "./program.ts";
 import { REFERENCE_OPTIONS, REFUSED_COMMANDS, type ReferenceOption } from "./reference-options.ts";
@@ -32,6 +33,7 @@ const streams = {
 const program = createProgram(
   { streams, cwd: "/", signal: never, forceSignal: never },
   () => undefined,
+  ALL_COMMANDS,
 );
 
 /** What stands behind the words of a command that needs it. */

@@ -3,6 +3,7 @@ import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
 import { EXIT } from "../exit-code.ts";
 import { printable } from "../terminal/printable.ts";
+import { definitionsFor } from "./chosen-commands.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
 import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
@@ -20,9 +21,10 @@ export async function runCommand(
   process: CommandProcess,
 ): Promise<number> {
   let code: number = EXIT.ok;
-  const program = createProgram(process, (reported) => {
+  const report = (reported: number): void => {
     code = reported;
-  });
+  };
+  const program = createProgram(process, report, await definitionsFor(words));
   try {
     trustAuthorities(process.streams.env);
     const all = withEnvironmentArguments(
