@@ -16,6 +16,8 @@ export interface SimResource {
   readonly createFirst: boolean;
   /** Instances: one, so many, or one for each key. */
   readonly repeat: undefined | number | readonly string[];
+  /** Its number is known only when this attribute of a resource that it needs is. @default it is known */
+  readonly countBy?: { readonly name: string; readonly attribute: "id" | "serial" };
   readonly secret: boolean;
   readonly needs: readonly SimNeed[];
   /** The lease whose token it is told, and how often that has changed. */
@@ -177,7 +179,7 @@ function resourceText(resource: SimResource, config: SimConfig): string {
   const lines: string[] = [];
   let suffix = "";
   if (typeof repeat === "number") {
-    lines.push(`count = ${repeat}`);
+    lines.push(`count = ${countText(resource, config) ?? repeat}`);
     suffix = "-${count.index}";
   } else if (repeat !== undefined) {
     lines.push(`for_each = toset(${JSON.stringify(repeat)})`);
@@ -204,6 +206,14 @@ function resourceText(resource: SimResource, config: SimConfig): string {
   if (explicit.length > 0) lines.push(`depends_on = [${explicit.join(", ")}]`);
   if (resource.createFirst) lines.push("lifecycle {", "  create_before_destroy = true", "}");
   return `resource "${type}" "${name}" {\n${lines.map((line) => `  ${line}\n`).join("")}}\n`;
+}
+
+/** The same number, by way of a value that an apply gives. */
+function countText({ countBy, repeat }: SimResource, config: SimConfig): string | undefined {
+  const target = config.find(({ name }) => name === countBy?.name);
+  if (countBy === undefined || target === undefined) return undefined;
+  const test = countBy.attribute === "id" ? 'id == ""' : "serial < 0";
+  return `${target.type}.${target.name}.${test} ? 0 : ${String(repeat)}`;
 }
 
 function linkText(address: string, { repeat }: SimResource, how: "first" | "all"): string {
