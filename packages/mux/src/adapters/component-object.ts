@@ -17,7 +17,7 @@ import {
   encodeComponent,
 } from "../components/component-child.ts";
 import type { ComponentCall } from "../components/component-peer.ts";
-import { ComponentRun } from "../components/component-run.ts";
+import { type ChildFailure, ComponentRun } from "../components/component-run.ts";
 import { childKey, childUrn, nameOfUrn } from "../components/component-urn.ts";
 import { runOf, startResourceMonitor } from "../components/resource-monitor.ts";
 import type { ProviderDiagnostic } from "../router/diagnostic.ts";
@@ -90,16 +90,23 @@ export async function applyComponent(
   const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
   const { run, state, failure } = await construct(call, token, urn, inputs, children);
   const privateBytes = encodeComponent({ inputs, children: run.children });
-  const failures = new Set([...run.failures, ...(failure === undefined ? [] : [failure])]);
-  const diagnostics = [...failures].map(rpcDiagnostic);
-  const open = [...failures].find((problem) => isStateUnknown(problem, prior.isNull));
+  const diagnostics = run.failures.map((one) => childDiagnostic(urn, one));
+  // A program that fails because of its children says nothing new.
+  if (failure !== undefined && diagnostics.length === 0) diagnostics.push(rpcDiagnostic(failure));
   if (prior.isNull && failure !== undefined && run.children.length === 0) {
-    // What its children failed with says whether anything was made; the program itself makes nothing.
-    if (run.failures.some((problem) => isStateUnknown(problem, true)) && open !== undefined)
-      throw open;
+    // The program itself makes nothing: what its children failed with says whether anything was made.
+    const open = run.failures.find(({ error }) => isStateUnknown(error, true));
+    if (open !== undefined) throw open.error;
     return { diagnostics, state: prior, privateBytes, legacyTypeSystem: true };
   }
   const { value, sensitive } = objectOf(member, urn, inputs, state, run, false);
+  if (failure !== undefined && !prior.isNull) {
+    // What its program would have returned is not known; it stays what it was, with the children that it has.
+    const kept = new Map(prior.entries());
+    const present = new Map(value.entries()).get(component.children);
+    if (present !== undefined) kept.set(component.children, present);
+    return { diagnostics, state: Value.object([...kept]), privateBytes, legacyTypeSystem: true };
+  }
   return { diagnostics, state: value, sensitive, privateBytes, legacyTypeSystem: true };
 }
 
@@ -187,6 +194,15 @@ async function construct(
     await run.settled();
     return { run, state, failure: toRpcError(error) };
   }
+}
+
+/** What a child failed with, and by its name in the component which one it is. */
+function childDiagnostic(component: string, { urn, error }: ChildFailure): ProviderDiagnostic {
+  const { detail = "", ...rest } = rpcDiagnostic(error);
+  const open = isStateUnknown(error, true)
+    ? "\n\nWhether it was made or changed is not known: look for it."
+    : "";
+  return { ...rest, detail: `${childKey(component, urn)}: ${detail}${open}` };
 }
 
 async function deleteComponent(

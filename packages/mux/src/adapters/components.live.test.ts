@@ -124,6 +124,10 @@ describe("a component of a real provider", { timeout: 120_000 }, () => {
     });
     expect(made.applied?.sensitive?.map(String)).toHaveLength(1);
 
+    const broken = await garden.step(bed, kept, garden.configOf(["rose", "dead"], "dry"));
+    expect(broken.applied?.diagnostics).toHaveLength(1);
+    expect(broken.applied?.state.equals(bed)).toBe(true);
+
     const same = await garden.step(bed, kept, garden.configOf(["rose", "fern"], "dry"));
     expect(same.planned.equals(bed)).toBe(true);
 
@@ -182,7 +186,11 @@ describe("a component of a real provider", { timeout: 120_000 }, () => {
     await using garden = await openGarden();
     for (const fatal of ["dead", "kill"]) {
       const failed = await garden.step(garden.none, EMPTY, garden.configOf(["rose", fatal]));
-      expect(failed.applied?.diagnostics).not.toEqual([]);
+      const [problem, ...others] = failed.applied?.diagnostics ?? [];
+      expect(problem?.detail).toMatch(
+        /^garden:index:Plant::\S+-1: .* is not known: look for it.$/s,
+      );
+      expect(others).toEqual([]);
       const half = failed.applied?.state ?? garden.none;
       expect(half.isNull).toBe(false);
       expect(Object.values(childrenOf(half))).toEqual(["0-rose"]);

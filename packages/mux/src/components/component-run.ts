@@ -17,6 +17,14 @@ import type { ComponentCall } from "./component-peer.ts";
 import { childUrn } from "./component-urn.ts";
 
 const EMPTY = encodeStruct(new Map());
+/** Most resources of one component: they are kept in one object. */
+const MAX_RESOURCES = 10_000;
+
+/** A child that could not be made or changed. */
+export interface ChildFailure {
+  readonly urn: string;
+  readonly error: RpcError;
+}
 
 /**
  * One construction of a component: what its program registers is compared with what an earlier construction made, and made,
@@ -31,7 +39,7 @@ export class ComponentRun {
   readonly #actions = new Map<string, ChildAction | "delete">();
   readonly #registered = new Set<string>();
   readonly #outputs = new Map<string, PropertyMap>();
-  readonly #failures: RpcError[] = [];
+  readonly #failures: ChildFailure[] = [];
   readonly #pending = new Set<Promise<unknown>>();
   #refusal: string | undefined;
 
@@ -50,7 +58,7 @@ export class ComponentRun {
   }
 
   /** What children failed with: a program may go on without one. */
-  get failures(): readonly RpcError[] {
+  get failures(): readonly ChildFailure[] {
     return this.#failures;
   }
 
@@ -79,6 +87,10 @@ export class ComponentRun {
     const { type, name, parent, custom } = request;
     if (this.#refusal !== undefined) throw new RpcError("FAILED_PRECONDITION", this.#refusal);
     const urn = childUrn(parent, type, name);
+    if (this.#registered.size >= MAX_RESOURCES) {
+      const text = `the component registers more than ${MAX_RESOURCES} resources`;
+      throw new RpcError("RESOURCE_EXHAUSTED", text);
+    }
     if (this.#registered.has(urn)) {
       throw new RpcError("ALREADY_EXISTS", `the component registers ${urn} twice`);
     }
@@ -94,7 +106,7 @@ export class ComponentRun {
       return reply(urn, child.id, child.outputs);
     } catch (error) {
       const failure = RpcError.from(error);
-      this.#failures.push(failure);
+      this.#failures.push({ urn, error: failure });
       throw failure;
     } finally {
       this.#pending.delete(change);
