@@ -198,7 +198,7 @@ async function construct(
 
 /** What a child failed with, and by its name in the component which one it is. */
 function childDiagnostic(component: string, { urn, error }: ChildFailure): ProviderDiagnostic {
-  const { detail = "", ...rest } = rpcDiagnostic(error);
+  const { detail, ...rest } = rpcDiagnostic(error);
   const open = isStateUnknown(error, true)
     ? "\n\nWhether it was made or changed is not known: look for it."
     : "";

@@ -1,0 +1,172 @@
+import { RpcError } from "@stackwright/proto/grpc";
+import { encodeStruct, structFromJson, structToJson } from "@stackwright/proto/property";
+import {
+  CreateResponse,
+  DiffResponse,
+  DiffResponse_DiffChanges,
+  RegisterResourceRequest,
+} from "@stackwright/proto/pulumirpc";
+import { describe, expect, it } from "vitest";
+import type { ResourceProvider } from "../resource-provider.ts";
+import { unimplementedProvider } from "../unimplemented-provider.ts";
+import type { ComponentChild } from "./component-child.ts";
+import { ComponentRun } from "./component-run.ts";
+
+/** A provider that keeps what it is asked for; another `size` replaces, another `note` updates. */
+function createPeer(deleteBeforeReplace = false) {
+  const calls: string[] = [];
+  let made = 0;
+  const sizeOf = (struct: Uint8Array | undefined) => structToJson(struct ?? new Uint8Array()).size;
+  const provider: ResourceProvider = {
+    ...unimplementedProvider(),
+    check: async ({ news }) => ({ inputs: news, failures: [] }),
+    diff: async ({ oldInputs, news }) => {
+      const before = structToJson(oldInputs ?? new Uint8Array());
+      const after = structToJson(news ?? new Uint8Array());
+      const isSame = JSON.stringify(before) === JSON.stringify(after);
+      return DiffResponse.create({
+        changes: isSame ? DiffResponse_DiffChanges.DIFF_NONE : DiffResponse_DiffChanges.DIFF_SOME,
+        replaces: before.size === after.size ? [] : ["size"],
+        deleteBeforeReplace,
+      });
+    },
+    create: async ({ urn, properties, preview }) => {
+      if (sizeOf(properties) === 0) throw new RpcError("UNKNOWN", "too small");
+      if (!preview) calls.push(`create ${urn.split("::").at(-1)}`);
+      made += 1;
+      return CreateResponse.create({ id: `id-${made}`, properties });
+    },
+    update: async ({ id, news }) => {
+      calls.push(`update ${id}`);
+      return { properties: news, refreshBeforeUpdate: false };
+    },
+    delete: async ({ id }) => {
+      calls.push(`delete ${id}`);
+      return {};
+    },
+  };
+  const capabilities = {
+    acceptSecrets: true,
+    supportsPreview: true,
+    acceptResources: true,
+    acceptOutputs: true,
+    supportsAutonamingConfiguration: false,
+  };
+  const peer = { provider, capabilities, encode: encodeStruct };
+  return { calls, call: (dryRun = false) => ({ peer, context: {}, dryRun, seed: "" }) };
+}
+
+type Given = Partial<RegisterResourceRequest> & { readonly inputs?: Record<string, number> };
+
+const disk = (name: string, { inputs = { size: 1 }, ...rest }: Given = {}) =>
+  RegisterResourceRequest.create({
+    type: "disk:index:Disk",
+    name,
+    custom: true,
+    object: structFromJson(inputs),
+    ...rest,
+  });
+
+/** One whole construction. */
+async function run(
+  peer: ReturnType<typeof createPeer>,
+  before: readonly ComponentChild[],
+  requests: readonly RegisterResourceRequest[],
+  dryRun = false,
+) {
+  const component = new ComponentRun(peer.call(dryRun), before);
+  for (const request of requests) await component.register(request).catch(() => undefined);
+  await component.settled();
+  if (component.failures.length === 0) await component.removeRest();
+  return component;
+}
+
+const names = ({ children }: ComponentRun) =>
+  children.map(({ urn, id }) => `${urn.split("::").at(-1)} ${id}`);
+
+describe("what a component makes", () => {
+  it("is compared with what it made before, and what it no longer has goes last first", async () => {
+    const peer = createPeer();
+    const first = await run(peer, [], [disk("a"), disk("b"), disk("c")]);
+    expect(names(first)).toEqual(["a id-1", "b id-2", "c id-3"]);
+    peer.calls.length = 0;
+    const second = await run(peer, first.children, [disk("a", { inputs: { size: 1, note: 2 } })]);
+    expect(peer.calls).toEqual(["update id-1", "delete id-3", "delete id-2"]);
+    expect(names(second)).toEqual(["a id-1"]);
+  });
+
+  it("is replaced by making the other one first, or where the provider wants it so, last", async () => {
+    for (const [first, order] of [
+      [false, ["create a", "create b", "delete id-1"]],
+      [true, ["delete id-1", "create a", "create b"]],
+    ] as const) {
+      const peer = createPeer(first);
+      const before = await run(peer, [], [disk("a")]);
+      peer.calls.length = 0;
+      const after = await run(peer, before.children, [
+        disk("a", { inputs: { size: 2 } }),
+        disk("b"),
+      ]);
+      expect(peer.calls).toEqual(order);
+      expect(names(after)).toEqual(["a id-2", "b id-3"]);
+    }
+  });
+
+  it("is there in a preview as it would be, and nothing happens", async () => {
+    const peer = createPeer();
+    const before = await run(peer, [], [disk("a"), disk("b")]);
+    peer.calls.length = 0;
+    const preview = await run(
+      peer,
+      before.children,
+      [disk("b", { inputs: { size: 3 } }), disk("c")],
+      true,
+    );
+    expect(peer.calls).toEqual([]);
+    expect(names(preview)).toEqual(["b ", "c "]);
+    expect([...preview.actions.values()]).toEqual(["replace", "create", "delete"]);
+  });
+
+  it("keeps its URN's object under another name, is kept where it is retained, and refuses where it is protected", async () => {
+    const peer = createPeer();
+    const before = await run(
+      peer,
+      [],
+      [disk("old"), disk("kept", { retainOnDelete: true }), disk("safe", { protect: true })],
+    );
+    const [old] = before.children;
+    peer.calls.length = 0;
+    const component = new ComponentRun(peer.call(), before.children);
+    await component.register(disk("new", { aliasURNs: [old?.urn ?? ""] }));
+    await expect(component.removeRest()).rejects.toThrow("is protected");
+    expect(peer.calls).toEqual([]);
+    expect(names(component)).toEqual(["kept id-2", "safe id-3", "new id-1"]);
+  });
+
+  it("is what it was where a part fails, and what was made by then is known", async () => {
+    const peer = createPeer();
+    const before = await run(peer, [], [disk("a"), disk("z")]);
+    const failed = await run(peer, before.children, [
+      disk("b"),
+      disk("a", { inputs: { size: 0 } }),
+    ]);
+    expect(failed.failures.map(({ urn, error }) => [urn.at(-1), error.rawMessage])).toEqual([
+      ["a", "too small"],
+    ]);
+    expect(names(failed).toSorted()).toEqual(["a id-1", "b id-3", "z id-2"]);
+  });
+
+  it.each([
+    ["twice one name", [disk("a"), disk("a")]],
+    ["providers of its own", [disk("a", { type: "pulumi:providers:disk" })]],
+    ["imports", [disk("a", { importId: "x" })]],
+  ])("refuses %s", async (_what, requests) => {
+    const component = new ComponentRun(createPeer().call(), []);
+    const replies = await Promise.allSettled(
+      requests.map(async (request) => component.register(request)),
+    );
+    expect(replies.at(-1)?.status).toBe("rejected");
+    await component.settled();
+    await expect(component.register(disk("late"))).rejects.toThrow("has ended");
+  });
+});
