@@ -7,6 +7,7 @@ export type {
   SchemasBySource,
 } from "./schema/provider-schemas.ts";
 export type { LanguageHost } from "./server/language-host.ts";
+export type { TrustDecision } from "./server/provider-trust.ts";
 export {
   type LanguageServer,
   type LanguageServerOptions,

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtempDisposable, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hashDirectory, Platform } from "@stackwright/provider-source";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   createProtocolConnection,
   StreamMessageReader,
@@ -13,6 +14,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 
 const COMMAND = fileURLToPath(new URL("../../bin/stackwright.mjs", import.meta.url));
+const SOON = { timeout: 60_000 };
 const TEXT = `terraform {
   required_providers {
     lab = { source = "example.com/test/lab" }
@@ -23,8 +25,19 @@ resource "lab_server" "a" {
 }
 `;
 
-/** Opens a file of a folder that brings a provider and its lock file; whether the program of the provider was started. */
-async function isStarted(...options: readonly string[]): Promise<boolean> {
+interface Session {
+  readonly options?: readonly string[];
+  /** What the user answers when the server asks. */
+  readonly answer?: string;
+  /** What an editor with a trust of its own says. */
+  readonly ofEditor?: boolean;
+}
+
+/**
+ * Opens a file of a folder that brings a provider and its lock file, once for each session; whether the program of the provider was started
+ * in it, and how often the user was asked.
+ */
+async function isStarted(...sessions: readonly Session[]): Promise<readonly [boolean, number][]> {
   await using temporary = await mkdtempDisposable(join(tmpdir(), "lsp-providers-"));
   const folder = temporary.path;
   const { os, arch } = Platform.ofNode();
@@ -43,6 +56,25 @@ async function isStarted(...options: readonly string[]): Promise<boolean> {
   );
   const path = join(folder, "main.tf");
   await writeFile(path, TEXT);
+  const results: [boolean, number][] = [];
+  for (const session of sessions) {
+    await rm(mark, { force: true });
+    const asked = await open({ folder, path, mark, session });
+    results.push([existsSync(mark), asked]);
+  }
+  return results;
+}
+
+interface OpenFolder {
+  readonly folder: string;
+  readonly path: string;
+  readonly mark: string;
+  readonly session: Session;
+}
+
+/** How often the user was asked. */
+async function open({ folder, path, mark, session }: OpenFolder): Promise<number> {
+  const { options = [], answer, ofEditor } = session;
   const child = spawn(process.execPath, [COMMAND, "lsp", ...options], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder },
@@ -53,9 +85,18 @@ async function isStarted(...options: readonly string[]): Promise<boolean> {
     new StreamMessageReader(child.stdout),
     new StreamMessageWriter(child.stdin),
   );
+  let asked = 0;
+  connection.onRequest("window/showMessageRequest", () => {
+    asked += 1;
+    return answer === undefined ? null : { title: answer };
+  });
   connection.listen();
   try {
-    await connection.sendRequest("initialize", { processId: process.pid, capabilities: {} });
+    await connection.sendRequest("initialize", {
+      processId: process.pid,
+      capabilities: {},
+      initializationOptions: ofEditor === undefined ? undefined : { trusted: ofEditor },
+    });
     const textDocument = {
       uri: pathToFileURL(path).href,
       languageId: "terraform",
@@ -70,13 +111,12 @@ async function isStarted(...options: readonly string[]): Promise<boolean> {
     await connection.sendNotification("textDocument/didOpen", { textDocument });
     await connection.sendNotification("textDocument/didSave", { textDocument });
     await Promise.race([checked, once(child, "exit")]);
+    // The answer of a user comes after the first check.
+    if (answer === "Trust") await vi.waitFor(() => expect(existsSync(mark)).toBe(true), SOON);
     await connection.sendRequest("shutdown");
     await connection.sendNotification("exit");
     await closed;
-    return await access(mark).then(
-      () => true,
-      () => false,
-    );
+    return asked;
   } finally {
     connection.dispose();
     child.kill();
@@ -84,9 +124,26 @@ async function isStarted(...options: readonly string[]): Promise<boolean> {
   }
 }
 
-it("starts programs of a folder that is opened, and none with --no-providers", {
-  timeout: 60_000,
+it("starts programs of folders that the user trusts, and remembers the answer", {
+  timeout: 180_000,
 }, async () => {
-  expect(await isStarted()).toBe(true);
-  expect(await isStarted("--no-providers")).toBe(false);
+  expect(await isStarted({}, { answer: "Trust" }, {}, { options: ["--no-providers"] })).toEqual([
+    [false, 1],
+    [true, 1],
+    [true, 0],
+    [false, 0],
+  ]);
+});
+
+it("asks nothing where the user said never, or where the editor knows", {
+  timeout: 180_000,
+}, async () => {
+  expect(await isStarted({ answer: "Never" }, {}, { ofEditor: true }, { ofEditor: false })).toEqual(
+    [
+      [false, 1],
+      [false, 0],
+      [true, 0],
+      [false, 0],
+    ],
+  );
 });

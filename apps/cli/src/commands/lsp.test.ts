@@ -65,6 +65,7 @@ describe("lsp", { timeout: 60_000 }, () => {
     connection.listen();
     const root = pathToFileURL(folder).href;
     await connection.sendRequest("initialize", {
+      initializationOptions: { trusted: true },
       processId: process.pid,
       capabilities: {},
       rootUri: root,

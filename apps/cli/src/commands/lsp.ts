@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createDirectoryFiles, type Diagnostic } from "@stackwright/lang";
 import { type LanguageHost, type ProviderSchemas, serveLanguage } from "@stackwright/lang-server";
@@ -7,27 +8,45 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openModules } from "../session/modules.ts";
 import { openEngine } from "../session/open-engine.ts";
 import { loadProject } from "../session/project.ts";
+import { TrustedFolders } from "../session/trusted-folders.ts";
 import { createTerminal, type TerminalStreams } from "../terminal/terminal.ts";
 
 export interface LspOptions {
   /** Providers are programs, and a folder can bring its own: they are started only where this is true. */
   readonly providers: boolean;
+  /** A folder whose providers may be started from now on. */
+  readonly trust?: string;
+  /** A folder that is asked about again. */
+  readonly forget?: string;
 }
 
-/** Serves one editor until it ends the server. Nothing is installed: what is there is used. */
+/**
+ * Serves one editor until it ends the server. Nothing is installed: what is there is used. With a folder to trust or to forget, it
+ * keeps that and ends.
+ */
 export async function lsp(
-  { providers }: LspOptions,
+  { providers, trust, forget }: LspOptions,
   { input, output }: Pick<TerminalStreams, "input" | "output">,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const trusted = new TrustedFolders(context.env);
+  if (trust !== undefined || forget !== undefined) {
+    const decide = async (folder: string | undefined, decision: "trusted" | undefined) => {
+      if (folder === undefined) return;
+      await trusted.remember(resolve(context.directory, folder), decision);
+    };
+    await decide(forget, undefined);
+    await decide(trust, "trusted");
+    return EXIT.ok;
+  }
   await using server = serveLanguage({
     input,
     output,
     version: commandVersion(),
-    host: languageHost(context, providers),
+    host: languageHost(context, providers, trusted),
   });
-  const aborted = new Promise<1>((resolve) => {
-    context.signal.addEventListener("abort", () => resolve(1), { once: true });
+  const aborted = new Promise<1>((end) => {
+    context.signal.addEventListener("abort", () => end(1), { once: true });
   });
   const code = await Promise.race([server.ended, aborted]);
   // An editor that keeps its end open must not keep the process.
@@ -36,9 +55,13 @@ export async function lsp(
 }
 
 /** What the language server gets of the command: installed modules and providers. */
-function languageHost(context: CommandContext, providers: boolean): LanguageHost {
+function languageHost(
+  context: CommandContext,
+  providers: boolean,
+  trust: TrustedFolders,
+): LanguageHost {
   const packages = installedPackages(context);
-  return providers ? { packages, ...installedProviders(context) } : { packages };
+  return providers ? { packages, trust, ...installedProviders(context) } : { packages };
 }
 
 function installedPackages(context: CommandContext): Required<LanguageHost>["packages"] {

@@ -14,6 +14,8 @@ export function defineEditorCommands(
     // Editors give it, also where there is nothing else.
     .option("--stdio", "over standard input and output, as without it", true)
     .option("--no-providers", "start no provider: for folders of others that you do not trust")
+    .option("--trust <folder>", "let editors start the providers that this folder brings, and end")
+    .option("--forget <folder>", "take that back for this folder and those below, and end")
     .action(async (options: LspOptions, command: Command) => {
       const { lsp } = await import("../commands/lsp.ts");
       await run(command, async (context) => lsp(options, streams, context));

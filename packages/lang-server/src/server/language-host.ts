@@ -1,5 +1,6 @@
 import type { Diagnostic, ModulePackages } from "@stackwright/lang";
 import type { SchemasBySource } from "../schema/provider-schemas.ts";
+import type { TrustDecision } from "./provider-trust.ts";
 
 /** What the server gets from where it runs. Without any of it, it knows what the text says. */
 export interface LanguageHost {
@@ -12,4 +13,9 @@ export interface LanguageHost {
   readonly packages?: (folder: string) => ModulePackages | undefined;
   /** All that a check of the saved files finds, providers asked. Called after a file is saved, one call at a time. */
   readonly validate?: (folder: string, signal: AbortSignal) => Promise<readonly Diagnostic[]>;
+  /** What users decided for folders before: `schemas` and `validate` are called for trusted ones alone. Without it, for all. */
+  readonly trust?: {
+    decision(folder: string): Promise<TrustDecision | undefined>;
+    remember(root: string, decision: TrustDecision): Promise<void>;
+  };
 }

@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, sep } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import {
@@ -20,6 +20,7 @@ import type { ProviderSchemas } from "../schema/provider-schemas.ts";
 import { answerFeatures, type ServerState } from "./feature-requests.ts";
 import { FolderChecks } from "./folder-checks.ts";
 import type { LanguageHost } from "./language-host.ts";
+import { ProviderTrust, type TrustDecision } from "./provider-trust.ts";
 
 /** How a client is served. */
 export interface LanguageServerOptions {
@@ -82,6 +83,7 @@ class Server implements LanguageServer {
   readonly #documents = new Map<string, TextDocument>();
   readonly #schemas = new Map<string, ProviderSchemas>();
   readonly #checks: FolderChecks;
+  readonly #trust: ProviderTrust;
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
@@ -96,9 +98,24 @@ class Server implements LanguageServer {
       new StreamMessageReader(options.input),
       new StreamMessageWriter(options.output),
     );
+    const host = options.host ?? {};
+    this.#trust = new ProviderTrust({
+      trust: host.trust,
+      rootOf: (folder) => this.#rootOf(folder),
+      ask: async (root) => this.#askTrust(root),
+      onTrusted: (root) => this.#trusted(root),
+      onError: (error) => this.#log(error),
+    });
+    const { validate } = host;
     this.#checks = new FolderChecks({
       clock: options.clock ?? systemClock,
-      host: options.host ?? {},
+      host: {
+        ...host,
+        ...(validate !== undefined && {
+          validate: async (folder, signal) =>
+            (await this.#trust.allows(folder)) ? validate(folder, signal) : [],
+        }),
+      },
       context: () => this.#context,
       publish: (path, diagnostics) => {
         const uri = uriOf(path);
@@ -144,6 +161,7 @@ class Server implements LanguageServer {
     const { host } = this.#options;
     if (host?.schemas === undefined) return;
     try {
+      if (!(await this.#trust.allows(folder))) return;
       const found = await host.schemas(folder, AbortSignal.timeout(SCHEMAS_TIMEOUT_MS));
       for (const [source, schemas] of found) this.#schemas.set(source, schemas);
     } catch (error) {
@@ -161,6 +179,8 @@ class Server implements LanguageServer {
       const { rootUri } = params as { readonly rootUri?: string | null };
       if (folders.length === 0 && typeof rootUri === "string") folders.push(rootUri);
       for (const uri of folders) this.#addRoot(uri);
+      const { trusted } = (params.initializationOptions ?? {}) as { readonly trusted?: unknown };
+      if (typeof trusted === "boolean") this.#trust.ofEditor = trusted;
       return {
         capabilities: CAPABILITIES,
         serverInfo: { name: "stackwright", version: this.#options.version },
@@ -182,6 +202,34 @@ class Server implements LanguageServer {
       this.#workspace.setRoots([...this.#roots]);
       for (const { uri } of event.added as { uri: string }[]) this.#addRoot(uri);
     });
+  }
+
+  /** The innermost folder of the workspace that has it. */
+  #rootOf(folder: string): string {
+    const around = [...this.#roots].filter(
+      (root) => folder === root || folder.startsWith(`${root}${sep}`),
+    );
+    return around.toSorted((a, b) => b.length - a.length)[0] ?? folder;
+  }
+
+  async #askTrust(root: string): Promise<TrustDecision | undefined> {
+    const [yes, no] = ["Trust", "Never"];
+    const answer = await this.#connection.sendRequest<{ readonly title: string } | null>(
+      "window/showMessageRequest",
+      {
+        type: 2,
+        message: `May Stackwright start the providers that ${root} has installed? They are programs. Without them it knows what the text says.`,
+        actions: [{ title: yes }, { title: no }],
+      },
+    );
+    if (answer?.title === yes) return "trusted";
+    return answer?.title === no ? "refused" : undefined;
+  }
+
+  #trusted(root: string): void {
+    for (const path of this.#workspace.openFiles.keys()) {
+      if (this.#rootOf(dirname(path)) === root) this.#checks.saved(path, true);
+    }
   }
 
   #addRoot(uri: string): void {
