@@ -1,5 +1,5 @@
 import type { CallContext, ResourceProvider } from "@stackwright/mux";
-import { ParameterizeRequest } from "@stackwright/proto/pulumirpc";
+import type { ParameterizeRequest } from "@stackwright/proto/pulumirpc";
 import { EngineError } from "../errors.ts";
 import type { ProgramParameters } from "./catalog.ts";
 
@@ -36,14 +36,14 @@ async function parameterize(
 ): ReturnType<ResourceProvider["parameterize"]> {
   const late = AbortSignal.timeout(PARAMETERIZE_TIMEOUT_MS);
   const signal = context.signal === undefined ? late : AbortSignal.any([context.signal, late]);
-  const request = ParameterizeRequest.create({
+  const request: ParameterizeRequest = {
     parameters: isWords(parameters)
       ? { $case: "args", value: { args: [...parameters] } }
       : {
           $case: "value",
           value: { ...parameters, value: Buffer.from(parameters.value, "base64") },
         },
-  });
+  };
   try {
     return await provider.parameterize(request, { ...context, signal });
   } catch (error) {
