@@ -13,7 +13,7 @@ import { addTallies, type Tally, tallyCommand } from "./tally.ts";
 export async function checkRelease(root: string): Promise<Tally> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-release-"));
   const build = async (name: string): Promise<Tally> => {
-    const words = ["--trial", "--built", "--only", "executables,docs,sbom"];
+    const words = ["--trial", "--built", "--only", "executables,docs,editor,sbom"];
     const program = join(root, "tools/release/src/main.ts");
     const result = await runSuiteCommand(
       [process.execPath, program, ...words, "--out", join(scratch.path, name)],

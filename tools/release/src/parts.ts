@@ -1,5 +1,6 @@
 import { makeChangelog } from "./changelog.ts";
 import { makeDocumentation } from "./documentation.ts";
+import { makeEditorExtension } from "./editor-extension.ts";
 import { makeExecutables } from "./executable/make-executables.ts";
 import { makeImageContext } from "./image-context.ts";
 import { makeOpenApi } from "./open-api.ts";
@@ -30,6 +31,7 @@ export const PARTS: readonly Part[] = [
   { name: "packages", what: "the command and the libraries as npm packages", make: makePackages },
   { name: "executables", what: "the command as one file, without Node", make: makeExecutables },
   { name: "images", what: "what container images are built from", make: makeImageContext },
+  { name: "editor", what: "the extension for VS Code", make: makeEditorExtension },
   { name: "openapi", what: "the API of the server", make: makeOpenApi },
   { name: "docs", what: "the documentation, as a site", make: makeDocumentation },
   { name: "sbom", what: "the bill of materials, CycloneDX; refuses licenses", make: makeSbom },
