@@ -52,6 +52,7 @@ import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import type { OfferedTool } from "./worker/offered-tools.ts";
+import type { FindProvider } from "./worker/read-registry.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -82,6 +83,8 @@ interface RunServerOptions {
   readonly tools?: readonly OfferedTool[] | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
+  /** Finds private providers for runs. @default there are none */
+  readonly findProvider?: FindProvider | undefined;
   /** Hosts from which runs fetch modules. @default none */
   readonly moduleHosts?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
@@ -149,6 +152,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     logger,
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
+    findProvider: options.findProvider,
     modules: () => ({
       ownHosts: [LOCAL_MODULES, new URL(options.origin()).host],
       hosts: options.moduleHosts ?? [],

@@ -245,6 +245,14 @@ export async function serve(
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       moduleHosts: resolved.moduleHosts,
+      findProvider:
+        functions &&
+        (async (account, source, version) => {
+          const scope = { account, region: resolved.region };
+          const found = await registry.resolvePrivateProvider(scope, source, version);
+          const { functionUrn, versionId } = found;
+          return { functionUrn, versionId, call: functions.callOf(functionUrn, account) };
+        }),
       metrics: metrics.runs,
       spans,
       addressKey: async () => registry.secrets.key("tfe-address"),

@@ -41,6 +41,7 @@ export { ENGINE_ERRORS, EngineError, isEngineError } from "./errors.ts";
 export type { RunEvent, RunEventHandler, RunStage, StepAction, StepStatus } from "./events.ts";
 export { readCallerKey, signatureKey } from "./functions/caller-credentials.ts";
 export { loadFunctionTargets } from "./functions/function-targets.ts";
+export type { FunctionRows } from "./functions/server-functions.ts";
 export { openServerFunctions } from "./functions/server-functions.ts";
 export { moduleCacheFolder } from "./modules/module-cache.ts";
 export type {

@@ -63,7 +63,7 @@ export interface ApiOptions extends TransactionParts {
 interface WorkerRouteParts
   extends Pick<
     StoredClaimParts,
-    "logger" | "modules" | "provisionerProjects" | "stackOf" | "identity"
+    "logger" | "modules" | "findProvider" | "provisionerProjects" | "stackOf" | "identity"
   > {
   readonly tickets: TicketBell;
   /** The storage service of this server; undefined without one. */

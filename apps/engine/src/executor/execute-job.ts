@@ -45,6 +45,7 @@ import { openJobIdentity } from "./job-identity.ts";
 import { openJobModules } from "./job-modules.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks } from "./other-stacks.ts";
+import { jobPrivateProviders } from "./private-providers.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
@@ -152,7 +153,18 @@ async function execute(
   }
   const stacks = otherStacks(host.readOtherStack);
   const findAdopter = otherAdopters(host.readOtherStack, job.stack);
-  const opened = { configuration, directory, state, runs, stacks, findAdopter, signal };
+  await using functions = jobPrivateProviders(host);
+  const privateProviders = functions.origin;
+  const opened = {
+    configuration,
+    directory,
+    state,
+    runs,
+    stacks,
+    findAdopter,
+    privateProviders,
+    signal,
+  };
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
     const engine = await openJobEngine(job, ground, opened);
@@ -160,11 +172,11 @@ async function execute(
       const planJson = planToTerraformJson(concealPlan(plan, secretTextsOf(job)));
       await runHooks(hooks, "after_plan", { planJson });
     };
-    return makePlan(job, ground, engine, { ...given, report, afterPlan, moduleLock });
+    return await makePlan(job, ground, engine, { ...given, report, afterPlan, moduleLock });
   }
   if (step === "recover") {
     const engine = await openJobEngine(job, ground, opened);
-    return recover(job, engine, runs, { ...given, report });
+    return await recover(job, engine, runs, { ...given, report });
   }
   const stored = await state.plan(job.planDigest ?? "", { signal });
   const plan = stored && decodePlan(stored.bytes);
@@ -177,7 +189,7 @@ async function execute(
   }
   const engine = await openJobEngine(job, ground, { ...opened, plan });
   const end = await apply(job, engine, runs, { ...given, plan, report, signals });
-  return runLastHooks(hooks, end);
+  return await runLastHooks(hooks, end);
 }
 
 interface Given {

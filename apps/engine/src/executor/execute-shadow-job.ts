@@ -32,6 +32,7 @@ import { openJobModules } from "./job-modules.ts";
 import { secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks } from "./other-stacks.ts";
 import { readPlanJson, secretTextsOfJson } from "./plan-of-json.ts";
+import { jobPrivateProviders } from "./private-providers.ts";
 import { decodeToolPlan } from "./tool-plan.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
@@ -85,7 +86,18 @@ export async function executeShadowJob(
   // Only objects are read: what a plan of the tool executed is not executed again.
   const stacks = otherStacks(host.readOtherStack);
   const findAdopter = otherAdopters(host.readOtherStack, stack);
-  const opened = { configuration, directory, state, runs, stacks, findAdopter, signal };
+  await using functions = jobPrivateProviders(host);
+  const privateProviders = functions.origin;
+  const opened = {
+    configuration,
+    directory,
+    state,
+    runs,
+    stacks,
+    findAdopter,
+    privateProviders,
+    signal,
+  };
   const engine = await openJobEngine(job, ground, opened);
   const { plan, diagnostics } = await engine.plan({
     configuration,

@@ -17,6 +17,7 @@ import {
   installedOrigin,
   joinedOrigin,
   type Plan,
+  type ProviderOrigin,
   programRequirements,
   type Runs,
   type StackFinder,
@@ -99,8 +100,11 @@ export async function openJobEngine(
     runs,
     stacks,
     findAdopter,
+    privateProviders,
     signal,
   }: {
+    /** Providers that live in functions. */
+    readonly privateProviders: ProviderOrigin;
     readonly configuration: Configuration;
     readonly directory: string;
     readonly state: StackState;
@@ -186,6 +190,7 @@ export async function openJobEngine(
     origins: [
       ...(joined.size === 0 ? [] : [joinedOrigin({ providers: joined, origins: programs })]),
       ...programs,
+      privateProviders,
     ],
   });
 }

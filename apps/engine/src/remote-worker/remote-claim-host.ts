@@ -2,6 +2,7 @@ import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { isClientError, type ServerClient } from "@stackwright/client";
 import { EngineError } from "@stackwright/core/errors";
+import type { RegistryAnswer } from "../domain/registry-query.ts";
 import { isServerError, isServerErrorCode, ServerError } from "../domain/server-error.ts";
 import type { ClaimHost, ClaimJob } from "../worker/claim-host.ts";
 import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
@@ -86,8 +87,13 @@ export function remoteClaimHost({
       }));
     },
     readRegistry: async (query) => {
-      const { data } = await insist(async () => client.readRegistry({ run, body: query }));
-      return data;
+      try {
+        const { data } = await insist(async () => client.readRegistry({ run, body: query }));
+        return data as unknown as RegistryAnswer;
+      } catch (error) {
+        if (!isClientError(error) || error.code !== "unprocessable") throw error;
+        throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", error.message, { cause: error });
+      }
     },
     recordState: async (content) => {
       try {

@@ -1,17 +1,44 @@
 import type { StackReference } from "@stackwright/core";
+import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { StorageBackend } from "@stackwright/storage";
-import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
+import type {
+  RegisteredProvider,
+  RegistryAnswer,
+  RegistryQuery,
+} from "../domain/registry-query.ts";
 import { moduleVersions } from "../modules/module-versions.ts";
+
+/** Finds a version of a private provider of an account. */
+export type FindProvider = (
+  account: string,
+  source: string,
+  version: string,
+) => Promise<RegisteredProvider>;
+
+interface ReadingParts {
+  readonly storage: StorageBackend;
+  /** Absent where the server has no table of functions. */
+  readonly findProvider?: FindProvider | undefined;
+}
 
 /** Characters of a reason that a run is shown. */
 const MAX_REASON = 1_000;
 
-/** What the registry of private modules of an account has, for a run of one of its stacks. */
+/**
+ * What the registries of an account have, for a run of one of its stacks. `ENGINE_PROVIDER_UNAVAILABLE` for a private provider that is not
+ * registered, or whose function the server does not call.
+ */
 export async function readRegistry(
-  { storage }: { readonly storage: StorageBackend },
+  { storage, findProvider }: ReadingParts,
   { account }: StackReference,
-  { namespace, name, system }: RegistryQuery,
+  query: RegistryQuery,
 ): Promise<RegistryAnswer> {
+  if (query.kind === "provider") {
+    const { source, version } = query;
+    const provider = await registered(findProvider, account, source, version);
+    return { versions: [], withdrawn: [], provider };
+  }
+  const { namespace, name, system } = query;
   const all = await moduleVersions(storage, account, { namespace, name, system });
   return {
     versions: all
@@ -24,4 +51,25 @@ export async function readRegistry(
         reason: withdrawnReason.slice(0, MAX_REASON),
       })),
   };
+}
+
+async function registered(
+  find: FindProvider | undefined,
+  account: string,
+  source: string,
+  version: string,
+): Promise<RegisteredProvider> {
+  const refused = (why: string, cause?: unknown): EngineError =>
+    new EngineError(
+      "ENGINE_PROVIDER_UNAVAILABLE",
+      `the private provider ${source} ${version} is not available: ${why}`,
+      { cause },
+    );
+  if (find === undefined) throw refused("the server has no table of functions (--functions)");
+  try {
+    return await find(account, source, version);
+  } catch (error) {
+    if (isEngineError(error)) throw error;
+    throw refused(error instanceof Error ? error.message : String(error), error);
+  }
 }

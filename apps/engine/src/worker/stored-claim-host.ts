@@ -42,7 +42,7 @@ import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
-import { readRegistry } from "./read-registry.ts";
+import { type FindProvider, readRegistry } from "./read-registry.ts";
 import { readRunHooks } from "./run-hooks.ts";
 import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
@@ -57,6 +57,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly provisionerProjects?: ReadonlySet<string>;
   /** Where runs fetch modules from that are not of the configuration. @default nowhere */
   readonly modules?: () => NonNullable<ExecutionJob["modules"]>;
+  /** Finds private providers for runs. @default there are none */
+  readonly findProvider?: FindProvider | undefined;
   /** Vouches for runs. @default runs get no tokens */
   readonly identity?: IdentityIssuer | undefined;
   /** Evaluates the policies that judge plans. */

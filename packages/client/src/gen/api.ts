@@ -871,14 +871,20 @@ export interface RegistryAnswer {
   readonly version: string;
   readonly reason: string;
 })[];
+  /** the function of a private provider, and how it is called */
+  readonly provider?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface RegistryQuery {
+export type RegistryQuery = {
   readonly kind: "module";
   readonly namespace: string;
   readonly name: string;
   readonly system: string;
-}
+} | {
+  readonly kind: "provider";
+  readonly source: string;
+  readonly version: string;
+};
 
 export interface ReplayedRun {
   readonly project: string;
@@ -2183,11 +2189,11 @@ export interface Operations {
     };
     readonly output: OtherStack;
   };
-  /** Get the versions of a private module of the account, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
+  /** Get the versions of a private module of the account, or the function of a private provider, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
   readonly ReadRegistry: {
     readonly input: {
       readonly run: string;
-      readonly body: RegistryQuery;
+      readonly body?: RegistryQuery | undefined;
     };
     readonly output: RegistryAnswer;
   };

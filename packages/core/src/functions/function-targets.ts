@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { FunctionTargetTable } from "@stackwright/fg-bridge";
+import type { FunctionTargetTable, TargetTableOptions } from "@stackwright/fg-bridge";
 import type { Type } from "typebox";
 import { EngineError } from "../errors.ts";
 import {
@@ -18,6 +18,8 @@ type FunctionTargets = Type.Static<typeof FunctionTargetsSchema>;
 interface OpenFunctionsTable extends AsyncDisposable {
   readonly table: FunctionTargets;
   readonly targets: FunctionTargetTable;
+  /** The same as data, with the credentials. */
+  readonly rows: Pick<TargetTableOptions, "functions" | "regions">;
 }
 
 /** The key of a platform where the table says nothing else; the bridge of a user reads the same variables. */
@@ -68,7 +70,12 @@ export async function loadFunctionTargets(
       regions,
       guard: { allow: table.networks ?? [] },
     });
-    return { table, targets, [Symbol.asyncDispose]: async () => targets[Symbol.asyncDispose]() };
+    return {
+      table,
+      targets,
+      rows: { functions, regions },
+      [Symbol.asyncDispose]: async () => targets[Symbol.asyncDispose](),
+    };
   } catch (error) {
     throw invalid(path, error);
   }

@@ -1,8 +1,16 @@
+import type { TargetTableOptions } from "@stackwright/fg-bridge";
 import type { BridgeEndpoint } from "@stackwright/fg-bridge/bridge";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import type { FunctionProbe } from "@stackwright/registry";
 import { EngineError } from "../errors.ts";
 import { loadFunctionTargets } from "./function-targets.ts";
+
+/** How one function is called: the part of a table that is about it, as data. */
+export interface FunctionRows {
+  readonly projects: readonly string[];
+  readonly networks: readonly string[];
+  readonly rows: Pick<TargetTableOptions, "functions" | "regions">;
+}
 
 /** What a server does with functions. Disposing ends the connections to them. */
 interface ServerFunctionTargets extends AsyncDisposable {
@@ -10,6 +18,8 @@ interface ServerFunctionTargets extends AsyncDisposable {
   readonly bridge: BridgeArchiveSource;
   /** Checks functions. */
   readonly probe: FunctionProbe;
+  /** How a run of an account calls one function, with the credentials for it. */
+  readonly callOf: (functionUrn: string, account: string) => FunctionRows;
 }
 
 /**
@@ -29,7 +39,7 @@ export async function openServerFunctions(
   ]);
   const { FgBridgeError, FunctionCaller, probeProvider, requireFunctionUrn } = bridgeParts;
   await using resources = new AsyncDisposableStack();
-  const { table, targets } = resources.use(await loadFunctionTargets(path, env, "others"));
+  const { table, targets, rows } = resources.use(await loadFunctionTargets(path, env, "others"));
   if (table.region !== undefined && table.region !== region) {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
@@ -61,19 +71,37 @@ export async function openServerFunctions(
       return await transport.unary("GetSchema", new Uint8Array(), options);
     },
   });
+  const requireAccount = (account: string): void => {
+    if (table.account === undefined || table.account === account) return;
+    throw new Error(`functions of account ${account} are not called by this server`);
+  };
   const owned = resources.move();
   return {
     bridge,
     probe: {
       async probe({ functionUrn, account }, options) {
-        if (table.account !== undefined && table.account !== account) {
-          throw new Error(`functions of account ${account} are not called by this server`);
-        }
+        requireAccount(account);
         await using transport = transportTo(functionUrn);
         const result = await probeProvider(transport, options);
         if (result.kind !== "usable") throw new Error(result.reason);
         return { schemaDigest: result.schemaDigest };
       },
+    },
+    callOf(functionUrn, account) {
+      requireAccount(account);
+      // Refuses functions of other projects and regions, and those that the table does not have.
+      targets.resolve(functionUrn, { projects: table.projects, region });
+      const urn = requireFunctionUrn(functionUrn);
+      const own = rows.functions?.[urn.text];
+      const platform = rows.regions?.[urn.region];
+      return {
+        projects: table.projects,
+        networks: table.networks ?? [],
+        rows:
+          own === undefined
+            ? { regions: platform === undefined ? {} : { [urn.region]: platform } }
+            : { functions: { [urn.text]: own } },
+      };
     },
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };

@@ -20,7 +20,7 @@ export interface PrivateOriginOptions {
     options: { readonly signal?: AbortSignal },
   ) => Promise<ResolvedPrivateVersion>;
   /** The operator's table: which function is called where. */
-  readonly targets: FunctionTargetTable;
+  readonly targets: Pick<FunctionTargetTable, "resolve">;
   readonly caller: FunctionCaller;
   /** Projects whose functions this stack may call. */
   readonly projects: readonly string[];

@@ -96,22 +96,44 @@ export const Applying = Type.Object(
   { additionalProperties: false, title: "Applying" },
 );
 
-export const RegistryQuery = Type.Object(
-  {
-    kind: Type.Literal("module"),
-    namespace: Type.String({ pattern: MODULE_PART }),
-    name: Type.String({ pattern: MODULE_PART }),
-    system: Type.String({ pattern: MODULE_SYSTEM }),
-  },
-  { additionalProperties: false, title: "RegistryQuery" },
+export const RegistryQuery = Type.Union(
+  [
+    Type.Object(
+      {
+        kind: Type.Literal("module"),
+        namespace: Type.String({ pattern: MODULE_PART }),
+        name: Type.String({ pattern: MODULE_PART }),
+        system: Type.String({ pattern: MODULE_SYSTEM }),
+      },
+      { additionalProperties: false },
+    ),
+    Type.Object(
+      {
+        kind: Type.Literal("provider"),
+        source: Type.String({ maxLength: 256 }),
+        version: Type.String({ maxLength: 128 }),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  { title: "RegistryQuery" },
 );
 
 export const RegistryAnswer = Type.Object(
   {
     versions: Type.Array(Type.Object({ version: Type.String(), archiveSha256: Type.String() })),
     withdrawn: Type.Array(Type.Object({ version: Type.String(), reason: Type.String() })),
+    provider: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "the function of a private provider, and how it is called",
+      }),
+    ),
   },
-  { title: "RegistryAnswer", description: "a module of the account: empty where there is none" },
+  {
+    title: "RegistryAnswer",
+    description:
+      "versions of a module of the account, none where it has no such module; or a private provider",
+  },
 );
 
 export const OtherStackName = Type.Object(

@@ -256,17 +256,27 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     `${CLAIM}/registry`,
     {
       schema: routeSchema(
-        "Get the versions of a private module of the account, for the run of a claim",
+        "Get the versions of a private module of the account, or the function of a private provider, for the run of a claim",
         "ReadRegistry",
         { 200: RegistryAnswer },
         { params: ClaimParams, body: RegistryQuery },
-        LOST,
+        { ...LOST, 422: "the private provider is not available" },
       ),
       config: { access: "run" },
     },
     async (request) => {
-      const answer = await storedClaimHost(parts, ofClaim(request)).readRegistry(request.body);
-      return { versions: [...answer.versions], withdrawn: [...answer.withdrawn] };
+      try {
+        const host = storedClaimHost(parts, ofClaim(request));
+        const { versions, withdrawn, provider } = await host.readRegistry(request.body);
+        return {
+          versions: [...versions],
+          withdrawn: [...withdrawn],
+          ...(provider !== undefined && { provider: { ...provider } }),
+        };
+      } catch (error) {
+        if (!isEngineError(error)) throw error;
+        throw new ServerError("unprocessable", error.message, { cause: error });
+      }
     },
   );
 
