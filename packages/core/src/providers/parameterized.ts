@@ -3,8 +3,11 @@ import type { ParameterizeRequest } from "@stackwright/proto/pulumirpc";
 import { EngineError } from "../errors.ts";
 import type { ProgramParameters } from "./catalog.ts";
 
-/** Programs on Pulumi's SDK for Node give no answer where their code throws. */
-const PARAMETERIZE_TIMEOUT_MS = 60_000;
+/**
+ * Programs on Pulumi's SDK for Node give no answer where their code throws, and the bridge to Terraform's providers first downloads
+ * one, which may be large.
+ */
+const PARAMETERIZE_TIMEOUT_MS = 300_000;
 
 /**
  * Makes another package of a provider, once: all its schemas are then those of that package. `ENGINE_PROVIDER_UNAVAILABLE` where it
