@@ -160,6 +160,7 @@ export async function serve(
     logger,
     ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
   });
+  if (opened.historySize !== undefined) metrics.readHistoryBy(opened.historySize);
   const cached = cacheStore(opened, resolved.storeCacheMib);
   if (cached.statistics !== undefined) metrics.readCacheBy(cached.statistics);
   const store = stack.use(observeStore(cached.store, metrics.store));

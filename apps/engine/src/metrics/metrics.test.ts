@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
 import { RunTicket } from "@stackwright/proto/stackwright";
+import { createWatchCache } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -88,6 +89,36 @@ describe("the metrics of a store", () => {
     expect(kindClassOf({ group: "foreign", kind: "Run" })).toBe("other");
     expect(kindClassOf(undefined)).toBe("other");
   });
+});
+
+it("the history of the store is counted, and stays while the store is away", async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  using metrics = new ServerMetrics({ engine: "sqlite", clock });
+  let asked = 0;
+  metrics.readHistoryBy(async () => {
+    asked += 1;
+    if (asked > 1) throw new Error("the store is away");
+    return { events: 7, bytes: 700 };
+  });
+  for (const atMs of [0, 1, 60_000]) {
+    nowMs = atMs;
+    const text = await metrics.registry.metrics();
+    expect(text).toContain("stackwright_store_history_events 7");
+    expect(text).toContain("stackwright_store_history_bytes 700");
+  }
+  expect(asked).toBe(2);
+});
+
+it("the cache of the store says what it holds and answers", async () => {
+  using metrics = createMetrics();
+  await using storage = createWatchCache(createMemoryStorage());
+  metrics.readCacheBy(() => storage.cacheStatistics());
+  const type = { group: "stackwright", kind: "Stack" };
+  using _ = await storage.watchList(type, { partition: "*", peerName: "*", namespace: "*" }, "");
+  const text = await metrics.registry.metrics();
+  expect(text).toContain("stackwright_store_cache_kinds 1");
+  expect(text).toContain('stackwright_store_cache_calls_total{operation="watch",from="memory"} 1');
 });
 
 describe("the metrics of runs", () => {

@@ -1,8 +1,9 @@
 import type { Clock } from "@stackwright/base/clock";
-import type { StorageObserver, WatchCacheStatistics } from "@stackwright/storage";
+import type { HistorySize, StorageObserver, WatchCacheStatistics } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { CacheMetrics } from "./cache-metrics.ts";
+import { HistoryMetrics } from "./history-metrics.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { createStoreMetrics } from "./store-metrics.ts";
 
@@ -12,6 +13,7 @@ export class ServerMetrics implements Disposable {
   readonly store: StorageObserver;
   readonly runs: RunMetrics;
   readonly #cache: CacheMetrics;
+  readonly #history: HistoryMetrics;
   readonly #durations: Histogram<"method" | "route" | "status">;
   readonly #running: Gauge;
   readonly #maintained: Counter<"what">;
@@ -22,6 +24,7 @@ export class ServerMetrics implements Disposable {
     const registers = [this.registry];
     this.store = createStoreMetrics(this.registry, engine);
     this.#cache = new CacheMetrics(this.registry);
+    this.#history = new HistoryMetrics(this.registry, clock);
     this.runs = new RunMetrics(this.registry, clock);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
     this.#durations = new Histogram({
@@ -74,6 +77,11 @@ export class ServerMetrics implements Disposable {
   /** Begins to compare clocks when metrics are read. */
   readSkewBy(skewMs: () => Promise<number | undefined>): void {
     this.#skewMs = skewMs;
+  }
+
+  /** Begins to ask the store for the size of its history when metrics are read. */
+  readHistoryBy(size: (signal: AbortSignal) => Promise<HistorySize>): void {
+    this.#history.readBy(size);
   }
 
   /** Begins to read the cache of the store when metrics are read. */

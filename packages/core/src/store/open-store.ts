@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
-import type { StorageBackend } from "@stackwright/storage";
+import type { HistorySize, StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
 import type { PostgresBlobsOptions } from "@stackwright/storage/blob/postgres";
 import type { StorageModuleReference } from "@stackwright/storage/lease";
@@ -18,6 +18,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly renewal: StorageModuleReference | undefined;
   /** The time of its server; undefined for an engine that does not say it, or that is on this machine. */
   readonly serverMs?: ((signal: AbortSignal) => Promise<number>) | undefined;
+  /** How much history it has for watches that resume; undefined for an engine that does not say it. */
+  readonly historySize?: ((signal: AbortSignal) => Promise<HistorySize>) | undefined;
 }
 
 interface OpenStoreOptions {
@@ -60,7 +62,7 @@ export async function openStore(
         readOnly,
         ...(logger !== undefined && { logger }),
       });
-      return withBlobs(storage, undefined, async () => {
+      const opened = await withBlobs(storage, undefined, async () => {
         const { createDirectoryBlobs } = await import("@stackwright/storage/blob");
         return createDirectoryBlobs({
           directory: join(address.directory, "blobs"),
@@ -68,6 +70,7 @@ export async function openStore(
           ...limits,
         });
       });
+      return { ...opened, historySize: async (signal) => storage.historySize({ signal }) };
     }
     case "postgres": {
       const { createPostgresStorage } = await import("@stackwright/storage/postgres");
@@ -83,7 +86,11 @@ export async function openStore(
       const opened = await withBlobs(storage, renewal, async () =>
         postgresBlobs({ url: address.url, ...limits }),
       );
-      return { ...opened, serverMs: async (signal) => storage.serverMs({ signal }) };
+      return {
+        ...opened,
+        serverMs: async (signal) => storage.serverMs({ signal }),
+        historySize: async (signal) => storage.historySize({ signal }),
+      };
     }
     case "etcd": {
       const { createEtcdStorage } = await import("@stackwright/storage/etcd");

@@ -8,6 +8,13 @@ export interface HistoryOptions {
   readonly bytes?: number;
 }
 
+/** How much history there is. */
+export interface HistorySize {
+  readonly events: number;
+  /** Of their bodies. */
+  readonly bytes: number;
+}
+
 /**
  * The newest commits of a store in memory, oldest first, without holes: it holds every commit after
  * `compacted`, and none before.

@@ -1,5 +1,6 @@
 import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
 import type { Connections } from "./connections.ts";
 
 /** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */
@@ -60,6 +61,18 @@ export class HistoryKeeper {
       .finally(() => {
         this.#running = undefined;
       });
+  }
+
+  /** How much there is, commits among it that are not on disk yet: nothing depends on it. */
+  async size(): Promise<HistorySize> {
+    const [row] = await this.#connections.run(
+      "read",
+      (sql) => sql`
+        SELECT s.revision - s.compacted AS events, s.written - coalesce((
+          SELECT e.written - octet_length(e.body) FROM event e ORDER BY e.revision LIMIT 1
+        ), s.written) AS bytes FROM store s`,
+    );
+    return { events: Number(row?.events ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
   async compact(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeEach } from "../../damaged-resource.ts";
 import { StorageError } from "../../errors.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { toReadonlyResource, withVersion } from "../../freeze.ts";
@@ -182,6 +183,10 @@ export class PostgresEngine implements EngineAdapter {
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms`,
     );
     return row.ms;
+  }
+
+  async historySize(): Promise<HistorySize> {
+    return this.#history.size();
   }
 
   async compactHistory(): Promise<void> {

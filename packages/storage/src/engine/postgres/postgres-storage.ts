@@ -1,3 +1,4 @@
+import type { HistorySize } from "../../feed/commit-log.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";
@@ -10,6 +11,8 @@ export interface PostgresStorage extends StorageBackend {
    * Watches of this instance are brought up to date before.
    */
   compactHistory(): Promise<void>;
+  /** How much history there is for watches that resume. */
+  historySize(options?: CallOptions): Promise<HistorySize>;
   /** The clock of the server, in milliseconds since 1970: of now, not of the beginning of a transaction. */
   serverMs(options?: CallOptions): Promise<number>;
 }
@@ -26,6 +29,11 @@ export class PostgresBackend extends EngineBackend implements PostgresStorage {
   async compactHistory(): Promise<void> {
     this.checkOpen();
     await this.#engine.compactHistory();
+  }
+
+  async historySize(options: CallOptions = {}): Promise<HistorySize> {
+    this.checkOpen();
+    return abortable(this.#engine.historySize(), options.signal);
   }
 
   async serverMs(options: CallOptions = {}): Promise<number> {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
 import {
   checkDeletePreconditions,
   checkWritePreconditions,
@@ -97,6 +98,10 @@ export class GroupWriter {
       },
       () => this.#reload(before.bytes),
     );
+  }
+
+  get history(): HistorySize {
+    return { events: this.#revision - this.#compacted, bytes: this.#historyBytes };
   }
 
   /** Cuts the history down to the newest `keep` commits. */

@@ -1,4 +1,5 @@
 import type { StorageErrorCode, StorageErrorDetails } from "../../errors.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
 import type { ResourceFilter } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import type { PageBounds } from "../../list/page-bounds.ts";
@@ -162,6 +163,7 @@ export interface WorkerCalls {
   };
   commitRestore: { argument: number; result: { readonly epoch: string } };
   abortRestore: { argument: number; result: undefined };
+  historySize: { argument: undefined; result: HistorySize };
   compact: { argument: { readonly keep: number }; result: undefined };
   backup: { argument: string; result: undefined };
   close: { argument: undefined; result: undefined };

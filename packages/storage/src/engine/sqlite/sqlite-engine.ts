@@ -1,6 +1,7 @@
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
@@ -185,6 +186,10 @@ export class SqliteEngine implements EngineAdapter {
 
   async backup(path: string): Promise<void> {
     await this.#client.call("backup", path);
+  }
+
+  async historySize(): Promise<HistorySize> {
+    return this.#client.call("historySize", undefined);
   }
 
   async compactHistory(keep: number): Promise<void> {

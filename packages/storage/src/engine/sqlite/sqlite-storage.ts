@@ -1,4 +1,6 @@
-import type { StorageBackend } from "../../types.ts";
+import type { HistorySize } from "../../feed/commit-log.ts";
+import type { CallOptions, StorageBackend } from "../../types.ts";
+import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";
 import type { SqliteEngine } from "./sqlite-engine.ts";
 
@@ -11,6 +13,8 @@ export interface SqliteStorage extends StorageBackend {
   backup(path: string): Promise<void>;
   /** Drops all history but the newest `keep` commits. Watches that are open are not concerned. */
   compactHistory(keep: number): Promise<void>;
+  /** How much history there is for watches that resume. */
+  historySize(options?: CallOptions): Promise<HistorySize>;
 }
 
 /** The engine with what only it can do. */
@@ -30,5 +34,10 @@ export class SqliteBackend extends EngineBackend implements SqliteStorage {
   async compactHistory(keep: number): Promise<void> {
     this.checkOpen();
     await this.#engine.compactHistory(keep);
+  }
+
+  async historySize(options: CallOptions = {}): Promise<HistorySize> {
+    this.checkOpen();
+    return abortable(this.#engine.historySize(), options.signal);
   }
 }

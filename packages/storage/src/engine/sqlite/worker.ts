@@ -93,6 +93,9 @@ interface Reading {
 function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
   const row = database.prepare("SELECT version, body, checksum FROM resource WHERE key = ?");
   const epoch = database.prepare("SELECT epoch FROM store");
+  const history = database.prepare(
+    "SELECT count(*) AS events, total(length(body)) AS bytes FROM event",
+  );
   const readers = new Readers(() => openReader(options.directory));
   const scans = new Scans(readers, options.cursorIdleMs);
   const lists = new PagedLists(readers, options.cursorIdleMs);
@@ -118,6 +121,10 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
       ),
     reportDamage: (row) => {
       throw damagedRow(databasePath(options.directory), locateRow(database, row));
+    },
+    historySize: () => {
+      const size = history.get();
+      return { events: Number(size?.events), bytes: Number(size?.bytes) };
     },
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
     close: () => {
@@ -147,6 +154,7 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
   const backups = new Set<Promise<undefined>>();
   return {
     ...reads,
+    historySize: () => writer.history,
     write: (requests) => writer.write(requests),
     stage: ({ restore, rows }) => {
       restores.stage(restore, rows);
