@@ -104,6 +104,7 @@ describe("lists from memory", () => {
         expect(generations[0]).toBe(generations[1]);
       }
       await writing;
+      await cache.list("strong", A1, HOME, "");
       expect(cache.cacheStatistics().hits.list).toBeGreaterThan(0);
     }
   });

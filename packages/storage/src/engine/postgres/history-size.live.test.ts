@@ -5,7 +5,7 @@ import { createPostgresStorage } from "../postgres.ts";
 
 const [server] = postgresServers();
 
-test("the size of the history in PostgreSQL is known", async (context) => {
+test("the size of the history in PostgreSQL is known", { timeout: 90_000 }, async (context) => {
   if (server === undefined) {
     context.skip(true, "TEST_POSTGRES_URL names no server");
     return;
@@ -21,10 +21,13 @@ test("the size of the history in PostgreSQL is known", async (context) => {
     expect(events).toBe(1);
     expect(bytes).toBeGreaterThan(10);
     for (let count = 0; count < 9; count += 1) stored = await storage.writeCAS(stored);
-    await storage.compactHistory();
-    const size = await storage.historySize();
-    expect(size.events).toBe(4);
-    expect(size.bytes).toBeLessThan(8 * bytes);
+    // The instance cuts its history by itself too, and of two at once one does nothing.
+    const sizeOfCut = async (): Promise<number> => {
+      await storage.compactHistory();
+      return (await storage.historySize()).events;
+    };
+    await expect.poll(sizeOfCut, { timeout: 60_000 }).toBe(4);
+    expect((await storage.historySize()).bytes).toBeLessThan(8 * bytes);
   } finally {
     await schema.drop();
   }
