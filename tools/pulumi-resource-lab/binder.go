@@ -12,14 +12,14 @@ type Binder struct {
 	pulumi.ResourceState
 
 	Files pulumi.StringArrayOutput `pulumi:"files"`
-	Count pulumi.IntOutput         `pulumi:"count"`
+	Notes pulumi.IntOutput         `pulumi:"notes"`
 }
 
 // BinderArgs are the inputs.
 type BinderArgs struct {
 	Titles []string              `pulumi:"titles"`
 	Text   pulumi.StringInput    `pulumi:"text"`
-	Secret pulumi.StringPtrInput `pulumi:"secret,optional"`
+	Secret pulumi.StringPtrInput `pulumi:"secret,optional" provider:"secret"`
 }
 
 // NewBinder makes the notes of a binder.
@@ -45,7 +45,7 @@ func NewBinder(ctx *pulumi.Context, name string, args BinderArgs, opts ...pulumi
 		files = append(files, note.File)
 	}
 	binder.Files = files.ToStringArrayOutput()
-	binder.Count = pulumi.Int(len(args.Titles)).ToIntOutput()
+	binder.Notes = pulumi.Int(len(args.Titles)).ToIntOutput()
 	return binder, nil
 }
 

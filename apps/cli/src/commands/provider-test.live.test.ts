@@ -38,6 +38,7 @@ const SAMPLES: Readonly<Record<string, (folder: string) => object>> = {
         import: "id",
         importIgnores: ["title", "revision"],
       },
+      lab_binder: { config: { titles: ["c", "d"], text: "one" }, observable: false },
     },
   }),
 };

@@ -1,6 +1,7 @@
 import { Type, Value } from "@stackwright/cty";
 import type { RpcError } from "@stackwright/proto/grpc";
 import {
+  containsUnknown,
   decodeStruct,
   mapProperty,
   type PropertyMap,
@@ -51,7 +52,11 @@ interface Constructed {
   readonly failure?: RpcError;
 }
 
-/** Plans a component: its program says in a preview what it would make. */
+/**
+ * Plans a component: its program says in a preview what it would make. Some programs take their inputs as plain values and fail
+ * where one is not known yet, which nothing declares: then nothing is known of what they give, and the failure is a warning. One that
+ * has another reason comes back at the apply.
+ */
 export async function planComponent(
   session: PulumiAdapterSession,
   member: ComponentMember,
@@ -62,16 +67,24 @@ export async function planComponent(
   const { children } = decodeComponent(priorPrivate);
   const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
   const inputs = toProperties(shapes.inputs, config);
+  const plannedPrivate = encodeComponent({ inputs, children });
   const call = callOf(session, context, operation, true);
   const { run, state, failure } = await construct(call, token, urn, inputs, children);
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) {
+    if (![...inputs.values()].some((input) => containsUnknown(input))) throw failure;
+    const { value, sensitive } = unknownObject(member, urn, inputs);
+    const diagnostics = [
+      { ...rpcDiagnostic(failure), severity: "warning", summary: NO_PREVIEW },
+    ] as const;
+    return { planned: value, sensitive, requiresReplace: [], plannedPrivate, diagnostics };
+  }
   const isSame = [...run.actions.values()].every((action) => action === "same");
   const planned = objectOf(member, urn, inputs, state, run, !isSame || prior.isNull);
   return {
     planned: planned.value,
     sensitive: planned.sensitive,
     requiresReplace: [],
-    plannedPrivate: encodeComponent({ inputs, children }),
+    plannedPrivate,
   };
 }
 
@@ -225,6 +238,20 @@ async function deleteComponent(
     privateBytes: encodeComponent({ inputs, children: run.children }),
     legacyTypeSystem: true,
   };
+}
+
+const NO_PREVIEW = "Component cannot be previewed with values that are not known yet";
+
+/** The object of a component whose program gave none: of what it gives nothing is known. */
+function unknownObject(
+  { shapes, component }: ComponentMember,
+  urn: string,
+  inputs: PropertyMap,
+): ConvertedObject {
+  const known = new Map(inputs).set(component.urn, stringProperty(urn));
+  return fromProperties(shapes.all, known, (name, type) =>
+    shapes.outputs.has(name) ? Value.unknown(type) : Value.null(type),
+  );
 }
 
 /** The object of a component: what its program returned, its URN, and the ids of its children. */
