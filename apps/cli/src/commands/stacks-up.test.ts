@@ -112,14 +112,18 @@ resource "terraform_data" "late" {
   });
 
   it("have names of their own", async () => {
-    const { run } = await start({ a: network("v1"), "b/a": network("v1") });
+    const { run, write } = await start({ a: network("v1"), "b/a": network("v1") });
     const same = await run("stacks", "plan", "x=a", "x=b/a");
     expect(same.error).toContain('"a" and "b/a" would both be the stack "x"');
     const none = await run("stacks", "plan", "nowhere");
     expect(none.error).toContain('There is no folder "nowhere"');
     const bad = await run("stacks", "plan", "../=a");
     expect(bad.error).toContain('"../" is not a valid name of a stack');
-    const all = await run("stacks", "plan");
+    await write("empty/inner", "");
+    const empty = await run("stacks", "plan", "a", "empty");
+    expect(heads(empty.error)).toEqual(["empty"]);
+    expect(empty.error).toContain("There is no configuration");
+    const all = await run("stacks", "plan", "a", "b/a");
     expect(heads(all.output)).toEqual(["a", "b-a"]);
   });
 });

@@ -8,7 +8,8 @@ import { openWriter } from "../session/session.ts";
 import { mirrorState } from "../session/state-mirror.ts";
 import { planStacks, type SetOptions, type StackPlan } from "../stack-set/plan-stacks.ts";
 import { setFolders } from "../stack-set/set-folders.ts";
-import { headOf, showFailures, showSet } from "../stack-set/show-set.ts";
+import { headOf } from "../stack-set/set-head.ts";
+import { showFailures, showSet } from "../stack-set/show-set.ts";
 
 export interface StacksUpOptions extends SetOptions {
   /** Apply without asking. */

@@ -18,6 +18,7 @@ import type { PlanningOptions } from "../session/run-options.ts";
 import { dataFolder, type Session, type StackSession, storeAddress } from "../session/session.ts";
 import { refuseLocked, releaseInterruptedLock } from "../session/stack-lock.ts";
 import type { SetFolder } from "./set-folders.ts";
+import { headOf } from "./set-head.ts";
 
 /** What the commands over several stacks are given. */
 export interface SetOptions
@@ -89,7 +90,11 @@ export async function planStacks(
         context.signal.throwIfAborted();
         const view = new CollectingView();
         const ground = { context, session, saves, open, project, view, planned };
-        const plan = await planMember(member, options, ground);
+        const plan = await planMember(member, options, ground).catch((error: unknown) => {
+          // What it says may be true of any of them.
+          context.terminal.writeError(headOf(member, context.terminal));
+          throw error;
+        });
         if (plan === undefined) failed.set(member, view.found);
         return plan;
       },

@@ -5,6 +5,7 @@ import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { schemasOf } from "../session/schemas-of.ts";
 import type { SetOptions, StackPlan } from "./plan-stacks.ts";
 import type { SetFolder } from "./set-folders.ts";
+import { headOf } from "./set-head.ts";
 
 type Shown = Pick<SetOptions, "compactWarnings">;
 
@@ -32,12 +33,4 @@ export function showFailures(
     terminal.writeError(headOf(member, terminal));
     showDiagnostics(terminal, diagnostics, options);
   }
-}
-
-/** The line above what is about one stack. */
-export function headOf(
-  { stack, shown }: SetFolder,
-  { style }: Pick<CommandContext["terminal"], "style">,
-): string {
-  return `\n${style.paint("strong", `Stack ${stack}`)} (${shown}):\n\n`;
 }
