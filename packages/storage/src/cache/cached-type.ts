@@ -148,11 +148,18 @@ export class CachedType {
     this.#end("the backend was closed");
   }
 
+  /** Never throws: it runs within what the engine publishes, which a mistake here must not disturb. */
   #drain(): void {
-    while (this.#state !== "ended") {
-      const event = this.#source.take();
-      if (event === undefined) break;
-      this.#apply(event);
+    try {
+      while (this.#state !== "ended") {
+        const event = this.#source.take();
+        if (event === undefined) break;
+        this.#apply(event);
+      }
+    } catch (error) {
+      const cause = StorageError.from(error);
+      this.#end(cause.message, cause);
+      return;
     }
     const { failure } = this.#source;
     if (failure !== undefined) this.#end(failure.message, failure);

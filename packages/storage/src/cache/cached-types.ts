@@ -6,6 +6,9 @@ import { CachedType } from "./cached-type.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
+/** Most types at a time: clients choose what they watch. Further ones are the engine's. */
+const MOST_TYPES = 256;
+
 /** The types that a cache follows. A type is followed from its first watch on, unless it was too large lately. */
 export class CachedTypes {
   readonly #storage: StorageBackend;
@@ -54,6 +57,8 @@ export class CachedTypes {
     if (!this.#isFollowable || this.#isClosed || this.#isRefused(key)) return undefined;
     const found = this.#types.get(key);
     if (found?.state === "serving") return found;
+    const isOpening = this.#opening.has(key);
+    if (!isOpening && this.#open.size + this.#opening.size >= MOST_TYPES) return undefined;
     this.#opening.set(key, this.#opening.get(key) ?? this.#begin(key, type));
     const late = Promise.withResolvers<void>();
     const timer = this.#options.clock.after(this.#options.waitMs, late.resolve);
