@@ -13,11 +13,12 @@ interface BenchServer extends AsyncDisposable {
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Starts a server on an empty store; executor `none` leaves the runs to workers. */
+/** Starts a server on an empty store; executor `none` leaves the runs to workers. `more` are further options of the server. */
 export async function startServer(
   store: string,
   executor: "child" | "none",
   capacity = 1,
+  more: object = {},
 ): Promise<BenchServer> {
   const folder = await mkdtemp(join(tmpdir(), "bench-server-"));
   await writeFile(join(folder, "key"), "5a".repeat(32), { mode: 0o600 });
@@ -31,7 +32,8 @@ export async function startServer(
     const first = execFileSync(process.execPath, [main, ...args, "--account", account]);
     ({ token } = JSON.parse(String(first)) as { readonly token: string });
   }
-  const args = [join(import.meta.dirname, "server-main.ts"), at, folder, executor, `${capacity}`];
+  const script = join(import.meta.dirname, "server-main.ts");
+  const args = [script, at, folder, executor, `${capacity}`, JSON.stringify(more)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const line = await firstLine(child, "url");
   const started = JSON.parse(line) as { readonly url: string; readonly token?: string };

@@ -1,5 +1,6 @@
-import { cpus, loadavg } from "node:os";
+import { availableParallelism, cpus, loadavg } from "node:os";
 import { benchApi } from "./api.ts";
+import { benchReplay } from "./replay.ts";
 import { benchOverhead, benchRuns } from "./runs.ts";
 
 // node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS and BENCH_RUNS set the effort.
@@ -31,6 +32,14 @@ for (const [name, store] of Object.entries(stores)) {
   );
 }
 sections.set("overhead", () => benchOverhead(rounds));
+sections.set("replay", () =>
+  benchReplay({
+    pulls: Number(process.env["BENCH_PULLS"] ?? 40),
+    // 40 in an hour.
+    gapMs: Number(process.env["BENCH_GAP_MS"] ?? 90_000),
+    capacity: availableParallelism(),
+  }),
+);
 
 const chosen = process.argv.slice(2);
 for (const name of chosen) {

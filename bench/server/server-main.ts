@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { serve } from "@stackwright/engine";
 import { readStored } from "@stackwright/storage";
 
-// A server in a process of its own, with a bare route beside it: node server-main.ts STORE FOLDER child|none CAPACITY.
+// A server in a process of its own, with a bare route beside it: node server-main.ts STORE FOLDER child|none CAPACITY OPTIONS.
 
-const [store = "", folder = "", executor = "none", capacity = "1"] = process.argv.slice(2);
+const [store = "", folder = "", executor = "none", capacity = "1", more = "{}"] =
+  process.argv.slice(2);
 const bootstrapFile = join(folder, "first.json");
 const id = {
   type: { group: "stackwright", groupVersion: "v1", kind: "Bare" },
@@ -23,6 +24,7 @@ const server = await serve(
     executor: executor === "child" ? "child" : "none",
     runCapacity: Number(capacity),
     keyFile: join(folder, "key"),
+    ...(JSON.parse(more) as object),
     apiRateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
   },
   {

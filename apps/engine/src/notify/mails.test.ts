@@ -152,6 +152,8 @@ it("addresses of mail servers that say too much, too little, or lead into a priv
     [{ url, to: ["a@example.com\r\nBcc: b@example.com"] }, "to"],
     [{ url, to: ["a@example.com, b@example.com"] }, "to"],
     [{ url, to: [] }, "to"],
+    [{ url, to: ["a\0@example.com"] }, "to"],
+    [{ url, from: "Ops <a@example.com>" }, "from"],
     [{ url, secret: "whsec_x" }, "no secret"],
     [{ url: "https://example.com", kind: "webhook" }, "only a destination of the kind email"],
   ] as const) {

@@ -48,7 +48,7 @@ const Url = Type.String({
 });
 const MailAddress = Type.String({
   maxLength: 254,
-  pattern: '^[^\\s<>@,;:"\\\\]+@[^\\s<>@,;:"\\\\]+$',
+  pattern: "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]{0,187}[A-Za-z0-9])?$",
 });
 const Recipients = Type.Array(MailAddress, {
   minItems: 1,
