@@ -139,6 +139,12 @@ it("users set a project up, find out what failed and what changed, go back, and 
   // Stop everything: three activations from the stack.
   await open("p/default/s/one");
   await page.getByRole("link", { name: "Settings" }).last().click();
+  await page.getByText("stackwright: the engine of this server").waitFor();
+  await page.getByRole("button", { name: "Change the tool…" }).click();
+  await dialog.getByLabel("Plans and applies").selectOption("tofu");
+  await dialog.getByLabel(/^shadow mode/).check();
+  await judge("tool");
+  await dialog.getByRole("button", { name: "Back" }).click();
   await page.getByRole("button", { name: "Lock…" }).click();
   await dialog.getByLabel("Reason").fill("an incident");
   await dialog.getByRole("button", { name: "Lock" }).click();

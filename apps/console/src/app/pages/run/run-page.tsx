@@ -14,6 +14,7 @@ import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { ApplyTab } from "./apply-tab.tsx";
 import { LogTab } from "./log-tab.tsx";
+import { PlanComparison } from "./plan-comparison.tsx";
 import { PolicyTab } from "./policy-tab.tsx";
 import { RunActions } from "./run-actions.tsx";
 
@@ -152,11 +153,14 @@ function RunTab({
   switch (tab) {
     case "plan":
       return (
-        <PlanTab
-          place={{ ...place, run: run.id }}
-          planDigest={run.plan_digest}
-          isComing={BEFORE_PLAN.has(run.phase)}
-        />
+        <>
+          {run.tool !== "stackwright" && run.plan_digest !== undefined && <PlanComparison />}
+          <PlanTab
+            place={{ ...place, run: run.id }}
+            planDigest={run.plan_digest}
+            isComing={BEFORE_PLAN.has(run.phase)}
+          />
+        </>
       );
     case "policies":
       return <PolicyTab run={run} place={place} />;

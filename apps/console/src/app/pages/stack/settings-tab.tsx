@@ -8,6 +8,7 @@ import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Hooks } from "../hooks/hooks.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { ToolCard } from "./tool-card.tsx";
 
 type Hold = "lock" | "freeze";
 
@@ -46,6 +47,7 @@ export function SettingsTab() {
       <div className="columns">
         <HoldCard hold="lock" />
         <HoldCard hold="freeze" />
+        <ToolCard />
         <Schedules />
         <Triggers />
       </div>

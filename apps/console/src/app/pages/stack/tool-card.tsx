@@ -1,0 +1,158 @@
+import type { Operations } from "@stackwright/client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useId, useState } from "react";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Loaded, ProblemBox } from "../../parts/states.tsx";
+import { mayDo, useServer } from "../../session/server-context.tsx";
+import { stackPath, useStackPlace } from "../use-place.ts";
+
+type Tool = Operations["ShowStackTool"]["output"];
+
+const ENGINE = "stackwright";
+const TOOLS: Readonly<Record<Tool["tool"], string>> = {
+  stackwright: "stackwright: the engine of this server",
+  terraform: "terraform on a worker",
+  tofu: "tofu on a worker",
+  commands: "terraform or tofu commands, where they run",
+};
+
+/** What plans and applies a stack, and how the plans of the engine compare with its own. Admins change it. */
+export function ToolCard() {
+  const place = useStackPlace();
+  const { client, caller } = useServer();
+  const [isOpen, setOpen] = useState(false);
+  const query = useQuery({
+    queryKey: ["tool", place.project, place.stack],
+    queryFn: async ({ signal }) => (await client.showStackTool(place, { signal })).data,
+  });
+  return (
+    <section className="card" aria-labelledby="tool">
+      <h2 id="tool">Tool</h2>
+      <Loaded query={query} what="tool">
+        {(tool) => (
+          <>
+            <dl className="facts-list">
+              <div>
+                <dt>Plans and applies</dt>
+                <dd>
+                  {TOOLS[tool.tool]}
+                  {tool.version !== undefined && ` (${tool.version})`}
+                </dd>
+              </div>
+              {tool.shadow && (
+                <div>
+                  <dt>The engine plans beside it</dt>
+                  <dd>
+                    {tool.equal_in_a_row} of {tool.adopt_after} equal plans in a row
+                    {tool.can_adopt && ": the engine can take the stack over"}
+                  </dd>
+                </div>
+              )}
+            </dl>
+            {tool.attention !== undefined && (
+              <p className="note attention">
+                What <Link to={`${stackPath(place)}/r/${tool.attention}`}>the last apply</Link> did
+                is not known. Compare the next plan with the real objects.
+              </p>
+            )}
+            {mayDo(caller, "admin", place.project) && (
+              <div className="actions">
+                <button type="button" onClick={() => setOpen(true)}>
+                  Change the tool…
+                </button>
+              </div>
+            )}
+            {isOpen && <ToolDialog tool={tool} onClose={() => setOpen(false)} />}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+interface ToolDialogProps {
+  readonly tool: Tool;
+  readonly onClose: () => void;
+}
+
+function ToolDialog({ tool: present, onClose }: ToolDialogProps) {
+  const place = useStackPlace();
+  const { client } = useServer();
+  const queries = useQueryClient();
+  const id = useId();
+  const [tool, setTool] = useState(present.tool);
+  const [version, setVersion] = useState(present.version ?? "");
+  const [isShadowed, setShadowed] = useState(present.shadow);
+  const [adoptAfter, setAdoptAfter] = useState(String(present.adopt_after));
+  const isProgram = tool !== ENGINE && tool !== "commands";
+  const count = Number(adoptAfter);
+  const save = useMutation({
+    mutationFn: async () =>
+      client.setStackTool({
+        ...place,
+        body: {
+          tool,
+          ...(isProgram && { version, shadow: isShadowed, adopt_after: count }),
+        },
+      }),
+    onSuccess: onClose,
+    onSettled: async () =>
+      queries.invalidateQueries({ queryKey: ["tool", place.project, place.stack] }),
+  });
+  return (
+    <Dialog
+      title={`The tool of ${place.project}/${place.stack}`}
+      confirm="Save"
+      isReady={!isProgram || (Number.isInteger(count) && count > 0)}
+      isBusy={save.isPending}
+      onConfirm={() => save.mutate()}
+      onClose={onClose}
+      problem={save.error !== null && <ProblemBox error={save.error} />}
+    >
+      <p>The state is handed over with its lineage and a higher serial, so that nothing changes.</p>
+      <label htmlFor={`${id}-tool`}>Plans and applies</label>
+      <select
+        id={`${id}-tool`}
+        value={tool}
+        onChange={(event) => setTool(event.target.value as Tool["tool"])}
+      >
+        {Object.entries(TOOLS).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {isProgram && (
+        <>
+          <label htmlFor={`${id}-version`}>Version (empty: any that a worker offers)</label>
+          <input
+            id={`${id}-version`}
+            value={version}
+            spellCheck={false}
+            onChange={(event) => setVersion(event.target.value)}
+          />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={isShadowed}
+              onChange={(event) => setShadowed(event.target.checked)}
+            />
+            shadow mode: the engine makes each plan, too, and both are compared
+          </label>
+          <label htmlFor={`${id}-after`}>Equal plans in a row until the engine is offered</label>
+          <input
+            id={`${id}-after`}
+            type="number"
+            min="1"
+            max="1000"
+            step="1"
+            required
+            value={adoptAfter}
+            onChange={(event) => setAdoptAfter(event.target.value)}
+          />
+        </>
+      )}
+    </Dialog>
+  );
+}
