@@ -13,6 +13,7 @@ import {
   type ProviderLog,
   type ProviderOrigin,
   privateOrigin,
+  providerCarrier,
   pulumiOrigin,
   unavailablePrivateOrigin,
 } from "@stackwright/core";
@@ -113,6 +114,7 @@ export async function openEngine(
       : await openRegistry(context, named ?? env.STACKWRIGHT_REGISTRY, functions, session);
   const pool = new ProviderInstancePool();
   const attached = await attachedProviders(env);
+  const carrier = providerCarrier(env);
   const builtin = builtinOrigin({
     backends: formerBackends({ directory, env }),
   });
@@ -121,7 +123,10 @@ export async function openEngine(
     installedOrigin({
       providers: installed,
       onLog: providerLogs(context, "off"),
-      launch: installed.size === 0 ? {} : { env: await providerEnvironment(env), cwd: directory },
+      launch:
+        installed.size === 0
+          ? {}
+          : { env: await providerEnvironment(env), cwd: directory, ...(carrier && { carrier }) },
     }),
     pulumiOrigin({
       directories: pulumiFolders(env),

@@ -19,6 +19,7 @@ import {
   type Plan,
   type ProviderOrigin,
   programRequirements,
+  providerCarrier,
   type Runs,
   type StackFinder,
   type StackState,
@@ -155,6 +156,7 @@ export async function openJobEngine(
           })
         ).providers;
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
+  const carrier = providerCarrier(env);
   const programs = [
     builtinOrigin({
       // Without the home of the worker's user, whose files may hold credentials.
@@ -169,6 +171,7 @@ export async function openJobEngine(
       launch: {
         env: environment,
         cwd: directory,
+        ...(carrier && { carrier }),
       },
     }),
     await jobPulumiOrigin({
