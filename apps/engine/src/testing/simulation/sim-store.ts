@@ -3,23 +3,17 @@ import {
   type BatchOperation,
   type CallOptions,
   type ListPage,
-  type ListPageOptions,
-  type ReadConsistency,
   type Resource,
   type ResourceHead,
   type ResourceId,
-  type Restore,
-  type Snapshot,
   type StorageBackend,
-  type StorageCapabilities,
   StorageError,
   type Tenancy,
-  type UnversionedType,
   type Watch,
   type WatchEvent,
-  type WatchOptions,
   type WriteOptions,
 } from "@stackwright/storage";
+import { DelegatingStorage } from "@stackwright/storage/testing";
 import type { SimProcess } from "./sim-process.ts";
 
 /** One resource of a commit. */
@@ -57,12 +51,13 @@ export interface SharedStore {
 }
 
 /** The store as one process sees it. After the process has died, no call of it ever comes back. */
-export class SimStore implements StorageBackend {
+export class SimStore extends DelegatingStorage {
   readonly #shared: SharedStore;
   readonly #process: SimProcess;
   readonly #request: string | undefined;
 
   constructor(shared: SharedStore, process: SimProcess, request?: string) {
+    super(shared.inner);
     this.#shared = shared;
     this.#process = process;
     this.#request = request;
@@ -73,106 +68,56 @@ export class SimStore implements StorageBackend {
     return new SimStore(this.#shared, this.#process, request);
   }
 
-  get capabilities(): StorageCapabilities {
-    return this.#shared.inner.capabilities;
-  }
-
-  async read(
-    consistency: ReadConsistency,
-    id: ResourceId,
-    options?: CallOptions,
-  ): Promise<Resource> {
+  override async read(...given: Parameters<StorageBackend["read"]>): Promise<Resource> {
     await this.#travel();
-    if (this.#shared.hidden?.(id, this.#request !== undefined) === true) {
+    if (this.#shared.hidden?.(given[1], this.#request !== undefined) === true) {
       throw new StorageError("STORAGE_NOT_FOUND");
     }
-    return this.#seen(await this.#answer(this.#shared.inner.read(consistency, id, options)));
+    return this.#seen(await this.#answer(super.read(...given)));
   }
 
-  async list(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: CallOptions,
-  ): Promise<readonly Resource[]> {
+  override async list(...given: Parameters<StorageBackend["list"]>): Promise<readonly Resource[]> {
     await this.#travel();
-    const found = this.#shared.inner.list(consistency, type, tenancy, namePrefix, options);
-    return (await this.#answer(found)).map((resource) => this.#seen(resource));
+    return (await this.#answer(super.list(...given))).map((resource) => this.#seen(resource));
   }
 
-  async listPage(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: ListPageOptions,
-  ): Promise<ListPage> {
+  override async listPage(...given: Parameters<StorageBackend["listPage"]>): Promise<ListPage> {
     await this.#travel();
-    return this.#answer(
-      this.#shared.inner.listPage(consistency, type, tenancy, namePrefix, options),
-    );
+    return this.#answer(super.listPage(...given));
   }
 
-  async listHeads(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: ListPageOptions,
+  override async listHeads(
+    ...given: Parameters<StorageBackend["listHeads"]>
   ): Promise<ListPage<ResourceHead>> {
     await this.#travel();
-    return this.#answer(
-      this.#shared.inner.listHeads(consistency, type, tenancy, namePrefix, options),
-    );
+    return this.#answer(super.listHeads(...given));
   }
 
-  async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
     const [stored] = await this.#write([{ kind: "write", resource }], options);
     if (stored === undefined) throw new Error("a write without a result");
     return stored;
   }
 
-  async deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
+  override async deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
     await this.#write([{ kind: "delete", id, version }], options);
   }
 
-  async batch(
+  override async batch(
     operations: readonly BatchOperation[],
     options?: WriteOptions,
   ): Promise<readonly (Resource | undefined)[]> {
     return this.#write(operations, options);
   }
 
-  async watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: WatchOptions,
-  ): Promise<Watch> {
+  override async watchList(...given: Parameters<StorageBackend["watchList"]>): Promise<Watch> {
     await this.#travel();
-    const watch = await this.#shared.inner.watchList(type, tenancy, namePrefix, options);
-    return new LateWatch(watch, this.#process);
+    return new LateWatch(await super.watchList(...given), this.#process);
   }
 
-  listByOwner(id: ResourceId, options?: CallOptions): Promise<readonly Resource[]> {
-    return this.#shared.inner.listByOwner(id, options);
-  }
-
-  snapshot(options?: CallOptions): Promise<Snapshot> {
-    return this.#shared.inner.snapshot(options);
-  }
-
-  restore(options?: CallOptions): Promise<Restore> {
-    return this.#shared.inner.restore(options);
-  }
-
-  async close(): Promise<void> {
+  /** The store is that of all processes, and stays open. */
+  override async close(): Promise<void> {
     await Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   #seen(resource: Resource): Resource {
@@ -216,9 +161,9 @@ export class SimStore implements StorageBackend {
     operations: readonly BatchOperation[],
     options: WriteOptions | undefined,
   ): Promise<readonly (Resource | undefined)[]> {
-    const { inner, alter, onCommit } = this.#shared;
+    const { alter, onCommit } = this.#shared;
     const batch = alter?.({ operations, options }, this.#process) ?? { operations, options };
-    const results = await inner.batch(batch.operations, batch.options);
+    const results = await super.batch(batch.operations, batch.options);
     onCommit({
       atMs: this.#process.scheduler.monotonicMs(),
       process: this.#process,

@@ -1,26 +1,17 @@
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type {
   BatchOperation,
-  CallOptions,
   Guard,
   ListPage,
-  ListPageOptions,
-  ReadConsistency,
   Resource,
   ResourceHead,
   ResourceId,
-  Restore,
-  Snapshot,
   StorageBackend,
-  StorageCapabilities,
-  Tenancy,
-  UnversionedType,
-  Watch,
-  WatchOptions,
   WriteOptions,
 } from "@stackwright/storage";
 import { StorageError } from "@stackwright/storage";
 import { fenceHolderOf } from "@stackwright/storage/lease";
+import { DelegatingStorage } from "@stackwright/storage/testing";
 import type { Chance } from "./chance.ts";
 
 /** One write that took place, with who made it. */
@@ -72,7 +63,7 @@ export interface StoreFaults {
 export const NO_STORE_FAULTS: StoreFaults = { lost: 0, delayMs: 0 };
 
 /** The store as one process sees it. After the process has died, no call of it ever comes back. */
-export class ProcessStorage implements StorageBackend {
+export class ProcessStorage extends DelegatingStorage {
   readonly #shared: SimStore;
   readonly #owner: string;
   readonly #scheduler: Clock;
@@ -98,6 +89,7 @@ export class ProcessStorage implements StorageBackend {
     /** A planted bug: guards are forgotten. */
     readonly dropGuards: boolean;
   }) {
+    super(options.shared.inner);
     this.#shared = options.shared;
     this.#owner = options.owner;
     this.#scheduler = options.scheduler;
@@ -109,107 +101,53 @@ export class ProcessStorage implements StorageBackend {
     this.#dropGuards = options.dropGuards;
   }
 
-  get capabilities(): StorageCapabilities {
-    return this.#shared.inner.capabilities;
-  }
-
-  async read(
-    consistency: ReadConsistency,
-    id: ResourceId,
-    options?: CallOptions,
-  ): Promise<Resource> {
+  override async read(...given: Parameters<StorageBackend["read"]>): Promise<Resource> {
     await this.#travel();
-    return this.#answer(this.#shared.inner.read(consistency, id, options));
+    return this.#answer(super.read(...given));
   }
 
-  async list(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: CallOptions,
-  ): Promise<readonly Resource[]> {
+  override async list(...given: Parameters<StorageBackend["list"]>): Promise<readonly Resource[]> {
     await this.#travel();
-    return this.#answer(this.#shared.inner.list(consistency, type, tenancy, namePrefix, options));
+    return this.#answer(super.list(...given));
   }
 
-  async listPage(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: ListPageOptions,
-  ): Promise<ListPage> {
+  override async listPage(...given: Parameters<StorageBackend["listPage"]>): Promise<ListPage> {
     await this.#travel();
-    return this.#answer(
-      this.#shared.inner.listPage(consistency, type, tenancy, namePrefix, options),
-    );
+    return this.#answer(super.listPage(...given));
   }
 
-  async listHeads(
-    consistency: ReadConsistency,
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: ListPageOptions,
+  override async listHeads(
+    ...given: Parameters<StorageBackend["listHeads"]>
   ): Promise<ListPage<ResourceHead>> {
     await this.#travel();
-    return this.#answer(
-      this.#shared.inner.listHeads(consistency, type, tenancy, namePrefix, options),
-    );
+    return this.#answer(super.listHeads(...given));
   }
 
-  async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
     const [stored] = await this.#write([{ kind: "write", resource }], options, async () => [
-      await this.#shared.inner.writeCAS(resource, this.#guarded(options)),
+      await super.writeCAS(resource, this.#guarded(options)),
     ]);
     if (stored === undefined) throw new Error("a write without a result");
     return stored;
   }
 
-  async deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
+  override async deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
     await this.#write([{ kind: "delete", id, version }], options, async () => {
-      await this.#shared.inner.deleteCAS(id, version, this.#guarded(options));
+      await super.deleteCAS(id, version, this.#guarded(options));
       return [undefined];
     });
   }
 
-  async batch(
+  override async batch(
     operations: readonly BatchOperation[],
     options?: WriteOptions,
   ): Promise<readonly (Resource | undefined)[]> {
-    return this.#write(operations, options, () =>
-      this.#shared.inner.batch(operations, this.#guarded(options)),
-    );
+    return this.#write(operations, options, () => super.batch(operations, this.#guarded(options)));
   }
 
-  watchList(
-    type: UnversionedType,
-    tenancy: Tenancy,
-    namePrefix: string,
-    options?: WatchOptions,
-  ): Promise<Watch> {
-    return this.#shared.inner.watchList(type, tenancy, namePrefix, options);
-  }
-
-  listByOwner(id: ResourceId, options?: CallOptions): Promise<readonly Resource[]> {
-    return this.#shared.inner.listByOwner(id, options);
-  }
-
-  snapshot(options?: CallOptions): Promise<Snapshot> {
-    return this.#shared.inner.snapshot(options);
-  }
-
-  restore(options?: CallOptions): Promise<Restore> {
-    return this.#shared.inner.restore(options);
-  }
-
-  async close(): Promise<void> {
+  /** The store is that of all processes, and stays open. */
+  override async close(): Promise<void> {
     await Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #write(
