@@ -13,7 +13,7 @@ import { isClaimLost, remoteClaimHost } from "./remote-claim-host.ts";
 
 type Claim = NonNullable<Operations["ClaimStep"]["output"]>;
 
-interface RemoteTenureParts extends ExecuteClaimParts {
+export interface RemoteTenureParts extends ExecuteClaimParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** With the token of the worker. */

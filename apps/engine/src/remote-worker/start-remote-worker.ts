@@ -2,10 +2,9 @@ import { availableParallelism } from "node:os";
 import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { createServerClient, type Operations, type ServerClient } from "@stackwright/client";
-import { createUlidGenerator, tenancyOf } from "@stackwright/storage";
-import { createLeases, createThreadRenewer, type LeaseTiming } from "@stackwright/storage/lease";
+import { createUlidGenerator } from "@stackwright/storage";
+import { createThreadRenewer, type LeaseTiming } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
-import { WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { JobStore } from "../executor/execution-job.ts";
 import type { Executor } from "../executor/executor.ts";
@@ -17,7 +16,7 @@ import type { StepLimits } from "../worker/step-deadline.ts";
 import { createStepFolders } from "../worker/step-folders.ts";
 import { succeedTenures } from "../worker/successive-tenures.ts";
 import { openWorkerFolder } from "../worker/worker-folder.ts";
-import { RemoteTenure } from "./remote-tenure.ts";
+import { beginRemoteTenure } from "./begin-remote-tenure.ts";
 import { type GroupMember, ServerGroup } from "./server-group.ts";
 import { openStorageRelay, type StoragePlace } from "./storage-relay.ts";
 
@@ -103,8 +102,12 @@ export async function startRemoteWorker(
       },
     }),
   );
-  const nextId = createUlidGenerator({ wallMs: () => clock.wallMs() });
+  const nextUlid = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const parts = {
+    storage,
+    renewer,
+    timing,
+    nextId: () => `${endpoint.worker_prefix}${nextUlid()}`,
     clock,
     logger,
     executor,
@@ -117,19 +120,7 @@ export async function startRemoteWorker(
     spans: options.spans,
     ...(limits !== undefined && { limits }),
   };
-  const begin = async (signal: AbortSignal): Promise<RemoteTenure> => {
-    const id = `${endpoint.worker_prefix}${nextId()}`;
-    const leases = createLeases({
-      storage,
-      owner: id,
-      clock,
-      renewer,
-      ...(timing !== undefined && { timing }),
-    });
-    const name = { tenancy: tenancyOf({ kind: "site" }), name: `${WORKER_LEASE}${id}` };
-    const lease = await leases.acquire(name, { signal });
-    return new RemoteTenure(id, lease, parts);
-  };
+  const begin = async (signal: AbortSignal) => beginRemoteTenure(parts, signal);
   const tenures = await succeedTenures({ begin, stack, clock, logger });
   const { close } = tenures;
   return {

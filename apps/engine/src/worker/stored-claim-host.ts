@@ -63,6 +63,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly identity?: IdentityIssuer | undefined;
   /** Evaluates the policies that judge plans. */
   readonly policies: PolicyRunner;
+  /** How plans are judged. @default by the sets of their account */
+  readonly judgePlan?: typeof judgePlan;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
   readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
@@ -361,7 +363,8 @@ async function judge(
   if (named === undefined) return undefined;
   const run = await stored(parts, RUN_KIND, runPlace(reference));
   const secrets = async () => readRunSecrets(parts, stack, named.name);
-  const result = await judgePlan(parts, { stack, stackName: named.name, run, planDigest, secrets });
+  const judging = parts.judgePlan ?? judgePlan;
+  const result = await judging(parts, { stack, stackName: named.name, run, planDigest, secrets });
   return result && { result, block: blockOf(result), events: policyEvents(result) };
 }
 

@@ -20,7 +20,7 @@ export class PlanRules {
     const policy =
       this.#records.projects.rows.get(this.#records.projectOf(run.stack))?.supersede ??
       Project_Supersede.SUPERSEDE_UNSPECIFIED;
-    const waits = from === P.PHASE_AWAITING_APPROVAL;
+    const waits = from === P.PHASE_AWAITING_APPROVAL || from === P.PHASE_POLICY_FAILED;
     const mayEnd = waits
       ? policy === Project_Supersede.SUPERSEDE_UNAPPROVED || run.savedPlan
       : from === P.PHASE_QUEUED && policy !== Project_Supersede.SUPERSEDE_UNSPECIFIED;
@@ -28,7 +28,14 @@ export class PlanRules {
   }
 
   checkPlan(before: Run | undefined, after: Run, what: string): void {
-    if (after.planDigest === (before?.planDigest ?? "")) return;
+    if (after.planDigest === (before?.planDigest ?? "")) {
+      const isSame =
+        before === undefined ||
+        (before.excludeAuthor === after.excludeAuthor &&
+          before.requiredApprovals === after.requiredApprovals);
+      if (!isSame) this.#records.fail(4, `${what} has another rule than when it was planned`);
+      return;
+    }
     if (after.planDigest === "") return;
     const plan = this.#records.world.plans.get(after.planDigest);
     if (plan?.run !== after.id || plan.baseRevision !== after.baseRevision) {
@@ -49,10 +56,14 @@ export class PlanRules {
     const asked = [...this.#records.requests.values()].find(
       (one) => one.kind === "enqueue" && one.run === run.id,
     );
-    if (run.autoApply) {
+    // What policies held up waits for approvals in any case.
+    const isHeldUp = (this.#records.world.plans.get(run.planDigest)?.block ?? "none") !== "none";
+    if (run.autoApply && !isHeldUp) {
       // The rule of the moment of the plan, as it may have changed since.
       const isAllowed =
-        asked?.autoApply === true || rule.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
+        asked?.autoApply === true ||
+        this.#records.sourceOf(run)?.autoApply === true ||
+        rule.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
       if (isAllowed) this.#unapproved.add(`${run.id} ${run.planDigest}`);
       if (!this.#unapproved.has(`${run.id} ${run.planDigest}`)) {
         this.#records.fail(4, `${what}: it has no approval, and no rule lets it go without one`);
@@ -73,6 +84,27 @@ export class PlanRules {
         4,
         `${what}: ${actors.size} of ${run.requiredApprovals} approved its plan`,
       );
+    }
+  }
+
+  /** Of a plan that policies forbid, or let pass with a permission: rule 15. */
+  checkPolicies(run: Run, to: P, what: string): void {
+    const block = this.#records.world.plans.get(run.planDigest)?.block ?? "none";
+    if (to === P.PHASE_POLICY_FAILED && block === "none") {
+      this.#records.fail(15, `${what}, which no policy wants`);
+    }
+    const goesOn = to === P.PHASE_APPROVED || to === P.PHASE_AWAITING_APPROVAL;
+    if (!goesOn || block === "none") return;
+    const isAllowed = [...this.#records.requests.values()].some(
+      ({ kind, run: id, planDigest, actor, commits }) =>
+        kind === "pass" &&
+        id === run.id &&
+        planDigest === run.planDigest &&
+        commits > 0 &&
+        (!run.excludeAuthor || actor !== run.actor),
+    );
+    if (block === "forbidden" || !isAllowed) {
+      this.#records.fail(15, `${what}, although policies hold its plan up`);
     }
   }
 

@@ -5,6 +5,9 @@ import {
   Run_Phase,
   RunLogSegment,
   RunTicket,
+  RunTicket_Step,
+  Schedule,
+  StackOutputs,
   StackQueue,
 } from "@stackwright/proto/stackwright";
 import { type BatchOperation, type Resource, StorageError } from "@stackwright/storage";
@@ -99,7 +102,7 @@ export const BUGS: readonly (readonly [
   [
     "a queue whose newest run is the next one",
     [2],
-    5,
+    8,
     writing("StackQueue", StackQueue, (queue) => ({
       ...queue,
       pending: queue.pending.toReversed(),
@@ -129,19 +132,19 @@ export const BUGS: readonly (readonly [
   [
     "a rule of approvals that is not the one of the project",
     [4],
-    9,
+    1,
     writing("Run", Run, (run) => ({ ...run, requiredApprovals: 1, excludeAuthor: false })),
   ],
   [
     "an approval of another plan than the one that was shown",
     [4],
-    6,
+    15,
     () => ({ approvesAny: true }),
   ],
   [
     "a plan that is applied without approval, whatever its project says",
     [4],
-    2,
+    4,
     blindTo("workers", "Project", Project, (project) => ({
       ...project,
       autoApply: Project_AutoApply.AUTO_APPLY_ALWAYS,
@@ -149,8 +152,8 @@ export const BUGS: readonly (readonly [
   ],
   [
     "a ticket that is claimed although another worker has it",
-    [5],
-    5,
+    [5, 11],
+    2,
     () => {
       let reads = 0;
       const blind = blindTo("workers", "RunTicket", RunTicket, (ticket) => {
@@ -160,18 +163,18 @@ export const BUGS: readonly (readonly [
       return blind();
     },
   ],
-  ["a claim past a lock", [5], 1, ignoring("StackLock")],
-  ["a claim past a freeze", [5], 1, ignoring("Freeze")],
+  ["a claim past a lock", [5], 7, ignoring("StackLock")],
+  ["a claim past a freeze", [5], 15, ignoring("Freeze")],
   [
     "a cancel that ends a run which a worker has",
     [5],
-    10,
+    8,
     blindTo("requests", "RunTicket", RunTicket, (ticket) => ({ ...ticket, claim: undefined })),
   ],
   [
     "a newer run that ends an approved one",
     [1],
-    1,
+    24,
     blindTo("requests", "Run", Run, (run) =>
       run.phase === Run_Phase.PHASE_APPROVED
         ? { ...run, phase: Run_Phase.PHASE_AWAITING_APPROVAL }
@@ -196,15 +199,15 @@ export const BUGS: readonly (readonly [
   [
     "an executor that is refused and begins all the same",
     [6, 8],
-    9,
+    92,
     () => ({ ignoresRefusal: true }),
   ],
-  ["a recovery that makes again what was made", [8], 5, () => ({ repeats: true })],
-  ["an apply that says more than was done", [8], 84, () => ({ overstates: true })],
+  ["a recovery that makes again what was made", [8], 15, () => ({ repeats: true })],
+  ["an apply that says more than was done", [8], 168, () => ({ overstates: true })],
   [
     "a request that is refused although it was done, as its answer was lost",
     [9],
-    11,
+    90,
     () => {
       let writes = 0;
       return {
@@ -228,7 +231,7 @@ export const BUGS: readonly (readonly [
   [
     "a claim whose end counts twice",
     [11],
-    45,
+    13,
     writing("RunTicket", RunTicket, (ticket) => ({
       ...ticket,
       attempts: ticket.attempts === 1 ? 2 : ticket.attempts,
@@ -255,5 +258,84 @@ export const BUGS: readonly (readonly [
         return batch;
       },
     }),
+  ],
+  [
+    "a worker that takes applies last",
+    [10],
+    8,
+    blindTo("workers", "RunTicket", RunTicket, (ticket) => ({
+      ...ticket,
+      background: ticket.background || ticket.step === RunTicket_Step.STEP_APPLY,
+    })),
+  ],
+  [
+    "a claim of a remote worker that its own earlier request releases",
+    [5],
+    13,
+    writing("RunTicket", RunTicket, (ticket) => ({
+      ...ticket,
+      claim: ticket.claim && { ...ticket.claim, request: 0n },
+    })),
+  ],
+  [
+    "a claim whose answer was lost, which its worker keeps for ever",
+    [12],
+    13,
+    () => ({ keepsLost: true }),
+  ],
+  [
+    "what a remote worker gives back at its end, which counts as lost",
+    [11],
+    14,
+    () => ({ countsEnds: true }),
+  ],
+  [
+    "a time of a schedule that is not noted",
+    [13],
+    3,
+    forgetting((one) => kindOf(one) === "Schedule"),
+  ],
+  [
+    "a schedule that requests its run before the time",
+    [13],
+    31,
+    blindTo("workers", "Schedule", Schedule, (schedule) => ({
+      ...schedule,
+      nextAtMs: schedule.nextAtMs === 0n ? 0n : schedule.nextAtMs - 30_000n,
+    })),
+  ],
+  [
+    "a schedule that requests a run while its last one has not ended",
+    [13],
+    195,
+    blindTo("workers", "Schedule", Schedule, (schedule) => ({ ...schedule, lastRun: "" })),
+  ],
+  [
+    "a trigger that does not see the newest outputs",
+    [14],
+    4,
+    blindTo("workers", "StackOutputs", StackOutputs, (outputs) => ({
+      ...outputs,
+      revision: outputs.revision - 1n,
+    })),
+  ],
+  [
+    "a change that a trigger does not take note of",
+    [14],
+    4,
+    forgetting((one) => kindOf(one) === "RunTrigger"),
+  ],
+  [
+    "a trigger that requests a run while one waits",
+    [14],
+    51,
+    blindTo("workers", "Run", Run, (run) => ({ ...run, cause: "" })),
+  ],
+  ["a plan that passes whatever policies say", [15], 1, () => ({ passesAll: true })],
+  [
+    "a permission to pass policies of the author of the run",
+    [4, 15],
+    7,
+    blindTo("requests", "Run", Run, (run) => ({ ...run, excludeAuthor: false })),
   ],
 ];

@@ -6,14 +6,16 @@ import {
   StackHead,
   RunTicket_Step as Step,
 } from "@stackwright/proto/stackwright";
+import { AutomaticRules } from "./automatic-rules.ts";
 import { checkLog } from "./log-rule.ts";
 import { PlanRules } from "./plan-rules.ts";
 import { ENDS, NEXT_PHASES, nameOf } from "./run-phases.ts";
 import { isOn, isPlanOnly, type RunRecords } from "./run-records.ts";
+import type { SimProcess } from "./sim-process.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { Commit, CommittedWrite } from "./sim-store.ts";
 import type { SimEffect } from "./sim-world.ts";
-import { TicketRules } from "./ticket-rules.ts";
+import { type ExecutionState, TicketRules } from "./ticket-rules.ts";
 
 /** Claims without a result after which a run that changed nothing fails. */
 const ATTEMPTS = 3;
@@ -34,13 +36,17 @@ const ATTEMPTS = 3;
  * 8. Objects are made once, of the approved plan, by the run whose turn it is, under the fence of its stack; an end says what was made.
  * 9. A request is done once or not at all, as its answer says, and has one entry in the audit trail.
  * 10. Who comes first in the order of tickets is not passed over.
- * 11. A run fails for lost workers only when that many were lost.
+ * 11. Attempts are counted for workers and executions that were lost, and a run fails for them only when that many were.
  * 12. Without faults every run ends, or waits for something that has a name.
+ * 13. A schedule requests one run for each of its times, not before it, and none while its last one has not ended.
+ * 14. Each change of the outputs that a trigger follows is covered by one run that is planned after it.
+ * 15. A plan that policies forbid is not approved; one that they may let pass needs a permission for that very plan.
  */
 export class RunModel {
   readonly records: RunRecords;
   readonly #tickets: TicketRules;
   readonly #plans: PlanRules;
+  readonly #automatic: AutomaticRules;
   /** Newest epoch under which something was applied, by stack. */
   readonly #epochs = new Map<string, bigint>();
 
@@ -48,6 +54,7 @@ export class RunModel {
     this.records = records;
     this.#tickets = new TicketRules(records);
     this.#plans = new PlanRules(records);
+    this.#automatic = new AutomaticRules(records);
   }
 
   /** An execution was lost. */
@@ -55,10 +62,17 @@ export class RunModel {
     this.#tickets.lost(run);
   }
 
+  /** The execution of a step begins in a process of a worker, or is over. */
+  executes(run: string, process: SimProcess, state: ExecutionState): void {
+    this.#tickets.executes(run, process, state);
+  }
+
   /** A batch took place. */
   take(commit: Commit): void {
     const tickets = new Map(this.records.tickets.rows);
     const fences = new Map(this.records.fences.rows);
+    const schedules = new Map(this.records.schedules.rows);
+    const triggers = new Map(this.records.triggers.rows);
     const changed: (readonly [Run | undefined, Run])[] = [];
     const stacks = new Set<string>();
     let entries = 0;
@@ -111,6 +125,15 @@ export class RunModel {
           this.#checkHead(write, fences);
           this.records.heads.take(write);
           break;
+        case "Schedule":
+          this.records.schedules.take(write);
+          break;
+        case "RunTrigger":
+          this.records.triggers.take(write);
+          break;
+        case "StackOutputs":
+          this.records.outputs.take(write);
+          break;
         case "Project":
           this.records.projects.take(write);
           break;
@@ -121,6 +144,8 @@ export class RunModel {
       }
     }
     this.#checkRequest(commit, entries);
+    const made = changed.flatMap(([before, after]) => (before === undefined ? [after] : []));
+    this.#automatic.check(commit, schedules, triggers, made);
     for (const [before, after] of changed) this.#checkRun(commit, before, after, tickets, fences);
     this.#tickets.check(commit, tickets, fences);
     for (const stack of stacks) this.#checkStack(stack);
@@ -163,6 +188,7 @@ export class RunModel {
 
   /** Nothing goes wrong any more, and some time has passed: what is left waits for something that has a name. */
   checkRest(nowMs: number): void {
+    this.#automatic.checkRest(nowMs);
     for (const run of this.records.runs.values()) {
       const reason = this.#reasonOf(run, nowMs);
       if (reason === undefined) {
@@ -182,6 +208,7 @@ export class RunModel {
   #reasonOf(run: Run, nowMs: number): string | undefined {
     if (ENDS.has(run.phase)) return "ended";
     if (run.phase === P.PHASE_AWAITING_APPROVAL) return "approval";
+    if (run.phase === P.PHASE_POLICY_FAILED) return "policy";
     if (!isPlanOnly(run) && this.records.queues.rows.get(run.stack)?.current !== run.id)
       return "turn";
     const isPlan = run.phase === P.PHASE_QUEUED;
@@ -237,6 +264,7 @@ export class RunModel {
       if (NEXT_PHASES.get(from)?.includes(to) !== true) {
         this.records.fail(1, `${what} goes from ${nameOf(from)} to ${nameOf(to)}`);
       }
+      this.#plans.checkPolicies(after, to, `${what} goes to ${nameOf(to)}`);
       if (before !== undefined)
         this.#checkMover(commit, after, { from, to, actor }, tickets, fences);
       phase = to;
@@ -267,7 +295,11 @@ export class RunModel {
   #checkNew({ request: id }: Commit, run: Run): void {
     const request = id === undefined ? undefined : this.records.requests.get(id);
     const what = `the run ${this.records.short(run.id)}`;
-    if (request?.kind !== "enqueue" || request.run !== run.id || request.actor !== run.actor) {
+    const isAsked = !run.automatic || request !== undefined;
+    if (
+      isAsked &&
+      (request?.kind !== "enqueue" || request.run !== run.id || request.actor !== run.actor)
+    ) {
       this.records.fail(1, `${what} is new without a request of its user`);
     }
     const numbers = this.records.runsOf(run.stack).map(({ number }) => Number(number));
@@ -291,6 +323,7 @@ export class RunModel {
     const request = id === undefined ? undefined : this.records.requests.get(id);
     if (request !== undefined) {
       const kinds: Readonly<Partial<Record<P, string>>> = {
+        [P.PHASE_AWAITING_APPROVAL]: "pass",
         [P.PHASE_APPROVED]: "approve",
         [P.PHASE_DISCARDED]: "discard",
         [P.PHASE_CANCELED]: "cancel",

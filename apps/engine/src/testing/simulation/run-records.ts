@@ -7,13 +7,20 @@ import {
   RunLog,
   RunLogSegment,
   RunTicket,
+  RunTrigger,
+  Schedule,
   StackHead,
   StackLock,
+  StackOutputs,
   StackQueue,
 } from "@stackwright/proto/stackwright";
+import { type StorageBackend, WILDCARD } from "@stackwright/storage";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { CommittedWrite } from "./sim-store.ts";
 import type { SimWorld } from "./sim-world.ts";
+
+const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
 /** Records of a kind by name. */
 interface Codec<M> {
@@ -50,6 +57,11 @@ export class RunRecords {
   readonly fences = new Table(Fence);
   readonly logs = new Table(RunLog);
   readonly segments = new Table(RunLogSegment);
+  readonly schedules = new Table(Schedule);
+  readonly triggers = new Table(RunTrigger);
+  readonly outputs = new Table(StackOutputs);
+  /** What requested runs without a user, by run. */
+  readonly sources = new Map<string, Schedule | RunTrigger>();
   readonly world: SimWorld;
   readonly requests: ReadonlyMap<string, SimRequest>;
   readonly projectOf: (stack: string) => string;
@@ -62,6 +74,25 @@ export class RunRecords {
     this.world = options.world;
     this.requests = options.requests;
     this.projectOf = options.projectOf;
+  }
+
+  /** Takes over what is stored before anything happens. */
+  async read(storage: StorageBackend): Promise<void> {
+    for (const [kind, table] of [
+      [SERVER_KINDS.project, this.projects],
+      [SERVER_KINDS.schedule, this.schedules],
+      [SERVER_KINDS.trigger, this.triggers],
+    ] as const) {
+      for (const resource of await storage.list("strong", kind.type, ANYWHERE, "")) {
+        const { name, tenancy } = resource.id;
+        table.take({ kind: kind.type.kind, name, tenancy, resource });
+      }
+    }
+  }
+
+  /** The schedule or the trigger that requested a run; undefined for one of a user. */
+  sourceOf({ id }: Run): Schedule | RunTrigger | undefined {
+    return this.sources.get(id);
   }
 
   /** Notes a violation of a rule of `RunModel`. */

@@ -16,6 +16,12 @@ export interface RunSabotage {
   readonly repeats?: boolean;
   /** Approvals are for whatever plan the run has when they arrive. */
   readonly approvesAny?: boolean;
+  /** Whatever policies say of a plan, it passes. */
+  readonly passesAll?: boolean;
+  /** Servers take each request of a remote worker for one that came before all that it was given. */
+  readonly keepsLost?: boolean;
+  /** What a remote worker gives back at its end counts as lost. */
+  readonly countsEnds?: boolean;
   /** Executors say that all was done that they began. */
   readonly overstates?: boolean;
 }

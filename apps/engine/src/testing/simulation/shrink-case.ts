@@ -11,16 +11,29 @@ export function shrinkCase(
 
 /** Halves first, then single ones. */
 function* smallerCases(given: SimCase): Generator<SimCase> {
-  const { actions, writeFaults, serverFaults, servers, delayMs } = given;
+  const { actions, writeFaults, serverFaults, servers, workers, delayMs } = given;
+  const { schedules, triggers, policies } = given;
   for (const some of without(actions)) yield { ...given, actions: some };
   for (const some of without(writeFaults)) yield { ...given, writeFaults: some };
   for (const some of without(serverFaults)) yield { ...given, serverFaults: some };
+  for (const some of without(schedules)) yield { ...given, schedules: some };
+  for (const some of without(triggers)) yield { ...given, triggers: some };
+  for (const position of policies.keys()) {
+    if (policies[position] !== "none") {
+      yield { ...given, policies: policies.with(position, "none") };
+    }
+  }
+  const remotes = servers.length;
+  const isWorkerUsed = [...writeFaults, ...serverFaults].some(({ server }) => server >= remotes);
+  const isApart = servers.every(({ capacity }) => capacity === 0) && workers.length === 1;
+  if (!isWorkerUsed && workers.length > 0 && !isApart)
+    yield { ...given, workers: workers.slice(1) };
   if (delayMs > 0) yield { ...given, delayMs: 0 };
   if (servers.some(({ skewMs }) => skewMs !== 0)) {
     yield { ...given, servers: servers.map((server) => ({ ...server, skewMs: 0 })) };
   }
   const last = servers.length - 1;
-  if (last > 0) {
+  if (last > 0 && workers.length === 0) {
     const isUsed = [...actions, ...writeFaults, ...serverFaults].some(
       ({ server }) => server === last,
     );

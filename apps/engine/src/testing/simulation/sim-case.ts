@@ -1,4 +1,5 @@
 import { type Chance, createChance } from "@stackwright/core/testing";
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import type { WriteFault } from "./sim-process.ts";
 
 /** What a user does, at which server, when. */
@@ -15,6 +16,7 @@ export interface SimAction {
     | "freeze"
     | "unfreeze"
     | "override"
+    | "pass"
     | "settings";
   readonly stack: number;
   readonly actor: "ann" | "bea" | "cem";
@@ -34,6 +36,8 @@ interface ServerFault {
 export interface SimCase {
   readonly seed: number;
   readonly servers: readonly { readonly capacity: number; readonly skewMs: number }[];
+  /** Workers without a store; in faults and actions they are counted behind the servers. */
+  readonly workers: readonly { readonly capacity: number; readonly skewMs: number }[];
   /** The project of each stack. */
   readonly stacks: readonly number[];
   /** Most milliseconds until a call reaches the store. */
@@ -41,7 +45,40 @@ export interface SimCase {
   readonly actions: readonly SimAction[];
   readonly writeFaults: readonly WriteFault[];
   readonly serverFaults: readonly ServerFault[];
+  readonly schedules: readonly SimSchedule[];
+  readonly triggers: readonly SimTrigger[];
+  /** What policies do with some of the plans of each stack. */
+  readonly policies: readonly PolicyBlock[];
+  /** Whether authors of runs may approve them, before users say something else. */
+  readonly excludesAuthors: boolean;
 }
+
+/** How a policy that fails holds a plan up. */
+export type PolicyBlock = "none" | "overridable" | "forbidden";
+
+/** What is requested without a user. */
+interface SimSource {
+  readonly mode: keyof typeof MODES;
+  readonly autoApply?: boolean | undefined;
+}
+
+interface SimSchedule extends SimSource {
+  readonly stack: number;
+  readonly atMs: number;
+  /** Every five minutes from then on, in place of once. */
+  readonly repeats: boolean;
+}
+
+interface SimTrigger extends SimSource {
+  /** Positions of stacks: a producer comes before its consumers, so that there are no cycles. */
+  readonly producer: number;
+  readonly consumer: number;
+}
+
+export const MODES = {
+  apply: Run_Mode.MODE_APPLY,
+  plan: Run_Mode.MODE_PLAN_ONLY,
+} as const;
 
 const ACTORS = ["ann", "bea", "cem"] as const;
 const KINDS = [
@@ -63,6 +100,8 @@ const KINDS = [
   "freeze",
   "unfreeze",
   "override",
+  "pass",
+  "pass",
   "settings",
 ] as const;
 const FAULTS = [
@@ -76,42 +115,95 @@ const FAULTS = [
   "pause-after",
 ] as const;
 
+const TRIGGERS = [
+  { producer: 0, consumer: 2 },
+  { producer: 1, consumer: 2 },
+  { producer: 0, consumer: 1 },
+] as const;
+
+/** What happens to requests of remote workers. */
+const REQUEST_FAULTS = [
+  "lost-late",
+  "lost-done",
+  "lost-none",
+  "crash-after",
+  "pause-after",
+] as const;
+
 /** How long users and faults are at work. */
 const BUSY_MS = 60_000;
+
+/** Kinds of what is done to few workers that have much to do. */
+const BUSY_KINDS = ["enqueue", ...Array<"enqueue">(11).fill("enqueue"), ...KINDS] as const;
 
 /** The case of a seed. */
 export function randomCase(seed: number): SimCase {
   const chance = createChance(seed);
-  const servers = Array.from({ length: 2 + chance.below(2) }, () => ({
-    capacity: 1 + chance.below(3),
+  // Few workers with much to do, so that tickets wait for one another.
+  const isBusy = chance.maybe(0.25);
+  const workers = Array.from({ length: isBusy ? 0 : chance.pick([0, 1, 1, 2]) }, () => ({
+    capacity: 1 + chance.below(2),
+    skewMs: chance.pick([0, -4_000, 7_000]),
+  }));
+  // Some servers execute nothing themselves.
+  const isApart = workers.length > 0 && chance.maybe(0.4);
+  const servers = Array.from({ length: isBusy ? 2 : 2 + chance.below(2) }, () => ({
+    capacity: isApart ? 0 : isBusy ? 1 : 1 + chance.below(3),
     skewMs: chance.pick([0, 0, -4_000, 7_000]),
   }));
   const stacks = Array.from({ length: 3 }, () => chance.below(2));
   const server = (): number => chance.below(servers.length);
+  const process = (): number => chance.below(servers.length + workers.length);
   const actions = Array.from(
-    { length: 8 + chance.below(20) },
+    { length: isBusy ? 20 + chance.below(20) : 8 + chance.below(20) },
     (): SimAction => ({
       atMs: chance.below(BUSY_MS),
       server: server(),
-      kind: chance.pick(KINDS),
+      kind: chance.pick(isBusy ? BUSY_KINDS : KINDS),
       stack: chance.below(stacks.length),
       actor: chance.pick(ACTORS),
       pick: chance.below(1_000),
     }),
   ).toSorted((a, b) => a.atMs - b.atMs);
+  const source: SimSource = {
+    mode: chance.pick(["apply", "apply", "plan"]),
+    autoApply: chance.pick([true, true, false, undefined]),
+  };
   return {
     seed,
     servers,
+    workers,
     stacks,
     delayMs: chance.pick([0, 3, 3, 40, 300]),
     actions,
-    writeFaults: Array.from({ length: chance.below(9) }, () => randomFault(chance, server())),
+    writeFaults: [
+      ...Array.from({ length: chance.below(9) }, () => randomFault(chance, process())),
+      ...workers.flatMap((_worker, index) =>
+        Array.from({ length: chance.below(4) }, () => ({
+          ...randomFault(chance, servers.length + index),
+          ofExecutor: false,
+          kind: chance.pick(REQUEST_FAULTS),
+        })),
+      ),
+    ],
     serverFaults: Array.from({ length: chance.below(6) }, () => ({
-      server: server(),
+      server: process(),
       atMs: chance.below(BUSY_MS),
       kind: chance.pick(["restart", "away"] as const),
       ms: 1_000 + chance.below(30_000),
     })),
+    schedules: Array.from({ length: chance.below(3) }, () => ({
+      ...source,
+      stack: chance.below(stacks.length),
+      atMs: 5_000 + chance.below(BUSY_MS),
+      repeats: chance.maybe(0.3),
+    })),
+    triggers: TRIGGERS.slice(chance.below(TRIGGERS.length + 1)).map((ends) => ({
+      ...source,
+      ...ends,
+    })),
+    policies: stacks.map(() => chance.pick(["none", "none", "overridable", "forbidden"])),
+    excludesAuthors: chance.maybe(0.3),
   };
 }
 

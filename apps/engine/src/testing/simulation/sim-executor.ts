@@ -1,5 +1,5 @@
 import { sleep } from "@stackwright/base/clock";
-import { StackHead, StackPlan, StackRevision } from "@stackwright/proto/stackwright";
+import { StackHead, StackOutputs, StackPlan, StackRevision } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   isStorageError,
@@ -15,6 +15,7 @@ import {
   type Place,
   projectTenancy,
   STACK_HEAD_KIND,
+  STACK_OUTPUTS_KIND,
   STACK_PLAN_KIND,
   stackPlace,
 } from "../../domain/run-places.ts";
@@ -22,9 +23,11 @@ import type { ExecutionJob, ExecutionResult } from "../../executor/execution-job
 import type { Execution, ExecutionEnd, ExecutionHost, Executor } from "../../executor/executor.ts";
 import { idOf } from "../../queue/transaction.ts";
 import type { RunSabotage } from "./sabotage.ts";
+import type { PolicyBlock } from "./sim-case.ts";
 import { SimProcess, type WriteFault } from "./sim-process.ts";
 import { type SharedStore, SimStore } from "./sim-store.ts";
 import type { SimPlan, SimWorld } from "./sim-world.ts";
+import type { ExecutionState } from "./ticket-rules.ts";
 
 const simType = (kind: string): ResourceType => ({
   group: "stackwright",
@@ -51,6 +54,10 @@ interface SimExecutorParts {
   readonly sabotage: RunSabotage;
   /** An executor ended without a result, or with one that leaves its step open. */
   readonly onLoss: (run: string) => void;
+  /** An executor began, or ended. */
+  readonly onExecution: (run: string, state: ExecutionState) => void;
+  /** What the policies of a stack do where they fail. */
+  readonly policyOf: (stack: string) => PolicyBlock;
   /** Nothing goes wrong any more. */
   readonly isCalm: () => boolean;
 }
@@ -69,7 +76,7 @@ export class SimExecutor implements Executor {
   }
 
   start(job: ExecutionJob, host: ExecutionHost): Execution {
-    const { parent, faults, onLoss } = this.#parts;
+    const { parent, faults, onLoss, onExecution } = this.#parts;
     const { scheduler, chance } = parent;
     this.#count += 1;
     const killed = Promise.withResolvers<ExecutionEnd>();
@@ -83,16 +90,19 @@ export class SimExecutor implements Executor {
       counts: this.#counts,
       onDeath: (fault) => {
         this.#children.delete(process);
+        onExecution(job.run, "killed");
         // What its worker ended was not lost.
         if (fault !== undefined) onLoss(job.run);
         killed.resolve({ how: "signal", signal: "SIGKILL" });
       },
     });
     this.#children.add(process);
+    onExecution(job.run, "begun");
     const stopped = new AbortController();
     const step = new SimStep(this.#parts, process, job, host, stopped.signal);
     const ended = step.run().then((result): ExecutionEnd => {
       this.#children.delete(process);
+      onExecution(job.run, "done");
       if (result.phase === "interrupted") onLoss(job.run);
       return { how: "result", result };
     });
@@ -175,6 +185,7 @@ class SimStep {
       run: this.#job.run,
       baseRevision: head.revision,
       objects: 1 + Math.floor(draw * 3),
+      block: isOdd(draw * 10) ? this.#parts.policyOf(this.#job.stack.stack) : "none",
     });
     const place = memberPlace(this.#job.stack, plan.digest);
     await this.#write([
@@ -219,7 +230,7 @@ class SimStep {
     const revision = head.revision + 1n;
     const isWhole = made === plan.objects || sabotage.overstates === true;
     const phase = isWhole ? "applied" : made === 0 ? "canceled" : "partially_applied";
-    await this.#finish(lease, revision, phase);
+    await this.#finish(lease, revision, phase, isOdd(draw * 100));
     if (isWhole) return { phase: "applied", revision: revision.toString() };
     return { phase, revision: revision.toString(), reason: "canceled" };
   }
@@ -287,9 +298,15 @@ class SimStep {
     return StackHead.create({ run: "", revision });
   }
 
-  async #finish(lease: Lease, revision: bigint, status: string): Promise<void> {
+  async #finish(lease: Lease, revision: bigint, status: string, publishes: boolean): Promise<void> {
+    const place = stackPlace(this.#job.stack);
+    const outputs = StackOutputs.create({ revision });
     await this.#write(
-      [await this.#headRecord("", revision), await this.#revision(this.#job.run, revision, status)],
+      [
+        await this.#headRecord("", revision),
+        await this.#revision(this.#job.run, revision, status),
+        ...(publishes ? [await this.#record(STACK_OUTPUTS_KIND, place, outputs)] : []),
+      ],
       lease,
     );
   }
@@ -362,4 +379,9 @@ class SimStep {
       },
     };
   }
+}
+
+/** A choice that belongs to a number. */
+function isOdd(value: number): boolean {
+  return Math.floor(value) % 2 === 1;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "@stackwright/base/clock";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Chance, VirtualScheduler } from "@stackwright/core/testing";
 
 /** What happens to one of the writes of a process. */
@@ -40,6 +40,7 @@ export class SimProcess {
   awayUntil = 0;
   #isDead = false;
   #pausedUntil = 0;
+  readonly #death = Promise.withResolvers<void>();
   readonly #counts: Map<WriteFault, number>;
   readonly #onDeath: (fault: WriteFault | undefined) => void;
 
@@ -73,6 +74,17 @@ export class SimProcess {
     return this.#isDead;
   }
 
+  /** Resolves when it has died. */
+  get died(): Promise<void> {
+    return this.#death.promise;
+  }
+
+  /** Resolves when it does not stand still; never once it has died. */
+  async awake(): Promise<void> {
+    while (!this.#isDead && this.pauseMs > 0) await sleep(this.scheduler, this.pauseMs);
+    if (this.#isDead) await never();
+  }
+
   get pauseMs(): number {
     return Math.max(0, this.#pausedUntil - this.scheduler.monotonicMs());
   }
@@ -80,6 +92,7 @@ export class SimProcess {
   die(fault?: WriteFault): void {
     if (this.#isDead) return;
     this.#isDead = true;
+    this.#death.resolve();
     this.#onDeath(fault);
   }
 
@@ -97,6 +110,8 @@ export class SimProcess {
       this.#counts.set(fault, count);
       if (count === fault.write) found ??= fault;
     }
+    if (found !== undefined)
+      this.disturbedAt = Math.max(this.disturbedAt, this.scheduler.monotonicMs());
     return found;
   }
 
@@ -111,4 +126,9 @@ export class SimProcess {
     timer = this.scheduler.after(ms, ring);
     return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
   }
+}
+
+/** What a dead process waits for. */
+export function never<T>(): Promise<T> {
+  return new Promise(() => undefined);
 }

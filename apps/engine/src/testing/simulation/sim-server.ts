@@ -3,14 +3,16 @@ import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { createChance, MemoryBlobs } from "@stackwright/core/testing";
 import { createUlidGenerator } from "@stackwright/storage";
 import type { PolicyRunner } from "../../policy/policy-runner.ts";
+import { TicketBell } from "../../queue/ticket-bell.ts";
 import type { TransactionParts } from "../../queue/transaction.ts";
 import { beginTenure, type WorkerParts } from "../../worker/begin-tenure.ts";
 import { RunGrants } from "../../worker/run-grants.ts";
 import type { StepFolders } from "../../worker/step-folders.ts";
-import { succeedTenures } from "../../worker/successive-tenures.ts";
+import type { StoredClaimParts } from "../../worker/stored-claim-host.ts";
 import type { SimExecutor } from "./sim-executor.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimStore } from "./sim-store.ts";
+import { SimTenures } from "./sim-tenures.ts";
 
 interface SimServerParts {
   readonly process: SimProcess;
@@ -19,10 +21,11 @@ interface SimServerParts {
   readonly capacity: number;
   readonly seed: number;
   readonly stackOf: (stack: StackReference) => NamedStack | undefined;
+  readonly judgePlan: NonNullable<StoredClaimParts["judgePlan"]>;
 }
 
 /** Steps of a simulation need no folder: nothing of theirs is a file. */
-const NO_FOLDERS: StepFolders = {
+export const NO_FOLDERS: StepFolders = {
   providers: "",
   open: async () =>
     Promise.resolve({
@@ -37,9 +40,13 @@ export class SimServer {
   readonly process: SimProcess;
   readonly executor: SimExecutor;
   readonly parts: TransactionParts & { readonly storage: SimStore };
-  readonly #closing = Promise.withResolvers<number>();
+  /** For what remote workers ask of it. */
+  readonly claims: StoredClaimParts & { readonly tickets: TicketBell };
+  readonly #stopping = new AbortController();
+  readonly #tenures: SimTenures;
 
-  constructor({ process, store, executor, capacity, seed, stackOf }: SimServerParts) {
+  constructor(given: SimServerParts) {
+    const { process, store, executor, capacity, seed, stackOf, judgePlan } = given;
     this.process = process;
     this.executor = executor;
     const { clock } = process;
@@ -59,40 +66,23 @@ export class SimServer {
       socketPath: undefined,
       blobs: new MemoryBlobs(),
       keys: NO_KEYS,
-      // No project has a policy.
       policies: {} as PolicyRunner,
+      judgePlan,
       stackOf: async (stack) => Promise.resolve(stackOf(stack)),
     };
-    void this.#work(worker);
+    this.claims = { ...worker, tickets: new TicketBell(worker) };
+    this.#tenures = new SimTenures(async (signal) => beginTenure(worker, signal), clock);
+  }
+
+  /** Aborts when it ends. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /** Ends in an orderly way; resolves when it has ended. */
   async close(graceMs: number): Promise<void> {
-    this.#closing.resolve(graceMs);
-    await this.#closed.promise;
-  }
-
-  readonly #closed = Promise.withResolvers<void>();
-
-  async #work(parts: WorkerParts): Promise<void> {
-    const stack = new AsyncDisposableStack();
-    const { clock, logger } = parts;
-    for (;;) {
-      try {
-        const tenures = await succeedTenures({
-          begin: async (signal) => beginTenure(parts, signal),
-          stack,
-          clock,
-          logger,
-        });
-        await tenures.close(await this.#closing.promise);
-        this.#closed.resolve();
-        return;
-      } catch {
-        // As a process that is started again where the store was away at its start.
-        await new Promise<void>((resolve) => void clock.after(1_000, resolve));
-      }
-    }
+    this.#stopping.abort(new Error("the server ends"));
+    await this.#tenures.close(graceMs);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type WriteOptions,
 } from "@stackwright/storage";
 import { DelegatingStorage } from "@stackwright/storage/testing";
-import type { SimProcess } from "./sim-process.ts";
+import { never, type SimProcess } from "./sim-process.ts";
 
 /** One resource of a commit. */
 export interface CommittedWrite {
@@ -31,6 +31,8 @@ export interface Commit {
   readonly process: SimProcess;
   /** The request of a user that it belongs to. */
   readonly request: string | undefined;
+  /** It arrived after its process had given it up. */
+  readonly isLate: boolean;
   readonly writes: readonly CommittedWrite[];
 }
 
@@ -143,7 +145,7 @@ export class SimStore extends DelegatingStorage {
     if (fault?.kind === "lost-none") throw unknownOutcome("unknown");
     if (fault?.kind === "lost-late") {
       process.scheduler.after(fault.ms, () => {
-        this.#perform(operations, options).catch(() => undefined);
+        this.#perform(operations, options, true).catch(() => undefined);
       });
       throw unknownOutcome("unknown");
     }
@@ -160,6 +162,7 @@ export class SimStore extends DelegatingStorage {
   async #perform(
     operations: readonly BatchOperation[],
     options: WriteOptions | undefined,
+    isLate = false,
   ): Promise<readonly (Resource | undefined)[]> {
     const { alter, onCommit } = this.#shared;
     const batch = alter?.({ operations, options }, this.#process) ?? { operations, options };
@@ -168,6 +171,7 @@ export class SimStore extends DelegatingStorage {
       atMs: this.#process.scheduler.monotonicMs(),
       process: this.#process,
       request: this.#request,
+      isLate,
       writes: batch.operations.map((operation, position) => {
         const { type, name, tenancy } =
           operation.kind === "write" ? operation.resource.id : operation.id;
@@ -182,21 +186,15 @@ export class SimStore extends DelegatingStorage {
   /** A call is on its way; a process that stands still makes none. */
   async #travel(): Promise<void> {
     const { scheduler, chance, delayMs } = this.#process;
-    await this.#awake();
+    await this.#process.awake();
     if (delayMs > 0) await sleep(scheduler, chance.below(delayMs + 1));
-    await this.#awake();
+    await this.#process.awake();
     if (this.#process.awayUntil > scheduler.monotonicMs()) throw unknownOutcome("not-applied");
-  }
-
-  async #awake(): Promise<void> {
-    const process = this.#process;
-    while (!process.isDead && process.pauseMs > 0) await sleep(process.scheduler, process.pauseMs);
-    if (process.isDead) await never();
   }
 
   async #answer<T>(result: Promise<T>): Promise<T> {
     const [settled] = await Promise.allSettled([result]);
-    await this.#awake();
+    await this.#process.awake();
     if (settled.status === "rejected") throw settled.reason;
     return settled.value;
   }
@@ -246,8 +244,4 @@ function isHeartbeat(operations: readonly BatchOperation[]): boolean {
 
 function unknownOutcome(outcome: "unknown" | "not-applied"): StorageError {
   return new StorageError("STORAGE_INCONSISTENT", "the answer was lost", { details: { outcome } });
-}
-
-function never<T>(): Promise<T> {
-  return new Promise(() => undefined);
 }

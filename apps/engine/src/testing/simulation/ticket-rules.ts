@@ -1,17 +1,28 @@
 import { type Fence, type RunTicket, RunTicket_Step as Step } from "@stackwright/proto/stackwright";
 import { isOn, isPlanOnly, type RunRecords } from "./run-records.ts";
+import type { SimProcess } from "./sim-process.ts";
 import type { Commit } from "./sim-store.ts";
 
-/** Why a worker gives a claim back whose end, or whose beginning, was lost on the way to the store. */
-const NOT_STORED = "the result of the step could not be stored";
-/** How long a ticket may wait while others that come later are taken: a worker lists tickets before it takes some. */
-const PATIENCE_MS = 15_000;
+/** How long one who lists tickets needs until it has claimed one of them; calls of slow processes take longer. */
+const PATIENCE_MS = 1_000;
+const PATIENCE_CALLS = 50;
+/** A ticket that has waited for so long counts as one class higher. */
+const PROMOTED_MS = 600_000;
+
+/** How far the execution of a step is; `killed` by its own worker. */
+export type ExecutionState = "begun" | "done" | "killed";
 
 /** Who may claim a ticket, end a claim, and whose ticket comes first: rules 5 and 10 of `RunModel`. */
 export class TicketRules {
   readonly #records: RunRecords;
-  /** Executions that were lost, by run. */
+  /** Executions that were lost, by run, and those of them that no attempt was counted for. */
   readonly #losses = new Map<string, number>();
+  readonly #uncounted = new Map<string, number>();
+  /** Where steps of claims are executed, by run; absent where no execution began. */
+  readonly #executions = new Map<
+    string,
+    { readonly process: SimProcess; readonly state: ExecutionState }
+  >();
   /** Since when a ticket is free, by run; and how many claims a project has since when. */
   readonly #freeSince = new Map<string, number>();
   readonly #claims = new Map<string, { readonly count: number; readonly sinceMs: number }>();
@@ -24,10 +35,16 @@ export class TicketRules {
 
   lost(run: string): void {
     this.#losses.set(run, this.lossesOf(run) + 1);
+    this.#uncounted.set(run, (this.#uncounted.get(run) ?? 0) + 1);
   }
 
   lossesOf(run: string): number {
     return this.#losses.get(run) ?? 0;
+  }
+
+  /** The execution of the step of a claim begins, or is over. */
+  executes(run: string, process: SimProcess, state: ExecutionState): void {
+    this.#executions.set(run, { process, state });
   }
 
   /** A lock or a freeze was written. */
@@ -37,10 +54,11 @@ export class TicketRules {
 
   /** Compares the tickets after a batch with those before. */
   check(
-    { atMs, process }: Commit,
+    commit: Commit,
     tickets: ReadonlyMap<string, RunTicket>,
     fences: ReadonlyMap<string, Fence>,
   ): void {
+    const { atMs, process } = commit;
     for (const [name, before] of tickets) {
       const after = this.#records.tickets.rows.get(name);
       if (after === before || before.claim === undefined) continue;
@@ -56,8 +74,7 @@ export class TicketRules {
       if (!isOwn && !isTaken)
         this.#records.fail(5, `${what} is ended by ${process.name} without a lease`);
       this.#count(before.run, after, -1, atMs);
-      const isIdle = this.#records.runs.get(before.run)?.reason === NOT_STORED;
-      if (after !== undefined && (isTaken || isIdle)) this.lost(before.run);
+      this.#checkLoss(before, after, isTaken, what);
     }
     for (const [name, after] of this.#records.tickets.rows) {
       const before = tickets.get(name);
@@ -68,13 +85,37 @@ export class TicketRules {
         continue;
       }
       if (before?.claim !== undefined) continue;
-      this.#checkClaim(after, atMs, process);
+      this.#executions.delete(after.run);
+      this.#checkClaim(after, commit);
       this.#freeSince.delete(after.run);
       this.#count(after.run, after, 1, atMs);
     }
   }
 
-  #checkClaim(ticket: RunTicket, atMs: number, process: Commit["process"]): void {
+  /** A claim ended without a result, or with one. */
+  #checkLoss(
+    before: RunTicket,
+    after: RunTicket | undefined,
+    isTaken: boolean,
+    what: string,
+  ): void {
+    const { run } = before;
+    const execution = this.#executions.get(run);
+    // A result that comes back to no store was lost, too; what its own worker killed was not.
+    if (isTaken || execution === undefined || execution.state === "done") this.lost(run);
+    const isExecuted = execution?.state === "begun" && !execution.process.isDead;
+    // A worker that lost its lease may end what it executes late.
+    if (!isTaken && isExecuted && execution.process.pauseMs === 0 && after?.claim === undefined) {
+      this.#records.fail(5, `${what} is released while its step is executed`);
+    }
+    if (after === undefined || after.attempts <= before.attempts) return;
+    const uncounted = this.#uncounted.get(run) ?? 0;
+    if (uncounted === 0) this.#records.fail(11, `${what} counts as lost, and was not`);
+    this.#uncounted.set(run, uncounted - 1);
+  }
+
+  #checkClaim(ticket: RunTicket, commit: Commit): void {
+    const { process } = commit;
     const { claim, run: id, stack } = ticket;
     const what = `the run ${this.#records.short(id)} is claimed`;
     const fence = this.#records.fences.rows.get(`worker.${claim?.worker ?? ""}`);
@@ -92,33 +133,47 @@ export class TicketRules {
       );
       if (freezes.some((one) => isOn(one, wallMs))) this.#records.fail(5, `${what} past a freeze`);
     }
-    this.#checkOrder(ticket, atMs, process);
+    this.#checkOrder(ticket, commit);
   }
 
   /** Of tickets that all workers have known for long, one of a lower class, or of a project that has more, is not taken first. */
-  #checkOrder(taken: RunTicket, atMs: number, process: Commit["process"]): void {
-    const isCalm =
-      atMs - process.disturbedAt > 2 * PATIENCE_MS && atMs - this.#heldUpAt > PATIENCE_MS;
-    if (!isCalm) return;
+  #checkOrder(taken: RunTicket, { atMs, process, isLate }: Commit): void {
+    const patience = PATIENCE_MS + PATIENCE_CALLS * process.delayMs;
+    const isOld = (sinceMs: number): boolean => atMs - sinceMs > patience;
+    if (isLate || !isOld(process.disturbedAt) || !isOld(this.#heldUpAt)) return;
     const counts = (stack: string) =>
       this.#claims.get(this.#records.projectOf(stack)) ?? {
         count: 0,
         sinceMs: Number.NEGATIVE_INFINITY,
       };
     for (const ticket of this.#records.tickets.rows.values()) {
-      if (ticket.claim !== undefined || ticket.attempts > 0 || ticket.background) continue;
-      const since = this.#freeSince.get(ticket.run) ?? atMs;
-      if (atMs - since < PATIENCE_MS) continue;
+      if (ticket.claim !== undefined || ticket.attempts > 0 || this.#isBackground(ticket)) continue;
+      if (!isOld(this.#freeSince.get(ticket.run) ?? atMs)) continue;
+      if (process.clock.wallMs() - Number(taken.createdAtMs) > PROMOTED_MS / 2) continue;
       if (isOn(this.#records.locks.rows.get(ticket.stack), Number.NEGATIVE_INFINITY)) continue;
       if (ticket.step === Step.STEP_APPLY && this.#records.freezes.rows.size > 0) continue;
       const what = `the run ${this.#records.short(ticket.run)} is passed over by ${this.#records.short(taken.run)}`;
-      if (classOf(ticket) < classOf(taken)) this.#records.fail(10, `${what} of a later class`);
-      if (classOf(ticket) !== classOf(taken)) continue;
+      if (this.#classOf(ticket) < this.#classOf(taken))
+        this.#records.fail(10, `${what} of a later class`);
+      if (this.#classOf(ticket) !== this.#classOf(taken)) continue;
       const [own, other] = [counts(ticket.stack), counts(taken.stack)];
-      const isOld = atMs - Math.max(own.sinceMs, other.sinceMs) > PATIENCE_MS;
-      if (isOld && own.count < other.count)
+      if (isOld(own.sinceMs) && isOld(other.sinceMs) && own.count < other.count)
         this.#records.fail(10, `${what} of a project that has more`);
     }
+  }
+
+  /** Recoveries, applies, plans, plans that nothing waits for, plans of schedules. */
+  #classOf(ticket: RunTicket): number {
+    if (this.#isBackground(ticket)) return 4;
+    const { step, run } = ticket;
+    if (step === Step.STEP_RECOVER) return 0;
+    if (step === Step.STEP_APPLY) return 1;
+    const found = this.#records.runs.get(run);
+    return found !== undefined && isPlanOnly(found) ? 3 : 2;
+  }
+
+  #isBackground({ run, step }: RunTicket): boolean {
+    return step === Step.STEP_PLAN && this.#records.runs.get(run)?.background === true;
   }
 
   #count(run: string, ticket: RunTicket | undefined, by: number, atMs: number): void {
@@ -127,12 +182,4 @@ export class TicketRules {
     const count = (this.#claims.get(project)?.count ?? 0) + by;
     this.#claims.set(project, { count, sinceMs: atMs });
   }
-}
-
-/** Recoveries, applies, plans, plans that nothing waits for. */
-function classOf({ step, class: ticketClass, background }: RunTicket): number {
-  if (background) return 4;
-  if (step === Step.STEP_RECOVER) return 0;
-  if (step === Step.STEP_APPLY) return 1;
-  return ticketClass === 2 ? 3 : 2;
 }

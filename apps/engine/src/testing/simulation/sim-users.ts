@@ -1,0 +1,271 @@
+import type { NamedStack, StackReference } from "@stackwright/core";
+import type { VirtualScheduler } from "@stackwright/core/testing";
+import {
+  Run_Phase as P,
+  Project,
+  Project_AutoApply,
+  Project_Supersede,
+  Run_Mode,
+} from "@stackwright/proto/stackwright";
+import { isStorageError } from "@stackwright/storage";
+import { ChangeEntry } from "../../access/change-entry.ts";
+import { projectPlace } from "../../domain/project-settings.ts";
+import { projectTenancy } from "../../domain/run-places.ts";
+import { isServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { cancelRun } from "../../queue/cancel.ts";
+import { approveRun, discardRun } from "../../queue/decide.ts";
+import { enqueueRun } from "../../queue/enqueue.ts";
+import { freeze, overrideFreeze, unfreeze } from "../../queue/freeze.ts";
+import { overridePolicies } from "../../queue/override-policies.ts";
+import { lockStack, unlockStack } from "../../queue/stack-lock.ts";
+import { type TransactionParts, transact } from "../../queue/transaction.ts";
+import type { RunModel } from "./run-model.ts";
+import { ENDS } from "./run-phases.ts";
+import type { RunSabotage } from "./sabotage.ts";
+import type { SimAction } from "./sim-case.ts";
+import type { SimRequest } from "./sim-request.ts";
+import type { SimServer } from "./sim-server.ts";
+import { CONFIGURATION } from "./sim-stacks.ts";
+
+const SUPERSEDES = [
+  Project_Supersede.SUPERSEDE_UNSPECIFIED,
+  Project_Supersede.SUPERSEDE_PENDING,
+  Project_Supersede.SUPERSEDE_UNAPPROVED,
+] as const;
+const AUTO_APPLIES = [
+  Project_AutoApply.AUTO_APPLY_UNSPECIFIED,
+  Project_AutoApply.AUTO_APPLY_NEVER,
+  Project_AutoApply.AUTO_APPLY_ALWAYS,
+] as const;
+
+interface SimUsersParts {
+  readonly scheduler: VirtualScheduler;
+  readonly model: RunModel;
+  readonly stacks: readonly NamedStack[];
+  readonly sabotage: RunSabotage;
+}
+
+/** Those who use the servers of a simulation, and what they have asked for so far. */
+export class SimUsers {
+  readonly #parts: SimUsersParts;
+  readonly #requests: Map<string, SimRequest>;
+
+  /** @param requests those that the model sees */
+  constructor(parts: SimUsersParts, requests: Map<string, SimRequest>) {
+    this.#parts = parts;
+    this.#requests = requests;
+  }
+
+  /** Whether a request waits for an answer that may come. */
+  get isAwaited(): boolean {
+    return [...this.#requests.values()].some(
+      ({ outcome, mayBeLost }) => outcome === undefined && !mayBeLost,
+    );
+  }
+
+  /** A server died: what it was asked may never be answered. */
+  loseAnswers(): void {
+    for (const request of this.#requests.values()) {
+      if (request.outcome === undefined) request.mayBeLost = true;
+    }
+  }
+
+  /** What a user does; rejects never. */
+  async act(action: SimAction, server: SimServer | undefined): Promise<void> {
+    const stack = this.#parts.stacks[action.stack];
+    if (server === undefined || stack === undefined || server.process.isDead) return;
+    const { scheduler, model } = this.#parts;
+    const { process } = server;
+    const id = `r${this.#requests.size + 1}`;
+    const store = server.parts.storage.forRequest(id);
+    let entries = 0;
+    const parts: TransactionParts = {
+      ...server.parts,
+      storage: store,
+      companion: new ChangeEntry(() => {
+        entries += 1;
+        return {
+          kind: "write",
+          resource: {
+            id: {
+              uid: `${id}.${entries}`,
+              name: `${id}.${entries}`,
+              type: { group: "stackwright", groupVersion: "v1", kind: "SimAudit" },
+              tenancy: projectTenancy(stack.reference),
+            },
+            version: "",
+            generation: `${id}.${entries}`,
+            metadata: {},
+            status: {},
+          },
+        };
+      }),
+    };
+    const made = this.#request(id, action, stack, parts);
+    if (made === undefined) return;
+    const { request, send } = made;
+    this.#requests.set(id, request);
+    // The request is on its way.
+    await new Promise<void>((resolve) => {
+      scheduler.after((action.pick % 7) * 300, resolve);
+    });
+    if (process.isDead) {
+      request.mayBeLost = true;
+      return;
+    }
+    try {
+      await send();
+      request.outcome = "ok";
+    } catch (error) {
+      if (isServerError(error)) request.outcome = error.code;
+      else if (isStorageError(error, "STORAGE_INCONSISTENT")) request.outcome = "unknown";
+      else {
+        request.outcome = "failed";
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        model.records.fail(9, `${action.kind} ${id} failed: ${text}`);
+      }
+    }
+    model.answered(request);
+  }
+
+  #request(
+    id: string,
+    { kind, actor, pick }: SimAction,
+    { name, reference: stack }: NamedStack,
+    parts: TransactionParts,
+  ): { readonly request: SimRequest; readonly send: () => Promise<unknown> } | undefined {
+    const open = this.#parts.model.records
+      .runsOf(stack.stack)
+      .filter(({ phase }) => !ENDS.has(phase));
+    const waiting = open.find(({ phase }) => phase === P.PHASE_AWAITING_APPROVAL);
+    const some = open[pick % Math.max(1, open.length)];
+    const request = (
+      run: string,
+      given: Pick<SimRequest, "planDigest" | "autoApply"> & { readonly mayBeIdle?: boolean } = {},
+    ): SimRequest => ({
+      id,
+      kind,
+      actor,
+      run,
+      mayBeIdle: false,
+      mayBeLost: false,
+      commits: 0,
+      outcome: undefined,
+      ...given,
+    });
+    const named = (run: string) => ({ stack, run });
+    const ms = (pick % 4) * 15_000;
+    const until = { actor, reason: "of the simulation", forMs: ms === 0 ? undefined : ms };
+    const target = pick % 3 === 0 ? { account: stack.account, project: stack.project } : stack;
+    switch (kind) {
+      case "enqueue": {
+        const run = parts.token();
+        const autoApply = [true, false, undefined][pick % 3];
+        const mode = pick % 5 === 0 ? Run_Mode.MODE_PLAN_ONLY : Run_Mode.MODE_APPLY;
+        return {
+          request: request(run, { autoApply }),
+          send: async () =>
+            enqueueRun(parts, {
+              reference: named(run),
+              stackName: name,
+              configuration: CONFIGURATION,
+              mode,
+              actor,
+              savedPlan: pick % 7 === 0,
+              ...(autoApply !== undefined && { autoApply }),
+            }),
+        };
+      }
+      case "approve": {
+        const run = waiting ?? some;
+        if (run === undefined) return undefined;
+        const { planDigest } = run;
+        return {
+          request: request(run.id, { planDigest, mayBeIdle: true }),
+          send: async () =>
+            approveRun(
+              parts,
+              named(run.id),
+              this.#parts.sabotage.approvesAny === true
+                ? {
+                    actor,
+                    planDigest: this.#parts.model.records.runs.get(run.id)?.planDigest ?? "",
+                  }
+                : { actor, planDigest },
+            ),
+        };
+      }
+      case "discard": {
+        const run = waiting ?? some;
+        if (run === undefined) return undefined;
+        return {
+          request: request(run.id),
+          send: async () => discardRun(parts, named(run.id), { actor }),
+        };
+      }
+      case "cancel": {
+        if (some === undefined) return undefined;
+        return {
+          request: request(some.id, { mayBeIdle: true }),
+          send: async () => cancelRun(parts, named(some.id), { actor, force: pick % 2 === 0 }),
+        };
+      }
+      case "override": {
+        if (some === undefined) return undefined;
+        return {
+          request: request(some.id),
+          send: async () => overrideFreeze(parts, named(some.id), until),
+        };
+      }
+      case "pass": {
+        const held = open.find(({ phase }) => phase === P.PHASE_POLICY_FAILED);
+        if (held === undefined) return undefined;
+        const { planDigest } = held;
+        return {
+          request: request(held.id, { planDigest }),
+          send: async () =>
+            overridePolicies(parts, named(held.id), {
+              actor,
+              reason: "of the simulation",
+              planDigest,
+              requireRole: () => undefined,
+            }),
+        };
+      }
+      case "lock":
+        return { request: request(""), send: async () => lockStack(parts, stack, until) };
+      case "unlock":
+        return {
+          request: request("", { mayBeIdle: true }),
+          send: async () => unlockStack(parts, stack, { actor, force: pick % 2 === 0 }),
+        };
+      case "freeze":
+        return { request: request(""), send: async () => freeze(parts, target, until) };
+      case "unfreeze":
+        return {
+          request: request("", { mayBeIdle: true }),
+          send: async () => unfreeze(parts, target),
+        };
+      case "settings":
+        return { request: request(""), send: async () => settle(parts, stack, pick) };
+      default:
+        throw new Error(kind satisfies never);
+    }
+  }
+}
+
+/** Other settings of a project. */
+async function settle(parts: TransactionParts, stack: StackReference, pick: number): Promise<void> {
+  await transact(parts, async (tx) => {
+    const row = await tx.findOrNew(SERVER_KINDS.project, projectPlace(stack), () =>
+      Project.create({ name: stack.project }),
+    );
+    tx.update(row, {
+      requiredApprovals: pick % 3,
+      excludeAuthor: pick % 4 === 0,
+      supersede: SUPERSEDES[pick % 3] ?? Project_Supersede.SUPERSEDE_UNSPECIFIED,
+      autoApply: AUTO_APPLIES[(pick >> 2) % 3] ?? Project_AutoApply.AUTO_APPLY_UNSPECIFIED,
+    });
+  });
+}
