@@ -51,6 +51,7 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "ConfigurationVersion.archiveSha256",
     "PlanSummary.documentSha256",
     "PlanSummary.viewSha256",
+    "PlanSummary.jsonSha256",
     "StateVersion.contentSha256",
     "ModuleVersion.archiveSha256",
     "ModuleVersion.documentationSha256",

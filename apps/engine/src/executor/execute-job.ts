@@ -168,8 +168,7 @@ async function execute(
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
     const engine = await openJobEngine(job, ground, opened);
-    const afterPlan = async (plan: Plan): Promise<void> => {
-      const planJson = planToTerraformJson(concealPlan(plan, secretTextsOf(job)));
+    const afterPlan = async (planJson: string): Promise<void> => {
       await runHooks(hooks, "after_plan", { planJson });
     };
     return await makePlan(job, ground, engine, { ...given, report, afterPlan, moduleLock });
@@ -211,7 +210,7 @@ async function makePlan(
     moduleLock,
     ...given
   }: Given & {
-    readonly afterPlan: (plan: Plan) => Promise<void>;
+    readonly afterPlan: (planJson: string) => Promise<void>;
     readonly moduleLock: string | undefined;
   },
 ): Promise<ExecutionResult> {
@@ -234,13 +233,17 @@ async function makePlan(
   const { deferred = [] } = plan;
   const stuck = job.stage && stuckInStage(job.stage, deferred, hasChanges(plan));
   if (stuck !== undefined) return { phase: "failed", reason: stuck, reasonCode: "stage_stuck" };
-  await afterPlan(plan);
+  const secrets = secretTextsOf(job);
+  // What is secret is known here: a variable may be another one when the plan is read.
+  const concealed = concealPlan(plan, secrets);
+  const planJson = planToTerraformJson(concealed);
+  await afterPlan(planJson);
   if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
   const { digest } = await engine.savePlan(given.state, plan);
   const writing = { signal: given.signal, owner: stack.account };
-  const secrets = secretTextsOf(job);
+  const json = await blobs.write(Buffer.from(planJson), writing);
   const document = await blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing);
-  const viewed = viewTextOf(concealPlan(plan, secrets), digest, report);
+  const viewed = viewTextOf(concealed, digest, report);
   const view = viewed === undefined ? undefined : await blobs.write(Buffer.from(viewed), writing);
   const { read: _, ...summary } = summarizePlan(plan);
   return {
@@ -250,6 +253,7 @@ async function makePlan(
     summary,
     documentSha256: document.sha256,
     viewSha256: view?.sha256 ?? "",
+    jsonSha256: json.sha256,
     ...(moduleLock !== undefined && { moduleLock }),
     ...(deferred.length > 0 && {
       left: {

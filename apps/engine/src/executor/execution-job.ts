@@ -143,6 +143,8 @@ export type ExecutionResult =
       readonly documentSha256: string;
       /** The plan as a view (`@stackwright/plan-view`), in the blob store. */
       readonly viewSha256: string;
+      /** The redacted plan in the form of `terraform show -json`, in the blob store. */
+      readonly jsonSha256?: string;
       /** The lock file of the modules that were fetched; absent where none was. */
       readonly moduleLock?: string;
       /** What a check found; absent for other runs. */

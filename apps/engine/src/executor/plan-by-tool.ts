@@ -58,9 +58,10 @@ export async function planByTool(step: ToolStep): Promise<ExecutionResult> {
     );
   }
   for (const text of secretTextsOfJson(json)) secrets.add(text);
-  await runHooks({ ...step, directory: step.folder.directory }, "after_plan", {
-    planJson: planToTerraformJson(concealPlan(plan.plan, secretTextsOf(job))),
-  });
+  const hidden = secretTextsOf(job);
+  const concealed = concealPlan(plan.plan, hidden);
+  const planJson = planToTerraformJson(concealed);
+  await runHooks({ ...step, directory: step.folder.directory }, "after_plan", { planJson });
   const { applyable } = json as { readonly applyable?: unknown };
   const isEmpty =
     end.code === 0 && applyable !== true ? true : applyable === false && !hasChanges(plan.plan);
@@ -82,10 +83,10 @@ export async function planByTool(step: ToolStep): Promise<ExecutionResult> {
   );
   if (isEmpty) return { phase: "no_changes", revision: stateNumber, planDigest: digest };
   const writing = { signal: signals.stop, owner: job.stack.account };
-  const hidden = secretTextsOf(job);
   const text = planToJson(plan.plan, digest, { secrets: hidden });
-  const view = JSON.stringify(planView(concealPlan(plan.plan, hidden), { planDigest: digest }));
+  const view = JSON.stringify(planView(concealed, { planDigest: digest }));
   const document = await ground.blobs.write(Buffer.from(text), writing);
+  const kept = await ground.blobs.write(Buffer.from(planJson), writing);
   const viewed = await ground.blobs.write(Buffer.from(view), writing);
   const { read: _, ...summary } = summarizePlan(plan.plan);
   return {
@@ -95,6 +96,7 @@ export async function planByTool(step: ToolStep): Promise<ExecutionResult> {
     summary,
     documentSha256: document.sha256,
     viewSha256: viewed.sha256,
+    jsonSha256: kept.sha256,
     ...(job.findsDrift === true && { drift: driftOf(plan.plan, secrets) }),
   };
 }

@@ -1,15 +1,18 @@
 import { type PlanView, renderHtml, renderMarkdown, renderTerminal } from "@stackwright/plan-view";
+import { renderedPlan } from "./rendered-plan.ts";
 
 /** What a view is rendered as. */
 export interface PlanForm {
-  readonly form: "text" | "markdown" | "html";
-  readonly title: string;
+  /** `terraform` is what `terraform show FILE` reads, of a plan in the form of `terraform show -json`; the others are of a view. */
+  readonly form: "text" | "markdown" | "html" | "terraform";
+  readonly title?: string;
   /** Bytes of Markdown. */
   readonly limitBytes?: number | undefined;
 }
 
-/** A stored view as text, Markdown or HTML. */
-export function renderPlanForm(view: string, { form, title, limitBytes }: PlanForm): string {
+/** A stored view as text, Markdown or HTML, or a stored plan as commands render it. */
+export function renderPlanForm(view: string, { form, title = "", limitBytes }: PlanForm): string {
+  if (form === "terraform") return renderedPlan(view);
   const parsed = JSON.parse(view) as PlanView;
   switch (form) {
     case "html":

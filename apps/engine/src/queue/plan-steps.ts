@@ -27,8 +27,8 @@ import { type Transaction, type TransactionParts, transact } from "./transaction
 interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
-  readonly summary: Omit<PlanSummary, "planDigest" | "moduleLock"> &
-    Partial<Pick<PlanSummary, "moduleLock">>;
+  readonly summary: Omit<PlanSummary, "planDigest" | "moduleLock" | "jsonSha256"> &
+    Partial<Pick<PlanSummary, "moduleLock" | "jsonSha256">>;
   /** Where a tool made the plan, what the engine compares with its own. @default nothing */
   readonly shadowed?: ShadowedPlan | undefined;
   /** How policies judged it; undefined where none is for the stack. */
@@ -75,7 +75,7 @@ export async function recordPlan(
       throw new ServerError("conflict", `the plan ${digest} is not stored`);
     }
     tx.guardRow(plan);
-    const made = { moduleLock: "", ...summary, planDigest: digest };
+    const made = { moduleLock: "", jsonSha256: "", ...summary, planDigest: digest };
     tx.update(await tx.findOrNew(SERVER_KINDS.summary, runPlace(reference), () => made), made);
     // The rule of the moment in which there is something to approve.
     const project = await tx.find(SERVER_KINDS.project, projectPlace(reference.stack));

@@ -160,6 +160,32 @@ describe("a run", () => {
     expect((await act(id, "force-cancel")).status).toBe(409);
   });
 
+  it("shows no secret of its plan after that was replaced", { timeout: 90_000 }, async () => {
+    const { uploaded, request, dataOf, show, call } = await start();
+    const set = async (value: string) => {
+      const path = "/api/v1/projects/default/stacks/demo/variables/env/TOKEN";
+      const former = (await call("GET", path)).headers.get("etag");
+      const headers = former === null ? {} : { "if-match": former };
+      const { status } = await call("PUT", path, { body: { value, sensitive: true }, headers });
+      expect(status).toBeLessThan(300);
+    };
+    await set("former-s3cret");
+    const main = 'resource "terraform_data" "a" {\n  input = "it is former-s3cret"\n}\n';
+    const { id } = dataOf(await request(await uploaded({ "main.tf": main })));
+    await expect
+      .poll(async () => (await show(id)).attributes["status"], { timeout: 60_000 })
+      .toBe("planned");
+    await set("another");
+    for (const form of ["json-output", "json-output-redacted"]) {
+      const { status, text } = await call(
+        "GET",
+        `/api/v2/plans/${id.replace("run-", "plan-")}/${form}`,
+      );
+      expect([status, text.includes("former-s3cret")]).toEqual([200, false]);
+      expect(text).toContain('"address":"terraform_data.a"');
+    }
+  });
+
   it("has its own outputs at the end of its log, and never those of a later one", async () => {
     const { uploaded, request, dataOf, reaches, logOf } = await start();
     const apply = async (word: string): Promise<string> => {

@@ -1,9 +1,4 @@
-import {
-  createStackStates,
-  type NamedStack,
-  StackDirectory,
-  type StackReference,
-} from "@stackwright/core";
+import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
 import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored, ulidTime } from "@stackwright/storage";
 import type { NewTfeRun, RunPort, TfeCaller, TfePlanCounts, TfeRun } from "@stackwright/tfe";
@@ -14,7 +9,6 @@ import { memberPlace, type Place, RUN_KIND, runPlace } from "../domain/run-place
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
-import { renderPolicyPlan } from "../policy/policy-input.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { approveRun, discardRun } from "../queue/decide.ts";
 import { addRun } from "../queue/enqueue.ts";
@@ -22,13 +16,12 @@ import { overridePolicies } from "../queue/override-policies.ts";
 import { isSpeculative, phaseOf } from "../queue/run-row.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
-import { readRunSecrets } from "../worker/run-secrets.ts";
+import { readText } from "../vcs/read-text.ts";
 import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { LogMarks } from "./log-marks.ts";
 import { hasOverrideRole, policyCheckOf } from "./policy-check.ts";
-import { renderedPlan } from "./rendered-plan.ts";
 import { runLogText } from "./run-log.ts";
 
 interface RunParts extends TransactionParts, ServedParts {
@@ -45,6 +38,8 @@ const UPLOAD_KEPT_MS = 24 * 3_600_000;
 const REMOVED = 10;
 /** How long a request with the same upload is a repetition. */
 const REPEAT_MS = 10 * 60_000;
+/** How long a plan may take to be read and rendered. */
+const PLAN_READ_MS = 60_000;
 /** The plan of a run that has nothing to change: none is stored. */
 const NO_CHANGES =
   '{"format_version":"1.2","terraform_version":"1.11.4","applyable":false,"complete":true,"errored":false}';
@@ -72,11 +67,17 @@ export function workspaceRuns(parts: RunParts): RunPort {
     const found = await readStored(storage, "strong", idOf(RUN_KIND, runPlace({ stack, run })));
     return found && decodeRecord(RUN_KIND, found);
   };
-  const countsOf = async (stack: StackReference, run: string): Promise<TfePlanCounts> => {
+  const summaryOf = async (stack: StackReference, run: string) => {
     const id = idOf(SERVER_KINDS.summary, runPlace({ stack, run }));
     const found = await readStored(storage, "strong", id);
-    if (found === undefined) return NONE;
-    const summary = decodeRecord(SERVER_KINDS.summary, found);
+    return found && decodeRecord(SERVER_KINDS.summary, found);
+  };
+  /** A plan as its executor has stored it, without what was secret then; undefined for one of an earlier release. */
+  const storedPlan = async (stack: StackReference, run: string, until: AbortSignal) =>
+    readText(parts.blobs, (await summaryOf(stack, run))?.jsonSha256 ?? "", until);
+  const countsOf = async (stack: StackReference, run: string): Promise<TfePlanCounts> => {
+    const summary = await summaryOf(stack, run);
+    if (summary === undefined) return NONE;
     return {
       additions: summary.create + summary.replace,
       changes: summary.update,
@@ -256,17 +257,11 @@ export function workspaceRuns(parts: RunParts): RunPort {
       return runLogText({ ...parts, renderer, marks }, stack, reference, { name, offset });
     },
     planJson: async (caller, { workspace, id, phase }, form) => {
-      const { reference, name } = await stackOf(caller, workspace);
-      const digest = (await readRun(reference, id))?.planDigest ?? "";
-      const text =
-        phase === "no_changes"
-          ? NO_CHANGES
-          : await renderPolicyPlan(
-              readonlyStates(parts).stack(reference),
-              digest,
-              await readRunSecrets(parts, reference, name),
-            );
-      return text === undefined || form === "document" ? text : renderedPlan(text);
+      const { reference } = await stackOf(caller, workspace);
+      const until = AbortSignal.timeout(PLAN_READ_MS);
+      const text = phase === "no_changes" ? NO_CHANGES : await storedPlan(reference, id, until);
+      if (text === undefined || form === "document") return text;
+      return renderer.render(text, { form: "terraform" }, until);
     },
     variables: async (caller, workspace) => {
       const { reference, name } = await stackOf(caller, workspace);
@@ -279,11 +274,6 @@ export function workspaceRuns(parts: RunParts): RunPort {
       }));
     },
   };
-}
-
-/** Reading needs no lease, so that nothing is written with this name. */
-function readonlyStates({ storage, blobs, keys, clock }: RunParts) {
-  return createStackStates({ storage, blobs, ciphers: keys, owner: "tfe-api", scheduler: clock });
 }
 
 function viewOf(run: Run, workspace: string, counts: TfePlanCounts): TfeRun {

@@ -321,6 +321,7 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
       summary,
       documentSha256,
       viewSha256,
+      jsonSha256 = "",
       moduleLock = "",
       drift,
       left,
@@ -328,7 +329,7 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
-      summary: { ...summary, documentSha256, viewSha256, moduleLock },
+      summary: { ...summary, documentSha256, viewSha256, jsonSha256, moduleLock },
       policies: await judge(parts, claim, digest),
       shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
       drift,

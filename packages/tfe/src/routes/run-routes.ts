@@ -220,8 +220,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
         const run = await runOf(request, "plan", request.params.plan);
         if (["pending", "running"].includes(planStatus(run))) return reply.code(204).send();
         const caller = callerOf(context, request);
-        // Which texts are secret is known as of now, not as of the plan: a secret that was replaced since is shown, so only to those who read
-        // states. Commands explain this answer as a lack of permissions.
+        // It has the values of the state. Commands explain this answer as a lack of permissions.
         if (!caller.isOperator) throw new TfeError("TFE_NOT_FOUND");
         const text = await runs.planJson(caller, run, form);
         if (text === undefined) throw new TfeError("TFE_NOT_FOUND", "the plan is not stored");

@@ -283,6 +283,7 @@ const Result = Type.Union([
       summary: Summary,
       documentSha256: BlobDigest,
       viewSha256: BlobDigest,
+      jsonSha256: Type.Optional(BlobDigest),
       moduleLock: Type.Optional(Type.String({ maxLength: MAX_MODULE_LOCK })),
       drift: Type.Optional(FoundDrift),
       left: Type.Optional(Left),

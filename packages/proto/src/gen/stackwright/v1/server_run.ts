@@ -260,6 +260,8 @@ export interface PlanSummary {
   viewSha256: string;
   /** The lock file of the modules that the plan fetched; empty: it fetched none. */
   moduleLock: string;
+  /** SHA-256 of the redacted plan in the form of terraform show -json in the blob store, in hexadecimal; empty: it was not kept. */
+  jsonSha256: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2041,6 +2043,7 @@ function createBasePlanSummary(): PlanSummary {
     documentSha256: "",
     viewSha256: "",
     moduleLock: "",
+    jsonSha256: "",
   };
 }
 
@@ -2078,6 +2081,9 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     }
     if (message.moduleLock !== "") {
       writer.uint32(90).string(message.moduleLock);
+    }
+    if (message.jsonSha256 !== "") {
+      writer.uint32(98).string(message.jsonSha256);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2191,6 +2197,14 @@ export const PlanSummary: MessageFns<PlanSummary> = {
             message.moduleLock = reader.string(true);
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.jsonSha256 = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2234,6 +2248,7 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     message.documentSha256 = object.documentSha256 ?? "";
     message.viewSha256 = object.viewSha256 ?? "";
     message.moduleLock = object.moduleLock ?? "";
+    message.jsonSha256 = object.jsonSha256 ?? "";
     return message;
   },
 };
