@@ -6,7 +6,8 @@ import type { ExecutionJob } from "./execution-job.ts";
 import { secretsOf } from "./job-secrets.ts";
 
 /** Variables of a worker that an executor gets beside its own; all others stay with the worker. */
-export const INHERITED = /^(?:(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy)$/;
+export const INHERITED =
+  /^(?:(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|STACKWRIGHT_PROVIDER_CARRIER)$/;
 /** The same for those that name files or folders. */
 export const INHERITED_PATHS =
   /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|TF_CLI_CONFIG_FILE|TF_PLUGIN_CACHE_DIR|STACKWRIGHT_PULUMI_(?:PLUGINS|SERVER))$/;

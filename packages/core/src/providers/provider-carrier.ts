@@ -1,7 +1,7 @@
 import { EngineError } from "../errors.ts";
 
 /** What carries the calls to providers. */
-export type ProviderCarrier = "frames" | "grpc-js";
+type ProviderCarrier = "frames" | "grpc-js";
 
 /**
  * What `STACKWRIGHT_PROVIDER_CARRIER` chooses; undefined for what is usual. `ENGINE_CONFIG_INVALID` for another word.
