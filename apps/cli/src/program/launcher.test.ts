@@ -63,8 +63,11 @@ async function isFree(port: number): Promise<void> {
   while (await listens(port)) await new Promise((done) => setTimeout(done, 20));
 }
 
+/** A server starts from the sources of the whole workspace, which takes its time where much else runs. */
+const TIME = { timeout: 120_000 };
+
 describe.each(LAUNCHERS)("a server started by %s", (_name, launcher) => {
-  it.each(["SIGTERM", "SIGINT"] as const)("ends with %s", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("ends with %s", TIME, async (signal) => {
     const { child, port } = await serving(launcher);
     child.kill(signal);
     expect(await once(child, "exit")).toEqual([0, null]);
@@ -72,7 +75,7 @@ describe.each(LAUNCHERS)("a server started by %s", (_name, launcher) => {
   });
 });
 
-it("ends when the launcher is killed", async () => {
+it("ends when the launcher is killed", TIME, async () => {
   const { child, port } = await serving(LAUNCHERS[2]?.[1] ?? [""]);
   // Its output ends when the server, which has it too, has closed its store.
   const closed = once(child, "close");
