@@ -68,7 +68,7 @@ it("a wrong password is not repeated in what the server said", {
   const { mails, create, test, call } = await start();
   await create({ url: `smtps://relay:wrong-canary@localhost:${mails.port}` });
   const refused = await test();
-  expect(refused).toMatchObject({ state: "dead", status: 535 });
+  expect(refused, JSON.stringify(refused)).toMatchObject({ state: "dead", status: 535 });
   expect(refused["problem"]).toMatch(/no account has the password …$/);
   // A certificate for another name.
   const other = { url: `smtps://${mails.credentials}127.0.0.1:${mails.port}` };

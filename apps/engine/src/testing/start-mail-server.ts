@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
+import { createSelfSignedIdentity, type TlsIdentity } from "@stackwright/proto/grpc";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { onTestFinished } from "vitest";
 
@@ -11,10 +11,21 @@ interface ReceivedMail {
   readonly isEncrypted: boolean;
 }
 
+const identities = new Map<string, TlsIdentity>();
+
+/** One for each name: of several authorities with the same name, OpenSSL may take another one for that of a certificate. */
+function trustedIdentity(name: string): TlsIdentity {
+  const known = identities.get(name);
+  if (known !== undefined) return known;
+  const identity = createSelfSignedIdentity({ name });
+  setDefaultCACertificates([...getCACertificates("default"), String(identity.certificate)]);
+  identities.set(name, identity);
+  return identity;
+}
+
 /** An SMTP server on this machine with a certificate that this process trusts from then on; it wants the user `relay`. */
 export async function startMailServer(options: SMTPServerOptions = {}, name = "localhost") {
-  const { certificate, privateKey } = createSelfSignedIdentity({ name });
-  setDefaultCACertificates([...getCACertificates("default"), certificate]);
+  const { certificate, privateKey } = trustedIdentity(name);
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     secure: true,
