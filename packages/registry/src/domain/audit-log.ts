@@ -41,6 +41,8 @@ export interface AuditEntry {
 const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;
+/** Days that are read one by one behind an entry: where it is older than that, all are read at once. */
+const SINGLE_DAYS = 400;
 
 /** Names of entries may be made so long before their batches are committed: until then nobody reads behind them. */
 const AUDIT_SETTLED_MS = 60_000;
@@ -126,12 +128,14 @@ export class AuditLog {
         if (found.length < limit && one.id > after && ulidTime(one.id) <= untilMs) found.push(one);
       }
     };
-    if (after === "") add(await this.#read(tenancy, ""));
+    // What is no entry may name any time: nothing follows one that is to come, and no day before there were entries is looked for.
+    const first = after === "" ? 0 : Math.floor(ulidTime(after) / DAY_MS);
+    const last = Math.floor(untilMs / DAY_MS);
+    if (last - first > SINGLE_DAYS) add(await this.#read(tenancy, ""));
     else {
       // A day at a time, so that little is read again for each page.
-      for (let day = ulidTime(after); found.length < limit; day += DAY_MS) {
-        if (dayOf(day) > dayOf(untilMs)) break;
-        add(await this.#read(tenancy, `${dayOf(day)}/`));
+      for (let day = first; day <= last && found.length < limit; day += 1) {
+        add(await this.#read(tenancy, `${dayOf(day * DAY_MS)}/`));
       }
     }
     return found;
