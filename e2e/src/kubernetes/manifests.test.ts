@@ -17,6 +17,7 @@ interface Container {
   readonly ports?: readonly { readonly name: string }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
   readonly securityContext: object;
+  readonly resources: { readonly limits: { readonly memory: string } };
 }
 
 interface Manifest {
@@ -131,3 +132,14 @@ it.each(["stackwright-server", "stackwright-worker"])(
     expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(drain ?? 40));
   },
 );
+
+it("the steps of a worker fit into its memory together, so that none ends the applies of the others", () => {
+  const [{ args, resources }] = deployment("stackwright-worker").spec.template.spec.containers;
+  const numberOf = (name: string) =>
+    Number(args.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]);
+  const [, gibibytes] = /^(\d+)Gi$/.exec(resources.limits.memory) ?? [];
+  // The worker itself needs some, too.
+  expect(numberOf("capacity") * numberOf("memory-mib") + 256).toBeLessThanOrEqual(
+    Number(gibibytes) * 1_024,
+  );
+});
