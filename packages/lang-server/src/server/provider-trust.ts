@@ -8,6 +8,8 @@ interface ProviderTrustOptions {
   readonly trust: LanguageHost["trust"];
   /** The folder of the workspace that has a folder, or the folder itself. */
   readonly rootOf: (folder: string) => string;
+  /** Whether a folder is of the workspace, or there is none. */
+  readonly isInWorkspace: (folder: string) => boolean;
   /** Asks the user; undefined where there is no answer. */
   readonly ask: (root: string) => Promise<TrustDecision | undefined>;
   /** A folder may start its programs from now on. */
@@ -15,9 +17,12 @@ interface ProviderTrustOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** Where packages of modules are unpacked. They bring what their authors like, which those who trust a workspace did not look at. */
+const OF_PACKAGES = /[\\/]\.(?:terraform|stackwright)(?:[\\/]|$)/;
+
 /**
  * Providers are programs, and a folder can bring its own. They are started where the editor says that the workspace is trusted, or else in
- * folders that the user trusts. Others are asked about once; what is answered, the host remembers.
+ * folders that the user trusts. Others are asked about once; what is answered, the host remembers. Fetched modules are never trusted.
  */
 export class ProviderTrust {
   readonly #options: ProviderTrustOptions;
@@ -31,9 +36,11 @@ export class ProviderTrust {
 
   /** Whether programs of the folder may be started now. Does not wait for a user. */
   async allows(folder: string): Promise<boolean> {
-    const { trust, rootOf } = this.#options;
-    if (this.ofEditor !== undefined) return this.ofEditor;
+    const { trust, rootOf, isInWorkspace } = this.#options;
+    if (this.ofEditor === false) return false;
     if (trust === undefined) return true;
+    if (OF_PACKAGES.test(folder)) return false;
+    if (this.ofEditor === true && isInWorkspace(folder)) return true;
     const decision = await trust.decision(folder);
     if (decision !== undefined) return decision === "trusted";
     const root = rootOf(folder);

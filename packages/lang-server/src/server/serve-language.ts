@@ -101,7 +101,8 @@ class Server implements LanguageServer {
     const host = options.host ?? {};
     this.#trust = new ProviderTrust({
       trust: host.trust,
-      rootOf: (folder) => this.#rootOf(folder),
+      rootOf: (folder) => this.#rootOf(folder) ?? folder,
+      isInWorkspace: (folder) => this.#roots.size === 0 || this.#rootOf(folder) !== undefined,
       ask: async (root) => this.#askTrust(root),
       onTrusted: (root) => this.#trusted(root),
       onError: (error) => this.#log(error),
@@ -204,12 +205,12 @@ class Server implements LanguageServer {
     });
   }
 
-  /** The innermost folder of the workspace that has it. */
-  #rootOf(folder: string): string {
-    const around = [...this.#roots].filter(
-      (root) => folder === root || folder.startsWith(`${root}${sep}`),
+  /** The innermost folder of the workspace that has it; undefined for one outside. */
+  #rootOf(folder: string): string | undefined {
+    const around = [...this.#roots].filter((root) =>
+      `${folder}${sep}`.startsWith(root.endsWith(sep) ? root : `${root}${sep}`),
     );
-    return around.toSorted((a, b) => b.length - a.length)[0] ?? folder;
+    return around.toSorted((a, b) => b.length - a.length)[0];
   }
 
   async #askTrust(root: string): Promise<TrustDecision | undefined> {
@@ -228,7 +229,8 @@ class Server implements LanguageServer {
 
   #trusted(root: string): void {
     for (const path of this.#workspace.openFiles.keys()) {
-      if (this.#rootOf(dirname(path)) === root) this.#checks.saved(path, true);
+      const folder = dirname(path);
+      if ((this.#rootOf(folder) ?? folder) === root) this.#checks.saved(path, true);
     }
   }
 
