@@ -220,6 +220,18 @@ it("is not changed while a run waits, nor to a tool that is not offered", async 
   expect([none.status, none.text]).toEqual([422, expect.stringContaining("offers no tofu")]);
 });
 
+it("has its settings changed also while a run waits that has its version", async () => {
+  const { request, rests, call } = await start(await playedTool(), { version: "1.11.4" });
+  expect(await rests(await request())).toMatchObject({ phase: "awaiting_approval" });
+  const changed = await call("PATCH", `${S}/tool`, { body: { adopt_after: 9 } });
+  expect([changed.status, changed.json]).toMatchObject([
+    200,
+    { version: "1.11.4", adopt_after: 9 },
+  ]);
+  const other = await call("PATCH", `${S}/tool`, { body: { version: "" } });
+  expect([other.status, other.text]).toEqual([409, expect.stringContaining("is in progress")]);
+});
+
 it("does not plan an empty stack whose configuration has a state elsewhere", async () => {
   const files = { "main.tf": 'terraform {\n  backend "s3" { bucket = "b" }\n}' };
   const { request, rests } = await start(await playedTool(), {}, files);

@@ -92,7 +92,9 @@ export async function switchTool(parts: SwitchParts, given: Switch): Promise<Sta
   if (isOutside(present) === isOutside({ tool })) {
     return transact(parts, async (tx) => {
       const row = await readStackTool(tx, reference);
-      const isOther = tool !== row.message.tool || (given.version ?? "") !== row.message.version;
+      const { message } = row;
+      const { version = tool === message.tool ? message.version : "" } = given;
+      const isOther = tool !== message.tool || version !== message.version;
       if (isOther && isOutside({ tool })) await requireIdle(tx, stack);
       return write(tx, row, given);
     });

@@ -8,10 +8,11 @@ import { type DriftRule, REACTIONS, spanText } from "../drift-rule/rule-text.ts"
 export function ProjectDriftCard({ rule }: { readonly rule: DriftRule | undefined }) {
   const { project = "" } = usePath<"project">();
   const { client, caller } = useServer();
-  const [isOpen, setOpen] = useState(false);
+  /** The rule when the form was opened, and not the one that is shown behind it meanwhile. */
+  const [opened, setOpened] = useState<{ readonly rule: DriftRule | undefined }>();
   const save = async (drift: DriftRule): Promise<void> => {
     const { data, etag } = await client.showProject({ project });
-    if (JSON.stringify(data.drift) !== JSON.stringify(rule)) {
+    if (JSON.stringify(data.drift) !== JSON.stringify(opened?.rule)) {
       throw new Error("the rule was changed meanwhile; open it again to see how");
     }
     await client.changeProject({
@@ -39,18 +40,18 @@ export function ProjectDriftCard({ rule }: { readonly rule: DriftRule | undefine
       )}
       {mayDo(caller, "admin", project) && (
         <div className="actions">
-          <button type="button" onClick={() => setOpen(true)}>
+          <button type="button" onClick={() => setOpened({ rule })}>
             {rule === undefined ? "Set a rule…" : "Change the rule…"}
           </button>
         </div>
       )}
-      {isOpen && (
+      {opened !== undefined && (
         <DriftRuleDialog
           title={`Drift of the stacks of ${project}`}
-          rule={rule}
+          rule={opened.rule}
           onSave={save}
           queryKey={["project", project]}
-          onClose={() => setOpen(false)}
+          onClose={() => setOpened(undefined)}
         />
       )}
     </section>

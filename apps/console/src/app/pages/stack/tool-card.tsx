@@ -1,4 +1,3 @@
-import type { Operations } from "@stackwright/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
@@ -6,11 +5,9 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Loaded, ProblemBox } from "../../parts/states.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { isProgram, type StackTool, toolChangeOf } from "./tool-change.ts";
 
-type Tool = Operations["ShowStackTool"]["output"];
-
-const ENGINE = "stackwright";
-const TOOLS: Readonly<Record<Tool["tool"], string>> = {
+const TOOLS: Readonly<Record<StackTool["tool"], string>> = {
   stackwright: "stackwright: the engine of this server",
   terraform: "terraform on a worker",
   tofu: "tofu on a worker",
@@ -72,7 +69,7 @@ export function ToolCard() {
 }
 
 interface ToolDialogProps {
-  readonly tool: Tool;
+  readonly tool: StackTool;
   readonly onClose: () => void;
 }
 
@@ -81,20 +78,19 @@ function ToolDialog({ tool: present, onClose }: ToolDialogProps) {
   const { client } = useServer();
   const queries = useQueryClient();
   const id = useId();
+  // Not the one that is shown behind the form meanwhile.
+  const [before] = useState(present);
   const [tool, setTool] = useState(present.tool);
   const [version, setVersion] = useState(present.version ?? "");
   const [isShadowed, setShadowed] = useState(present.shadow);
   const [adoptAfter, setAdoptAfter] = useState(String(present.adopt_after));
-  const isProgram = tool !== ENGINE && tool !== "commands";
+  const hasVersion = isProgram(tool);
   const count = Number(adoptAfter);
   const save = useMutation({
     mutationFn: async () =>
       client.setStackTool({
         ...place,
-        body: {
-          tool,
-          ...(isProgram && { version, shadow: isShadowed, adopt_after: count }),
-        },
+        body: toolChangeOf(before, { tool, version, shadow: isShadowed, adoptAfter: count }),
       }),
     onSuccess: onClose,
     onSettled: async () =>
@@ -104,7 +100,7 @@ function ToolDialog({ tool: present, onClose }: ToolDialogProps) {
     <Dialog
       title={`The tool of ${place.project}/${place.stack}`}
       confirm="Save"
-      isReady={!isProgram || (Number.isInteger(count) && count > 0)}
+      isReady={!hasVersion || (Number.isInteger(count) && count > 0)}
       isBusy={save.isPending}
       onConfirm={() => save.mutate()}
       onClose={onClose}
@@ -115,7 +111,7 @@ function ToolDialog({ tool: present, onClose }: ToolDialogProps) {
       <select
         id={`${id}-tool`}
         value={tool}
-        onChange={(event) => setTool(event.target.value as Tool["tool"])}
+        onChange={(event) => setTool(event.target.value as StackTool["tool"])}
       >
         {Object.entries(TOOLS).map(([name, label]) => (
           <option key={name} value={name}>
@@ -123,7 +119,7 @@ function ToolDialog({ tool: present, onClose }: ToolDialogProps) {
           </option>
         ))}
       </select>
-      {isProgram && (
+      {hasVersion && (
         <>
           <label htmlFor={`${id}-version`}>Version (empty: any that a worker offers)</label>
           <input
