@@ -4,6 +4,7 @@ import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   createUlidGenerator,
+  listResourceHeads,
   type Tenancy,
   ulidTime,
   WILDCARD,
@@ -41,8 +42,8 @@ export interface AuditEntry {
 const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;
-/** Days that are read one by one behind an entry: where it is older than that, all are read at once. */
-const SINGLE_DAYS = 400;
+/** Days behind an entry that are read without a look for the oldest one that there is. */
+const TRIED_DAYS = 400;
 
 /** Names of entries may be made so long before their batches are committed: until then nobody reads behind them. */
 const AUDIT_SETTLED_MS = 60_000;
@@ -122,23 +123,28 @@ export class AuditLog {
    */
   async page(tenancy: Tenancy, { after, limit }: AuditPage): Promise<readonly AuditEntry[]> {
     const untilMs = this.#clock.wallMs() - AUDIT_SETTLED_MS;
+    const last = dayNumber(untilMs);
+    // What is no entry may name any time: nothing follows one that is to come, and no days before the first are read.
+    let day = after === "" ? 0 : dayNumber(ulidTime(after));
+    if (last - day > TRIED_DAYS) day = Math.max(day, (await this.#firstDay(tenancy)) ?? last + 1);
     const found: AuditEntry[] = [];
-    const add = (entries: readonly AuditEntry[]): void => {
-      for (const one of entries) {
+    // A day at a time, so that little is held, and little is read again for each page.
+    for (; day <= last && found.length < limit; day += 1) {
+      for (const one of await this.#read(tenancy, `${dayOf(day * DAY_MS)}/`)) {
         if (found.length < limit && one.id > after && ulidTime(one.id) <= untilMs) found.push(one);
-      }
-    };
-    // What is no entry may name any time: nothing follows one that is to come, and no day before there were entries is looked for.
-    const first = after === "" ? 0 : Math.floor(ulidTime(after) / DAY_MS);
-    const last = Math.floor(untilMs / DAY_MS);
-    if (last - first > SINGLE_DAYS) add(await this.#read(tenancy, ""));
-    else {
-      // A day at a time, so that little is read again for each page.
-      for (let day = first; day <= last && found.length < limit; day += 1) {
-        add(await this.#read(tenancy, `${dayOf(day * DAY_MS)}/`));
       }
     }
     return found;
+  }
+
+  /** The day of the oldest entry; undefined without entries. Holds no more than a part of the names. */
+  async #firstDay(tenancy: Tenancy): Promise<number | undefined> {
+    const { storage } = this.#records;
+    let first: string | undefined;
+    for await (const { id } of listResourceHeads(storage, "strong", AUDIT_KIND.type, tenancy, "")) {
+      if (first === undefined || id.name < first) first = id.name;
+    }
+    return first === undefined ? undefined : dayNumber(Date.parse(first.slice(0, 10)));
   }
 
   async #read(tenancy: Tenancy, prefix: string): Promise<readonly AuditEntry[]> {
@@ -183,4 +189,9 @@ export class AuditLog {
 
 function dayOf(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+/** Days since 1970. */
+function dayNumber(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS);
 }
