@@ -31,6 +31,7 @@ it("the trail is written as lines, and what follows one of them", {
   expect(lines.filter((line) => line.includes('"CreateUser"'))).toHaveLength(2);
   expect((await say("--after", ids[0] ?? "")).output).toBe(`${lines.slice(1).join("\n")}\n`);
   expect((await say("--after", ids.at(-1) ?? "")).output).toBe("");
+  expect((await say("--after", "")).output).toBe(`${lines.join("\n")}\n`);
   const refused = await say("--after", "x");
   expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("not the id")]);
 });

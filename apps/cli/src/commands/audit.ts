@@ -17,7 +17,9 @@ export async function auditExport(
   { server, after }: AuditOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  if (after !== undefined && !/^[0-9A-Z]{26}$/.test(after)) {
+  // Empty where a file with the former entries has none yet.
+  const begin = after === "" ? undefined : after;
+  if (begin !== undefined && !/^[0-9A-Z]{26}$/.test(begin)) {
     throw new CommandError(`"${after}" is not the id of an entry.`, {
       advice: 'It is the member "id" of the last line that was read.',
     });
@@ -25,7 +27,7 @@ export async function auditExport(
   const { signal, terminal } = context;
   const client = await openServer(context, server);
   return withServerErrors(client.server, async () => {
-    let cursor = after;
+    let cursor = begin;
     do {
       const from = cursor === undefined ? {} : { after: cursor };
       const { data } = await client.exportAudit({ ...from, limit: PAGE }, { signal });

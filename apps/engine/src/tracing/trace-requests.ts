@@ -9,6 +9,8 @@ const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
 const NONE = /^0+$/;
 /** The run that a request made, as its answer names it. */
 const MADE_RUN = /\/runs\/([0-9A-Z]{26})$/;
+/** Anybody can write anything in the place of an id, without being known. */
+const RUN_ID = /^[0-9A-Z]{26}$/;
 
 /** Makes a span of each request, in the trace that the caller names, linked with the trace of the run that it is about. */
 export function traceRequests(fastify: FastifyInstance, sink: SpanSink, clock: Clock): void {
@@ -23,7 +25,8 @@ export function traceRequests(fastify: FastifyInstance, sink: SpanSink, clock: C
     const parent = parentOf(request.headers["traceparent"]);
     const location = reply.getHeader("location");
     const made = typeof location === "string" ? MADE_RUN.exec(location)?.[1] : undefined;
-    const { run = made } = (request.params ?? {}) as { readonly run?: string };
+    const { run: named = "" } = (request.params ?? {}) as { readonly run?: string };
+    const run = RUN_ID.test(named) ? named : made;
     sink.add({
       traceId: parent?.traceId ?? newTraceId(),
       spanId: newSpanId(),

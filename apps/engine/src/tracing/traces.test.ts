@@ -70,6 +70,16 @@ it("a run is one trace from its plan to the calls of its apply, which the reques
   expect(JSON.stringify(collector.requests)).not.toContain(CANARY);
 });
 
+it("what stands in the place of a run's id is in no span", { timeout: 60_000 }, async () => {
+  const collector = await startCollector();
+  const { server } = await startApi("none", { otlpEndpoint: collector.url });
+  const headers = { traceparent: `00-${"c".repeat(32)}-${"d".repeat(16)}-01` };
+  await fetch(`${server.url}${S}/runs/${CANARY}`, { headers });
+  const seen = () => collector.spans.find(({ traceId }) => traceId === "c".repeat(32));
+  await expect.poll(seen, POLL).toMatchObject({ kind: 2 });
+  expect(JSON.stringify(collector.requests)).not.toContain(CANARY);
+});
+
 it("a step that fails is a failed span", { timeout: 120_000 }, async () => {
   const collector = await startCollector();
   const { call, upload } = await startApi("in-process", { otlpEndpoint: collector.url });
