@@ -156,6 +156,17 @@ describe("what a component makes", () => {
     expect(names(failed).toSorted()).toEqual(["a id-1", "b id-3", "z id-2"]);
   });
 
+  it("has something to do as long as what was replaced is there", async () => {
+    const peer = createPeer();
+    const { children } = await run(peer, [], [disk("a")]);
+    const left = children.map((child) => ({ ...child, id: "id-0", isReplaced: true }));
+    const preview = await run(peer, [...left, ...children], [disk("a")], true);
+    expect([...preview.actions.values()]).toEqual(["replace"]);
+    const after = await run(peer, [...left, ...children], [disk("a")]);
+    expect(peer.calls).toEqual(["create a", "delete id-0"]);
+    expect(names(after)).toEqual(["a id-1"]);
+  });
+
   it.each([
     ["twice one name", [disk("a"), disk("a")]],
     ["providers of its own", [disk("a", { type: "pulumi:providers:disk" })]],

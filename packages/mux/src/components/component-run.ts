@@ -117,7 +117,8 @@ export class ComponentRun {
   async removeRest(): Promise<void> {
     for (const child of this.children.toReversed()) {
       if (this.#registered.has(child.urn) && !child.isReplaced) continue;
-      if (!child.isReplaced) this.#actions.set(child.urn, "delete");
+      // Also what an earlier construction could not delete: a plan without a change would leave it there.
+      this.#actions.set(child.urn, child.isReplaced ? "replace" : "delete");
       if (this.#call.dryRun) this.#there.delete(keyOf(child));
       else await this.#remove(child);
     }
