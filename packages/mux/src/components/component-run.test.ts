@@ -167,6 +167,21 @@ describe("what a component makes", () => {
     expect(names(after)).toEqual(["a id-1"]);
   });
 
+  it.each([{ retainOnDelete: true }, { protect: true }])(
+    "has to be recorded anew where only %o is different",
+    async (flag) => {
+      const peer = createPeer();
+      const { children } = await run(peer, [], [disk("a")]);
+      const preview = await run(peer, children, [disk("a", flag)], true);
+      expect([...preview.actions.values()]).toEqual(["update"]);
+      peer.calls.length = 0;
+      const after = await run(peer, children, [disk("a", flag)]);
+      expect(peer.calls).toEqual([]);
+      const again = await run(peer, after.children, [disk("a", flag)], true);
+      expect([...again.actions.values()]).toEqual(["same"]);
+    },
+  );
+
   it.each([
     ["twice one name", [disk("a"), disk("a")]],
     ["providers of its own", [disk("a", { type: "pulumi:providers:disk" })]],

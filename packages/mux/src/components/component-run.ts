@@ -143,6 +143,10 @@ export class ComponentRun {
     this.#actions.set(urn, action);
     const { retained, isProtected } = wanted;
     if (action === "same" && old !== undefined) {
+      // A plan without a change would not record whether it may be deleted.
+      if (old.retained !== retained || old.isProtected !== isProtected) {
+        this.#actions.set(urn, "update");
+      }
       return this.#keep({ ...old, urn, inputs, retained, isProtected });
     }
     const { child, failure } = await this.#carryOut(action, wanted, inputs, old);
