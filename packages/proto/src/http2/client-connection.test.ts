@@ -160,6 +160,18 @@ describe("ClientConnection", () => {
       expect(bodies(server, 1)).toMatchObject([{ flags: END_STREAM }]);
     });
 
+    it("ends a body without bytes where the server has taken back more of its window than is left", async () => {
+      const server = await connected([[SETTING.INITIAL_WINDOW_SIZE, 5]]);
+      const { stream } = begin(server);
+      stream.write(text("01234"), false);
+      await settled();
+      server.greet([SETTING.INITIAL_WINDOW_SIZE, 2]);
+      await settled();
+      stream.write(Buffer.alloc(0), true);
+      await settled();
+      expect(bodies(server, 1).at(-1)).toMatchObject({ flags: END_STREAM });
+    });
+
     it("shares the window of the connection among streams", async () => {
       const server = await connected([[SETTING.INITIAL_WINDOW_SIZE, 1_000_000]]);
       const body = "x".repeat(60_000);

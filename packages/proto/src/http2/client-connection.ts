@@ -174,8 +174,9 @@ export class ClientConnection {
   #sendPart(stream: ClientStream, most: number): boolean {
     const [body] = stream.pending;
     if (body === undefined) return false;
-    const room = Math.min(stream.sendWindow, this.#sendWindow, most);
-    if (room <= 0 && body.bytes.length > 0) {
+    // A window may be below zero. Source: RFC 9113, section 6.9.2.
+    const room = Math.max(0, Math.min(stream.sendWindow, this.#sendWindow, most));
+    if (room === 0 && body.bytes.length > 0) {
       if (stream.sendWindow > 0) this.#blocked.add(stream);
       return false;
     }
