@@ -156,6 +156,20 @@ describe("what a component makes", () => {
     expect(names(failed).toSorted()).toEqual(["a id-1", "b id-3", "z id-2"]);
   });
 
+  it("fails where a program ignores that a part was refused, so that nothing is taken for gone", async () => {
+    const peer = createPeer();
+    const first = await run(peer, [], [disk("a"), disk("b")]);
+    const again = await run(peer, first.children, [disk("a"), disk("a")]);
+    expect(again.failures.map(({ error }) => error.code)).toEqual(["ALREADY_EXISTS"]);
+    expect(names(again)).toHaveLength(2);
+    const nested = new ComponentRun(peer.call(), first.children);
+    const refused = nested.attempt("urn", async () =>
+      Promise.reject(new RpcError("UNKNOWN", "no")),
+    );
+    await expect(refused).rejects.toMatchObject({ code: "UNKNOWN" });
+    expect(nested.failures).toMatchObject([{ urn: "urn" }]);
+  });
+
   it("has something to do as long as what was replaced is there", async () => {
     const peer = createPeer();
     const { children } = await run(peer, [], [disk("a")]);

@@ -84,9 +84,38 @@ export class ComponentRun {
   }
 
   async register(request: RegisterResourceRequest): Promise<RegisterResourceResponse> {
-    const { type, name, parent, custom } = request;
-    if (this.#refusal !== undefined) throw new RpcError("FAILED_PRECONDITION", this.#refusal);
+    const { type, name, parent } = request;
     const urn = childUrn(parent, type, name);
+    return this.attempt(urn, async () => this.#register(urn, request));
+  }
+
+  /**
+   * Does a part of the construction, which waits for it. What it fails with is a failure of the construction even where the program
+   * ignores it: a resource that could not be registered is not one that the component does not have any more.
+   */
+  async attempt<T>(urn: string, work: () => Promise<T>): Promise<T> {
+    const part = this.#unlessRefused(work);
+    this.#pending.add(part);
+    try {
+      return await part;
+    } catch (error) {
+      const failure = RpcError.from(error);
+      this.#failures.push({ urn, error: failure });
+      throw failure;
+    } finally {
+      this.#pending.delete(part);
+    }
+  }
+
+  async #unlessRefused<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#refusal !== undefined) throw new RpcError("FAILED_PRECONDITION", this.#refusal);
+    return work();
+  }
+
+  async #register(
+    urn: string,
+    request: RegisterResourceRequest,
+  ): Promise<RegisterResourceResponse> {
     if (this.#registered.size >= MAX_RESOURCES) {
       const text = `the component registers more than ${MAX_RESOURCES} resources`;
       throw new RpcError("RESOURCE_EXHAUSTED", text);
@@ -95,22 +124,12 @@ export class ComponentRun {
       throw new RpcError("ALREADY_EXISTS", `the component registers ${urn} twice`);
     }
     this.#registered.add(urn);
-    if (!custom) {
+    if (!request.custom) {
       this.#outputs.set(urn, decodeStruct(request.object ?? EMPTY));
       return reply(urn, "", new Map());
     }
-    const change = this.#change(urn, request);
-    this.#pending.add(change);
-    try {
-      const child = await change;
-      return reply(urn, child.id, child.outputs);
-    } catch (error) {
-      const failure = RpcError.from(error);
-      this.#failures.push({ urn, error: failure });
-      throw failure;
-    } finally {
-      this.#pending.delete(change);
-    }
+    const child = await this.#change(urn, request);
+    return reply(urn, child.id, child.outputs);
   }
 
   /** Deletes what was replaced, and what the component does not have any more; the last that was made first. */

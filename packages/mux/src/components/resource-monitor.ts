@@ -63,7 +63,11 @@ export async function startResourceMonitor(
     },
     supportsFeature: ({ id }) => ({ hasSupport: FEATURES.has(id) }),
     registerResource: async (request) =>
-      request.remote ? construct(request) : run.register(request),
+      request.remote
+        ? run.attempt(childUrn(request.parent, request.type, request.name), async () =>
+            construct(request),
+          )
+        : run.register(request),
     registerResourceOutputs: ({ urn, outputs }) => {
       run.setOutputs(urn, decodeStruct(outputs ?? EMPTY));
       return {};

@@ -90,7 +90,7 @@ class SingleResponse {
         this.#call.end();
         if (error !== undefined) reject(error);
         else if (this.#message !== undefined) resolve(this.#message);
-        else reject(new RpcError("UNIMPLEMENTED", `${path} ended without a response`));
+        else reject(new RpcError("INTERNAL", `${path} ended without a response`));
       },
       reject,
     );

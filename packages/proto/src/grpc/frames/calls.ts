@@ -114,7 +114,7 @@ class SingleResponse implements ExchangeSink {
   onEnd(outcome: { readonly error?: unknown }): void {
     if ("error" in outcome) this.#reject(outcome.error);
     else if (this.#message !== undefined) this.#resolve(this.#message);
-    else this.#reject(new RpcError("UNIMPLEMENTED", `${this.#path} ended without a response`));
+    else this.#reject(new RpcError("INTERNAL", `${this.#path} ended without a response`));
   }
 }
 

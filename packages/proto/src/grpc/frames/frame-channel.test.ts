@@ -84,7 +84,7 @@ describe("what a server answers", () => {
     [
       "no message",
       (stream) => answerWith(stream, Buffer.alloc(0), { "grpc-status": "0" }),
-      { code: "UNIMPLEMENTED" },
+      { code: "INTERNAL" },
     ],
     [
       "two messages",
