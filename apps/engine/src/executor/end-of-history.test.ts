@@ -8,13 +8,20 @@ it("a run whose result was lost ends as its entry in the history says", () => {
     phase: "applied",
     revision: "4",
   });
-  for (const status of ["partially_applied", "failed", "canceled"] as const) {
+  for (const status of ["partially_applied", "failed"] as const) {
     expect(endOfHistory({ ...entry, status })).toMatchObject({
       phase: status,
       revision: "4",
       reasonCode: "result_lost",
     });
   }
+});
+
+it("an apply that stopped because its worker was lost is not canceled by a user", () => {
+  expect(endOfHistory({ ...entry, status: "canceled" })).toMatchObject({
+    phase: "partially_applied",
+    reasonCode: "result_lost",
+  });
 });
 
 it("without a status it was another run that finished it, and without an entry nothing was done", () => {

@@ -14,7 +14,8 @@ export function endOfHistory(entry: RevisionEntry | undefined): ExecutionResult 
   const revision = entry.revision.toString();
   if (status === "applied") return { phase: status, revision };
   return {
-    phase: status ?? "partially_applied",
+    // An executor whose worker is lost stops by itself: that is no request of a user to cancel.
+    phase: status === undefined || status === "canceled" ? "partially_applied" : status,
     revision,
     reason: "the worker was lost after the apply ended, before its result was recorded",
     reasonCode: "result_lost",
