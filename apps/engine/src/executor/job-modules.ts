@@ -123,14 +123,20 @@ function tokensOf(environment: ExecutionJob["environment"]): NodeJS.ProcessEnv {
   );
 }
 
+/**
+ * How an address of a package begins whose host is the same for everyone who reads it: git takes `https://a\@b/` for one of the host `b`, and
+ * the parser of addresses for one of `a`.
+ */
+const PLAIN = /^https:\/\/(?:[^\s/\\?#@]*@)?[a-z0-9.-]+(?::\d+)?(?:[/?]|$)/i;
+
 /** Why a package is not fetched from an address; undefined where it may be. */
-function refusalOf(
+export function refusalOf(
   { getter, url }: RemoteModuleSource,
   allowed: ReadonlySet<string>,
   ownHosts: readonly string[],
 ): string | undefined {
   const address = URL.parse(url);
-  if (!["git", "https"].includes(getter) || address?.protocol !== "https:") {
+  if (!["git", "https"].includes(getter) || address?.protocol !== "https:" || !PLAIN.test(url)) {
     return "runs of the server fetch archives and repositories of git by https alone";
   }
   if (allowed.has(address.host) || (getter === "https" && ownHosts.includes(address.host))) {

@@ -46,7 +46,16 @@ export async function fetchPackage(
     case "git": {
       const { env, signal, commit } = options;
       const { maxBytes } = options.limits ?? {};
-      const request = { url, env, signal, maxBytes, ...(commit !== undefined && { commit }) };
+      const refuse = (address: string): string | undefined =>
+        options.refuse?.({ ...source, address: `git::${address}`, url: address });
+      const request = {
+        url,
+        env,
+        signal,
+        maxBytes,
+        refuse,
+        ...(commit !== undefined && { commit }),
+      };
       return { folder, inner: source.folder, commit: await fetchGit(request, folder) };
     }
     case "http":

@@ -51,6 +51,40 @@ it("has the files of submodules, and nothing of git", async () => {
   expect(existsSync(at("target/sub/.git"))).toBe(false);
 });
 
+it("takes no submodule from an address that is refused, also not one of a submodule", async () => {
+  const { at, git, repository } = await place();
+  repository("deep", "deep.tf", "# deep");
+  repository("inner", "inner.tf", "# inner");
+  repository("outer", "outer.tf", "# outer");
+  git("inner", "submodule", "--quiet", "add", at("deep"), "sub");
+  git("inner", "commit", "--quiet", "--message=submodule");
+  // A relative address is known where it is written out.
+  git("outer", "submodule", "--quiet", "add", "../inner", "sub");
+  git("outer", "commit", "--quiet", "--message=submodule");
+  const env = {
+    ...process.env,
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: "protocol.file.allow",
+    GIT_CONFIG_VALUE_0: "always",
+  };
+  const asked: string[] = [];
+  const fetched = async (target: string, refused: string) => {
+    mkdirSync(at(target), { recursive: true });
+    const refuse = (url: string) => {
+      asked.push(url);
+      return url.endsWith(refused) ? `nothing is fetched from ${refused}` : undefined;
+    };
+    return fetchGit({ url: `file://${at("outer")}`, env, signal: undefined, refuse }, at(target));
+  };
+  await expect(fetched("first", "/inner")).rejects.toThrow("nothing is fetched from /inner");
+  expect(asked).toEqual([`file://${at("inner")}`]);
+  expect(existsSync(at("first/sub/inner.tf"))).toBe(false);
+  await expect(fetched("second", "/deep")).rejects.toThrow("nothing is fetched from /deep");
+  expect(existsSync(at("second/sub/sub/deep.tf"))).toBe(false);
+  await fetched("third", "/none");
+  expect(existsSync(at("third/sub/sub/deep.tf"))).toBe(true);
+});
+
 it("refuses a repository that is larger than the limit", async () => {
   const { at, repository } = await place();
   repository("repo", "large.bin", randomBytes(300_000));

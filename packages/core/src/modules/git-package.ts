@@ -15,6 +15,8 @@ interface GitRequest {
   readonly commit?: string;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal | undefined;
+  /** Says why no submodule is fetched from an address. @default all may be fetched */
+  readonly refuse?: ((url: string) => string | undefined) | undefined;
   /** Of the files of the package. What git writes may have twice as many. @default 500 MiB */
   readonly maxBytes?: number | undefined;
   /** For each call of git. @default 10 minutes */
@@ -46,21 +48,45 @@ async function checkOut(request: GitRequest, folder: string): Promise<string> {
   const { address, ref, sshKey } = readQuery(request.url);
   await using key = sshKey === undefined ? undefined : await keyFile(sshKey);
   const env = gitEnvironment(request.env, key?.path);
-  const git = async (...words: string[]): Promise<string> =>
+  const gitIn = async (cwd: string, ...words: string[]): Promise<string> =>
     runProgram("git", [...SETTINGS.flatMap((setting) => ["-c", setting]), ...words], {
-      cwd: folder,
+      cwd,
       env,
       signal: request.signal,
       timeoutMs: request.timeoutMs ?? 600_000,
     });
+  const git = async (...words: string[]): Promise<string> => gitIn(folder, ...words);
   await git("init", "--quiet", "--template=");
   await git("remote", "add", "origin", address);
   const commit = await fetchCommit(git, request.commit ?? ref);
   await git("checkout", "--quiet", "--detach", commit);
-  if (existsSync(join(folder, ".gitmodules"))) {
-    await git("submodule", "--quiet", "update", "--init", "--recursive");
-  }
+  await checkOutSubmodules(gitIn, folder, request.refuse);
   return commit;
+}
+
+/** Checks the submodules of a checkout out, and theirs. No address is asked before it is known that none is refused. */
+async function checkOutSubmodules(
+  gitIn: (folder: string, ...words: string[]) => Promise<string>,
+  folder: string,
+  refuse: GitRequest["refuse"],
+): Promise<void> {
+  if (!existsSync(join(folder, ".gitmodules"))) return;
+  await gitIn(folder, "submodule", "--quiet", "init");
+  // Written out, also where the file has a relative one: what is fetched is what is checked.
+  const settings = await gitIn(folder, "config", "--local", "--list", "--null");
+  for (const setting of settings.split("\0")) {
+    const [, url] = /^submodule\..*\.url\n(.*)$/s.exec(setting) ?? [];
+    const why = url === undefined ? undefined : refuse?.(url);
+    if (why === undefined) continue;
+    const detail = `The package has a submodule that cannot be fetched: ${why}.`;
+    throw new ModuleError("Failed to download module", detail);
+  }
+  await gitIn(folder, "submodule", "--quiet", "update");
+  const entries = await gitIn(folder, "ls-files", "--stage", "-z");
+  for (const entry of entries.split("\0")) {
+    const [, path] = /^160000 [^\t]*\t(.+)$/s.exec(entry) ?? [];
+    if (path !== undefined) await checkOutSubmodules(gitIn, join(folder, path), refuse);
+  }
 }
 
 /** Fetches one commit alone where the server gives it, else everything. */
