@@ -125,6 +125,7 @@ export { parsePluginServers } from "./providers/plugin-servers.ts";
 export type { PrivateOriginOptions, ResolvedPrivateVersion } from "./providers/private-origin.ts";
 export { privateOrigin, unavailablePrivateOrigin } from "./providers/private-origin.ts";
 export { programRequirements } from "./providers/program-requirements.ts";
+export { type ProviderCaches, providerCaches } from "./providers/provider-caches.ts";
 export { providerCarrier } from "./providers/provider-carrier.ts";
 export { ProviderInstancePool } from "./providers/provider-instance-pool.ts";
 export type { ProviderLog } from "./providers/provider-log.ts";

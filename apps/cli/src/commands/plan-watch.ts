@@ -95,7 +95,12 @@ class OpenedPlanning implements AsyncDisposable {
     const state = readOnlyState(session?.stack && session.stateOf(session.stack));
     const workspace = stackName(context, options);
     const engine = await this.#openEngine(project, session, async () =>
-      openEngine(project, context, { state, session, registry: options.registry }),
+      openEngine(project, context, {
+        state,
+        session,
+        registry: options.registry,
+        remembersDigests: true,
+      }),
     );
     const { refreshAge: _, ...planning } = options;
     const made = await makePlan(

@@ -78,6 +78,7 @@ export async function plan(
       state,
       session,
       registry: options.registry,
+      remembersDigests: true,
     });
     const made = await makePlan({ engine, project, state, workspace }, options, view, context);
     if (made === undefined) return EXIT.failed;

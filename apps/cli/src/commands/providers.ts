@@ -117,6 +117,7 @@ export async function providersSchema(
     await using engine = await openEngine(project, context, {
       session,
       registry: options.registry,
+      remembersDigests: true,
     });
     const schemas: Record<string, JsonMember> = {};
     for (const [source, { address, constraints }] of project.configuration.resolution

@@ -115,6 +115,7 @@ async function showPlan(
     await using engine = await openEngine(project, context, {
       session,
       registry: options.registry,
+      remembersDigests: true,
     });
     const plan =
       session?.stack === undefined

@@ -121,7 +121,11 @@ export async function generateConfiguration(
   const addresses = undeclared.map(({ type, name }) => `${type}.${name}`);
   {
     const registry = options.registry;
-    await using engine = await openEngine(declared, context, { ...stack, registry });
+    await using engine = await openEngine(declared, context, {
+      ...stack,
+      registry,
+      remembersDigests: true,
+    });
     const { diagnostics } = await engine.plan({
       state: stack.state,
       configuration: declared.configuration,

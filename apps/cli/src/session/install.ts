@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { programRequirements } from "@stackwright/core";
+import { programRequirements, providerCaches } from "@stackwright/core";
 import { resolveProviders } from "@stackwright/lang";
 import {
   LOCAL_HOST,
@@ -11,7 +11,7 @@ import {
   VersionConstraints,
   writeLockFile,
 } from "@stackwright/provider-source";
-import type { InstalledProvider } from "@stackwright/tfplugin/install";
+import type { DigestMemory, InstalledProvider } from "@stackwright/tfplugin/install";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { attachedProviders } from "./attached-providers.ts";
@@ -31,6 +31,8 @@ interface InstallRequest {
   readonly pluginFolders?: readonly string[];
   /** Sources of which something is recorded, also where the configuration no longer names them. */
   readonly recorded?: Iterable<string>;
+  /** Packages that did not change since they were read are not read again. @default false */
+  readonly remembersDigests?: boolean;
 }
 
 /**
@@ -50,6 +52,7 @@ export async function install(
   if (requirements.length === 0) return new Map();
   const { installProviders, loadCliConfiguration } = await import("@stackwright/tfplugin/install");
   const { directory, env, signal } = context;
+  const digestMemory = request.remembersDigests === true ? await openDigests(env) : undefined;
   const path = join(directory, LOCK_FILE_NAME);
   const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
   const { lock: changed, providers } = await installProviders({
@@ -61,6 +64,7 @@ export async function install(
       (request.pluginFolders ?? []).map((folder) => resolve(directory, folder)),
     ),
     upgrade: request.upgrade ?? false,
+    digestMemory,
     cwd: directory,
     env,
     signal,
@@ -82,6 +86,13 @@ export async function install(
   }
   await writeLockFile(path, after);
   return providers;
+}
+
+async function openDigests(env: NodeJS.ProcessEnv): Promise<DigestMemory | undefined> {
+  const { digests } = providerCaches(env);
+  if (digests === undefined) return undefined;
+  const { createDigestMemory } = await import("@stackwright/tfplugin/install");
+  return createDigestMemory(digests);
 }
 
 /** A configuration that installs from these folders alone, where there are any. */
@@ -113,6 +124,7 @@ export async function findInstalled(
     locks: LockFile.empty,
   };
   const configuration = await loadCliConfiguration({ env, cwd: directory });
+  const digestMemory = await openDigests(env);
   const found = new Map<string, InstalledProvider>();
   for (const requirement of requirements) {
     try {
@@ -122,6 +134,7 @@ export async function findInstalled(
         directory: join(dataFolder(context), "providers"),
         // Overrides and installed providers; no place to install from.
         configuration: { ...configuration, methods: [], pluginCacheDir: undefined },
+        digestMemory,
         cwd: directory,
         env,
         signal,

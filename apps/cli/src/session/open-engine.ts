@@ -13,6 +13,7 @@ import {
   type ProviderLog,
   type ProviderOrigin,
   privateOrigin,
+  providerCaches,
   providerCarrier,
   pulumiOrigin,
   unavailablePrivateOrigin,
@@ -50,6 +51,8 @@ interface EngineEnvironment {
   readonly sources?: readonly string[];
   /** Is given what local Pulumi and cocorpc programs log. @default writes it to standard error */
   readonly onLog?: (entry: ProviderLog) => void;
+  /** Packages of providers that did not change since they were read are not read again. @default false */
+  readonly remembersDigests?: boolean;
   /** Starts Pulumi programs again that end by themselves. @default false */
   readonly restarts?: boolean;
 }
@@ -77,6 +80,7 @@ export async function openEngine(
     sources = [],
     onLog = providerLogs(context, "info"),
     restarts = false,
+    remembersDigests = false,
   }: EngineEnvironment = {},
 ): Promise<CommandEngine> {
   const { env, directory, terminal } = context;
@@ -92,7 +96,7 @@ export async function openEngine(
     : // Nothing is brought for a configuration that cannot be used; it is only checked.
       asInstalled || isWrong
       ? await findInstalled(project, context, recorded)
-      : await install(project, context, { recorded });
+      : await install(project, context, { recorded, remembersDigests });
   const plugins = isSound
     ? await installPluginsOf(project, context, {
         recorded,
@@ -122,6 +126,7 @@ export async function openEngine(
   const kept: readonly ProviderOrigin[] = [
     installedOrigin({
       providers: installed,
+      schemaFolder: providerCaches(env).schemas,
       onLog: providerLogs(context, "off"),
       launch:
         installed.size === 0

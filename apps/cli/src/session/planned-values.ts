@@ -23,7 +23,12 @@ export async function plannedValues(
     const stack = session?.stack;
     const state = readOnlyState(stack && session?.stateOf(stack));
     const { registry } = options;
-    await using engine = await openEngine(project, context, { state, session, registry });
+    await using engine = await openEngine(project, context, {
+      state,
+      session,
+      registry,
+      remembersDigests: true,
+    });
     const view = new CollectingView();
     const ground = { engine, project, state, workspace: stackName(context, options) };
     const made = await makePlan(ground, { ...options, ...PLANNING }, view, context);

@@ -14,7 +14,7 @@ export async function recordedSchemas(
   const providers = [...objects].map(({ provider }) => provider);
   if (providers.length === 0) return () => undefined;
   try {
-    await using engine = await openEngine(project, context);
+    await using engine = await openEngine(project, context, { remembersDigests: true });
     return await schemasOfProviders(engine, providers);
   } catch {
     // The state can be inspected without an installation as well.

@@ -1,5 +1,5 @@
 import type { ProviderReference } from "@stackwright/mux/router";
-import type { SchemaCache } from "@stackwright/tfplugin";
+import type { SchemaCache, SchemaStore } from "@stackwright/tfplugin";
 import type { InstalledProvider } from "@stackwright/tfplugin/install";
 import type { LaunchTerraformOptions } from "@stackwright/tfplugin/launch";
 import { redactLog, redactLogger } from "../secrets/redact-log.ts";
@@ -8,11 +8,19 @@ import type { ProviderLog } from "./provider-log.ts";
 
 export interface InstalledOriginOptions {
   /** By full source, as an installation returns them. */
-  readonly providers: ReadonlyMap<string, Pick<InstalledProvider, "version" | "executable">>;
+  readonly providers: ReadonlyMap<
+    string,
+    Pick<InstalledProvider, "version" | "executable" | "digest">
+  >;
   /** How the processes are started. Their logs come without the secrets of the runs that use them. */
   readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal" | "redact">;
-  /** Schemas of programs that were asked before, by their digests. @default one of this origin, by their paths */
+  /** Schemas of programs that were asked before, by the digests of their packages. @default one of this origin */
   readonly schemaCache?: SchemaCache;
+  /**
+   * Folder where schemas are kept beyond the process, by the digests of packages. Who may write there may make a program out to be another
+   * one: it belongs to one user. @default none
+   */
+  readonly schemaFolder?: string | undefined;
   /** Receives what providers log, without the secrets of the runs that use them. @default drops it */
   readonly onLog?: (entry: ProviderLog) => void;
 }
@@ -29,6 +37,7 @@ const SEVERITIES = {
 export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin {
   const { providers, launch = {} } = options;
   let { schemaCache } = options;
+  let schemaStore: SchemaStore | undefined;
   const digests = new Map<string, Promise<string>>();
   const digestOf = async (executable: string): Promise<string> => {
     const { fileDigest } = await import("@stackwright/tfplugin/pool");
@@ -47,14 +56,19 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
     ): Promise<OpenedProviders> {
       const installed = providers.get(source);
       if (installed === undefined) throw new TypeError(`${source} is not installed`);
-      const { executable } = installed;
+      const { executable, digest } = installed;
       // A command whose providers are all built in needs none of this.
-      const [{ launchTerraformProvider }, { createPluginClient, createSchemaCache }] =
-        await Promise.all([
-          import("@stackwright/tfplugin/launch"),
-          import("@stackwright/tfplugin"),
-        ]);
+      const [
+        { launchTerraformProvider },
+        { createPluginClient, createSchemaCache, createSchemaFolder },
+      ] = await Promise.all([
+        import("@stackwright/tfplugin/launch"),
+        import("@stackwright/tfplugin"),
+      ]);
       schemaCache ??= createSchemaCache();
+      if (options.schemaFolder !== undefined) {
+        schemaStore ??= createSchemaFolder(options.schemaFolder);
+      }
       const provider = source.slice(source.lastIndexOf("/") + 1);
       const launched = await launchTerraformProvider({
         ...launch,
@@ -72,10 +86,15 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         ...(secrets && launch.logger && { logger: redactLogger(secrets, launch.logger) }),
       });
       try {
-        // A program does not change while it is installed here; a cache that others use wants to know which one it was.
+        // One without a digest is being developed: nothing is kept of it beyond this process. It does not change while it is installed
+        // here; a cache that others use wants to know which one it was.
         const schemaKey =
-          options.schemaCache === undefined ? executable : await digestOf(executable);
-        const client = createPluginClient(launched.transport, { schemaCache, schemaKey });
+          digest ?? (options.schemaCache === undefined ? executable : await digestOf(executable));
+        const client = createPluginClient(launched.transport, {
+          schemaCache,
+          schemaKey,
+          ...(digest !== undefined && schemaStore && { schemaStore }),
+        });
         return [
           { name: source, provider: client, check: async (end) => launched.checkHealth(end) },
         ];

@@ -110,6 +110,16 @@ describe("the schema", () => {
   });
 
   it.each<[string, Uint8Array, string]>([
+    [
+      "a type that is none",
+      t6.GetProviderSchema_Response.encode(
+        t6.GetProviderSchema_Response.fromPartial({
+          ...SCHEMA,
+          dataSourceSchemas: new Map([["lab_bad", schema([attribute("a", "")])]]),
+        }),
+      ).finish(),
+      "TFPLUGIN_SCHEMA_INVALID",
+    ],
     ["no message", bytes(255, 255), "TFPLUGIN_REPLY_INVALID"],
     [
       "an attribute without a type",

@@ -13,10 +13,12 @@ import { PLUGIN_METHODS, type PluginMethod, type PluginMethods } from "../wire/m
  */
 export class WireCalls {
   readonly methods: PluginMethods;
+  readonly protocol: 5 | 6;
   readonly #transport: PluginTransport;
 
   constructor(transport: PluginTransport) {
     this.#transport = transport;
+    this.protocol = transport.protocol;
     this.methods = PLUGIN_METHODS[transport.protocol];
   }
 
@@ -29,11 +31,7 @@ export class WireCalls {
     try {
       return method.response.decode(reply);
     } catch (error) {
-      throw new TfpluginError(
-        "TFPLUGIN_REPLY_INVALID",
-        `the answer to ${method.name} cannot be decoded: ${messageOf(error)}`,
-        { subject: method.name, cause: error },
-      );
+      throw undecodable(method.name, error);
     }
   }
 
@@ -106,6 +104,15 @@ export class WireCalls {
   async close(): Promise<void> {
     return this.#transport.close();
   }
+}
+
+/** That an answer is no message of its method. */
+export function undecodable(name: string, cause: unknown): TfpluginError {
+  return new TfpluginError(
+    "TFPLUGIN_REPLY_INVALID",
+    `the answer to ${name} cannot be decoded: ${messageOf(cause)}`,
+    { subject: name, cause },
+  );
 }
 
 function messageOf(error: unknown): string {

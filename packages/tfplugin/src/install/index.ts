@@ -1,3 +1,4 @@
+export { createDigestMemory, type DigestMemory } from "../cache/digest-memory.ts";
 export { AddressPattern } from "./address-pattern.ts";
 export type {
   CliConfiguration,

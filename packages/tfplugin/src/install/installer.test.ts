@@ -15,6 +15,7 @@ import { promisify } from "node:util";
 import {
   LOCK_FILE_NAME,
   LockFile,
+  type PackageHash,
   Platform,
   ProviderAddress,
   Version,
@@ -22,6 +23,7 @@ import {
   writeArchive,
 } from "@stackwright/provider-source";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { DigestMemory } from "../cache/digest-memory.ts";
 import { parseCliConfiguration } from "./cli-configuration.ts";
 import { type InstallOptions, installProviders } from "./installer.ts";
 import { filesOf, LoopbackRegistry, type Offered } from "./loopback-registry.ts";
@@ -100,6 +102,32 @@ describe("installation from a registry", () => {
     expect(second.providers.get(SOURCE)?.origin).toBe("present");
     expect(second.lock.toString()).toBe(first.lock.toString());
     expect(registry.requests).toEqual([]);
+  });
+
+  it("reads a package that is there in full, but for a memory that knows it", async () => {
+    const { install, scratch } = await setUp();
+    const { lock, providers } = await install();
+    const { executable = "", digest } = providers.get(SOURCE) ?? {};
+    expect(lock.get(ADDRESS)?.hashes).toContain(digest);
+    let asked = 0;
+    const digestMemory: DigestMemory = {
+      hash: async (directory, compute) => {
+        asked += 1;
+        expect(executable.startsWith(directory)).toBe(true);
+        return compute();
+      },
+    };
+    const known = await install({ lock, digestMemory });
+    expect(known.providers.get(SOURCE)).toMatchObject({ origin: "present", digest });
+    expect(asked).toBe(1);
+    await writeFile(executable, "another program");
+    const trusting: DigestMemory = { hash: async () => digest as PackageHash };
+    const trusted = await install({ lock, digestMemory: trusting });
+    expect(trusted.providers.get(SOURCE)?.origin).toBe("present");
+    expect((await install({ lock })).providers.get(SOURCE)?.origin).toBe("installed");
+    await rm(join(scratch, "providers"), { recursive: true });
+    expect((await install({ lock, digestMemory })).providers.get(SOURCE)?.origin).toBe("installed");
+    expect(asked).toBe(1);
   });
 
   it("keeps the locked version, and takes a newer one on request", async () => {

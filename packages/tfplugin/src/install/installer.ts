@@ -13,6 +13,7 @@ import {
   type Version,
   type VersionConstraints,
 } from "@stackwright/provider-source";
+import type { DigestMemory } from "../cache/digest-memory.ts";
 import { TfpluginError } from "../errors.ts";
 import { type CliConfiguration, EMPTY_CLI_CONFIGURATION } from "./cli-configuration.ts";
 import { fetchArchive } from "./fetch-archive.ts";
@@ -44,6 +45,8 @@ export interface InstallOptions {
   /** How often a download that breaks off is resumed. @default 5 */
   readonly resumes?: number;
   readonly archiveLimits?: ArchiveLimits;
+  /** Asked for hashes of packages that are in their places. @default every package is read in full */
+  readonly digestMemory?: DigestMemory | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -55,6 +58,8 @@ export interface InstalledProvider {
   readonly directory: string;
   /** Path of the program. */
   readonly executable: string;
+  /** Hash of the package, which was found to be in the lock file or was just installed; absent for one that is overridden. */
+  readonly digest?: PackageHash;
   /** How it came to be there. */
   readonly origin: "override" | "present" | "cache" | "installed";
   /** Of what was installed by this call. */
@@ -172,7 +177,7 @@ class Installer {
     accepted: readonly PackageHash[],
   ): Promise<Selected | undefined> {
     if (accepted.length === 0) return undefined;
-    const h1 = await this.#target.hashOf(id, this.#signal);
+    const h1 = await this.#target.hashOf(id, this.#signal, this.#options.digestMemory);
     if (h1 === undefined || !accepted.includes(h1)) return undefined;
     return this.#selected(id, constraints, "present", { h1 });
   }
@@ -253,7 +258,15 @@ class Installer {
     const executable = await this.#target.executableOf(id);
     const { authentication, ...hashes } = done;
     return {
-      provider: { address, version, directory, executable, origin, authentication },
+      provider: {
+        address,
+        version,
+        directory,
+        executable,
+        digest: done.h1,
+        origin,
+        authentication,
+      },
       constraints,
       ...hashes,
     };

@@ -22,6 +22,7 @@ import {
   unpackArchive,
   unpackedPath,
 } from "@stackwright/provider-source";
+import type { DigestMemory } from "../cache/digest-memory.ts";
 import { TfpluginError } from "../errors.ts";
 
 /** How often it is tried to be the one who puts a package in its place. */
@@ -44,10 +45,16 @@ export class PackageStore {
     return join(this.root, unpackedPath(id));
   }
 
-  /** The hash of the package that is there; undefined where there is none. */
-  async hashOf(id: PackageId, signal: AbortSignal | undefined): Promise<PackageHash | undefined> {
-    if (!(await isDirectory(this.pathOf(id)))) return undefined;
-    return hashDirectory(this.pathOf(id), { ...(signal !== undefined && { signal }) });
+  /** The hash of the package that is there; undefined where there is none. Read in full without a memory. */
+  async hashOf(
+    id: PackageId,
+    signal: AbortSignal | undefined,
+    memory?: DigestMemory,
+  ): Promise<PackageHash | undefined> {
+    const path = this.pathOf(id);
+    if (!(await isDirectory(path))) return undefined;
+    const compute = async () => hashDirectory(path, { ...(signal !== undefined && { signal }) });
+    return memory === undefined ? compute() : memory.hash(path, compute);
   }
 
   /** A folder on the same file system, for files on their way into the store. */

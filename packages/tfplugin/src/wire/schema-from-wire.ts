@@ -40,7 +40,8 @@ export function schemaFromWire(
   return new SchemaReader().provider(reply, identities);
 }
 
-class SchemaReader {
+/** Reads what a provider declares, one type or all of them. */
+export class SchemaReader {
   /** Large schemas spell the same few types again and again. */
   readonly #types = new Map<string, Type>();
 
@@ -61,22 +62,27 @@ class SchemaReader {
     };
   }
 
+  resource(
+    type: string,
+    { version, block }: t6.Schema,
+    identity?: t6.ResourceIdentitySchema,
+  ): ResourceSchema {
+    return {
+      version: Number(version),
+      block: this.#block(block, type),
+      ...(identity && { identity: this.#identity(identity, type) }),
+    };
+  }
+
   #resources(
     schemas: ReadonlyMap<string, t6.Schema>,
     identities: ReadonlyMap<string, t6.ResourceIdentitySchema> = new Map(),
   ): ReadonlyMap<string, ResourceSchema> {
     return new Map(
-      [...schemas].map(([type, { version, block }]) => {
-        const identity = identities.get(type);
-        return [
-          type,
-          {
-            version: Number(version),
-            block: this.#block(block, type),
-            ...(identity && { identity: this.#identity(identity, type) }),
-          },
-        ];
-      }),
+      [...schemas].map(([type, schema]) => [
+        type,
+        this.resource(type, schema, identities.get(type)),
+      ]),
     );
   }
 

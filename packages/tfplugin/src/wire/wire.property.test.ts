@@ -12,6 +12,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyBlock, objectOf, valueOf } from "../testing/schema-arbitraries.ts";
 import { valueFromWire, valueToWire } from "./dynamic-value.ts";
+import { lazySchema } from "./lazy-schema.ts";
 import { PLUGIN_METHODS } from "./methods.ts";
 import { pathFromWire, pathToWire } from "./paths.ts";
 import { deferralFromWire, deferralToWire, timestampFromWire, timestampToWire } from "./replies.ts";
@@ -28,6 +29,13 @@ const anySchema: fc.Arbitrary<ProviderSchema> = fc
     functions: new Map(),
   }));
 
+function hasNoNested({ attributes, blocks }: BlockSchema): boolean {
+  return (
+    [...attributes.values()].every(({ nested }) => nested === undefined) &&
+    [...blocks.values()].every(({ block }) => hasNoNested(block))
+  );
+}
+
 describe("schemas", () => {
   it("come back from messages as they were", () => {
     const { response } = PLUGIN_METHODS[6].getProviderSchema;
@@ -43,6 +51,41 @@ describe("schemas", () => {
         const [before, after] = [schema, back].map(({ resources }) => resources.get("t_thing"));
         expect(after?.version).toBe(before?.version);
         expect(differenceOfBlocks(after?.block, before?.block)).toBeUndefined();
+      }),
+    );
+  });
+
+  it.each([5, 6] as const)("are the same read type by type, protocol %i", (protocol) => {
+    const methods = PLUGIN_METHODS[protocol];
+    const { response } = methods.getProviderSchema;
+    const flat = anySchema.filter(({ provider, resources }) =>
+      [provider, ...[...resources.values()].map(({ block }) => block)].every(hasNoNested),
+    );
+    fc.assert(
+      fc.property(protocol === 5 ? flat : anySchema, (schema) => {
+        const message = { ...schemaToWire(schema), diagnostics: [], serverCapabilities: undefined };
+        const encoded = response.encode(message).finish();
+        const lazy = lazySchema(methods, encoded, new Uint8Array());
+        lazy.check();
+        const whole = schemaFromWire(response.decode(encoded));
+        for (const kind of ["resources", "dataSources", "ephemeralResources"] as const) {
+          expect(lazy.schema[kind].size).toBe(whole[kind].size);
+          expect([...lazy.schema[kind]]).toEqual([...whole[kind]]);
+        }
+        expect(lazy.schema.provider).toEqual(whole.provider);
+        expect(lazy.schema.resources.get("t_none")).toBeUndefined();
+      }),
+    );
+  });
+
+  it("are found in any bytes, or refused", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        try {
+          lazySchema(PLUGIN_METHODS[6], bytes, new Uint8Array()).check();
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error);
+        }
       }),
     );
   });
