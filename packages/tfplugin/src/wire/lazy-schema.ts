@@ -32,12 +32,14 @@ export function lazySchema(
   bytes: Uint8Array,
   identityBytes: Uint8Array,
 ): LazySchema {
-  const { decode } = methods.getProviderSchema.response;
+  const { response } = methods.getProviderSchema;
   const { identitySchemas } = methods.getResourceIdentitySchemas.response.decode(identityBytes);
   const { types, rest } = indexSchema(bytes);
-  const answer = decode(rest);
+  const answer = response.decode(rest);
   const read = (reader: SchemaReader, kind: Kind, name: string): ResourceSchema => {
-    const message = decode(types[kind].get(name) ?? new Uint8Array())[FIELDS[kind]].get(name);
+    const message = response
+      .decode(types[kind].get(name) ?? new Uint8Array())
+      [FIELDS[kind]].get(name);
     const identity = kind === "resources" ? identitySchemas.get(name) : undefined;
     return reader.resource(name, message ?? { version: 0n, block: undefined }, identity);
   };
