@@ -30,13 +30,15 @@ interface DataInstance {
   readonly recorded: StateObject | undefined;
   readonly around: ReadonlySet<Target>;
   readonly explicit: ReadonlySet<Target>;
+  /** Whether a managed resource changes that it depends on in a way that the read has to wait for, besides the explicit ones. */
+  readonly pending: boolean;
   /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
   readonly soft: boolean;
 }
 
 /**
  * Reads a data source, or says that it is read during apply: because its configuration is not known yet, or because
- * something that it explicitly depends on really changes. Undefined after an error, which is reported.
+ * something that it depends on explicitly, or refers to directly, really changes. Undefined after an error, which is reported.
  */
 export async function planData(instance: DataInstance): Promise<ResourceChange | undefined> {
   const { run, slot, config, body, schema, ready, explicit, recorded, around } = instance;
@@ -165,8 +167,12 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
 }
 
 /** Why a data source cannot be read now. */
-function deferral({ ready, explicit, run }: DataInstance, config: Value): ActionReason | undefined {
+function deferral(
+  { ready, explicit, pending, run }: DataInstance,
+  config: Value,
+): ActionReason | undefined {
   if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
+  if (pending) return "read-because-dependency-pending";
   for (const target of explicit)
     if (run.isChanged(target)) return "read-because-dependency-pending";
   return undefined;

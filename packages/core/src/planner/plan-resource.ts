@@ -14,6 +14,7 @@ import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
 import { localName } from "./local-name.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
+import { hasPendingChanges } from "./pending-changes.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
@@ -106,6 +107,7 @@ async function planSlots(
     return false;
   }
   const shared = { run, config, body, schema, around, explicit };
+  const pending = config.mode === "data" && hasPendingChanges(run, node, resource);
   const imports = run.importsFor(node.id);
   await forEachLimited(slots, run.given.parallelism, async ([at, slot]) => {
     if (!run.given.isIncluded(slot.address)) {
@@ -121,7 +123,14 @@ async function planSlots(
     }
     const change =
       config.mode === "data"
-        ? await planData({ ...shared, ready: own, slot, recorded, soft: node.check !== undefined })
+        ? await planData({
+            ...shared,
+            ready: own,
+            slot,
+            recorded,
+            pending,
+            soft: node.check !== undefined,
+          })
         : await planOne(
             { ...shared, ready: own, slot, seen: undefined, importing: undefined },
             recorded,

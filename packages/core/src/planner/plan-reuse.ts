@@ -277,6 +277,8 @@ export class PlanReuse {
       if (node.check !== undefined) return false;
       // What they name is not among the dependencies.
       if (lifecycle.replaceTriggeredBy.length > 0) follows = false;
+      // A read waits for changes of all instances of what it refers to.
+      if (node.resource.mode === "data") follows = false;
     }
     for (const dependency of node.dependencies.keys()) {
       if (!this.#changed.has(dependency)) continue;

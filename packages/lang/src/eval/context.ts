@@ -104,6 +104,14 @@ export class EvaluationContext {
     return { value, diagnostics, failed };
   }
 
+  /**
+   * Evaluates what is not chosen yet for what it refers to alone: a value that becomes known later may choose it, and a scope that
+   * records what an evaluation needs has to have seen it by then.
+   */
+  visit(...expressions: readonly (Expression | undefined)[]): void {
+    for (const one of expressions) if (one !== undefined) this.separately(one);
+  }
+
   /** Adds problems that were kept apart. */
   add(diagnostics: readonly Diagnostic[]): void {
     this.diagnostics.push(...diagnostics);

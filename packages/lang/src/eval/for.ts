@@ -21,13 +21,21 @@ export function evaluateFor(context: EvaluationContext, node: For): Value {
     return Value.dynamic;
   };
   if (collection.isNull) return fail("A loop cannot go over null.", node.collection);
-  if (plain.type.kind === "dynamic") return Value.dynamic.withMarks(collectionMarks);
+  if (plain.type.kind === "dynamic") {
+    context.withLocals(unknownNames(node), () =>
+      context.visit(node.condition, node.key, node.value),
+    );
+    return Value.dynamic.withMarks(collectionMarks);
+  }
   if (!isIterable(plain.type)) {
     return fail(`A loop cannot go over a ${typeName(plain.type)}.`, node.collection);
   }
   const checked = checkCondition(context, node);
   if (checked === undefined) return Value.dynamic;
-  if (!plain.isKnown) return Value.dynamic.withMarks(collectionMarks.union(checked));
+  if (!plain.isKnown) {
+    context.withLocals(unknownNames(node), () => context.visit(node.key, node.value));
+    return Value.dynamic.withMarks(collectionMarks.union(checked));
+  }
 
   const loop = new Loop(context, node, collectionMarks, !openElements(plain));
   for (const [key, value] of iterate(plain)) {
@@ -36,6 +44,12 @@ export function evaluateFor(context: EvaluationContext, node: For): Value {
     context.withLocals(names, () => loop.step());
   }
   return loop.result();
+}
+
+/** The names of a loop without an element. */
+function unknownNames({ keyName, valueName }: For): Names {
+  const names: Names = keyName === undefined ? [] : [[keyName, Value.dynamic]];
+  return [...names, [valueName, Value.dynamic]];
 }
 
 /** Whether unknown elements of a set may coincide or come in another order. */
@@ -54,10 +68,8 @@ function isIterable(type: Type): boolean {
 function checkCondition(context: EvaluationContext, node: For): Marks | undefined {
   const { condition } = node;
   if (condition === undefined) return Marks.none;
-  const names: Names = [[node.valueName, Value.dynamic]];
-  if (node.keyName !== undefined) names.unshift([node.keyName, Value.dynamic]);
   const errors = context.errorCount;
-  const value = context.withLocals(names, () => context.value(condition));
+  const value = context.withLocals(unknownNames(node), () => context.value(condition));
   if (context.errorCount > errors) return undefined;
   const [plain, marks] = value.unmark();
   return asCondition(context, plain, condition, node) === undefined ? undefined : marks;
@@ -110,6 +122,7 @@ class Loop {
     const name = this.#key(key);
     if (name === undefined) {
       this.#known = false;
+      this.#context.visit(value);
       return;
     }
     const result = this.#context.value(value);
@@ -159,6 +172,7 @@ class Loop {
       : undefined;
     if (include?.isKnown === true) return include.asBoolean();
     this.#known = false;
+    this.#context.visit(this.#node.key, this.#node.value);
     return false;
   }
 

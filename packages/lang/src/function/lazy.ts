@@ -27,7 +27,7 @@ function warnOfFunctions(context: EvaluationContext, diagnostics: readonly Diagn
  */
 function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
   const failures: Diagnostic[] = [];
-  for (const argument of call.arguments) {
+  for (const [at, argument] of call.arguments.entries()) {
     const { value, diagnostics, failed } = context.separately(argument);
     const errors = diagnostics.filter(isStaticError);
     if (errors.length > 0) {
@@ -35,7 +35,11 @@ function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
       return Value.dynamic;
     }
     warnOfFunctions(context, diagnostics);
-    if (!failed) return value.isWhollyKnown ? value : Value.dynamic.withMarksOf(value);
+    if (!failed && value.isWhollyKnown) return value;
+    if (!failed) {
+      context.visit(...call.arguments.slice(at + 1));
+      return Value.dynamic.withMarksOf(value);
+    }
     failures.push(...diagnostics);
   }
   const reasons = failures.map(({ summary, detail }) => `- ${summary}: ${detail}`);

@@ -1,4 +1,4 @@
-import { describe } from "vitest";
+import { describe, expect } from "vitest";
 import { scenario } from "./scenario.ts";
 
 const thing = (name: string, body = ""): string =>
@@ -251,5 +251,37 @@ describe("failure", () => {
   ]);
   scenario("makes no plan where a provider cannot", [
     { config: thing("a", 'fail = "plan"'), errors: ["Cannot plan"] },
+  ]);
+});
+
+describe("what is evaluated only when another value is known", () => {
+  const late = [
+    ["in a loop over it", "{ for k in toset([mock_thing.a.id]) : k => mock_thing.b.id }"],
+    ["behind its condition", '{ for k in ["x"] : k => mock_thing.b.id if mock_thing.a.id != "" }'],
+    ["behind its key", '{ for k in ["x"] : mock_thing.a.id => mock_thing.b.id }'],
+  ] as const;
+  for (const [name, tags] of late) {
+    scenario(`is waited for ${name}`, [
+      {
+        config: thing("a") + thing("b") + thing("c", `tags = ${tags}`),
+        calls: ["create a", "create b", "create c"],
+        check: ({ changes }) => {
+          const { dependencies } = changes.find(({ address }) => address === "mock_thing.c") ?? {};
+          expect(dependencies?.map(({ address }) => address).toSorted()).toEqual([
+            "mock_thing.a",
+            "mock_thing.b",
+          ]);
+        },
+      },
+    ]);
+  }
+  scenario("is waited for where `try` may come to it", [
+    {
+      config:
+        thing("a") +
+        thing("b") +
+        thing("c", 'value = try(tonumber(mock_thing.a.id) > 0 ? "n" : "m", mock_thing.b.id)'),
+      calls: ["create a", "create b", "create c"],
+    },
   ]);
 });

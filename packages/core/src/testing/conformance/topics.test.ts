@@ -25,21 +25,46 @@ describe("data sources that wait", () => {
       calls: ["create a", "look id-1", "look found id-1", "create b"],
     },
   ]);
-  scenario("one instance at a time", [
+  scenario("for any change of a resource that they refer to directly, in all instances", [
     {
       config:
         thing("a") +
         'data "mock_look" "x" {\n  count = 2\n  query = count.index == 0 ? "now" : mock_thing.a.id\n}\n',
-      plan: ["create mock_thing.a", "read data.mock_look.x[1] read-because-config-unknown"],
-      planCalls: ["look now"],
+      plan: [
+        "create mock_thing.a",
+        "read data.mock_look.x[0] read-because-dependency-pending",
+        "read data.mock_look.x[1] read-because-config-unknown",
+      ],
+      planCalls: [],
     },
   ]);
-  scenario("not for what only changes elsewhere", [
+  scenario("for a change of another attribute, as that may change what is read", [
     { config: thing("a", 'value = "1"') + look("x", "mock_thing.a.name") },
     {
       config: thing("a", 'value = "2"') + look("x", "mock_thing.a.name"),
+      plan: ["read data.mock_look.x read-because-dependency-pending", "update mock_thing.a"],
+      planCalls: [],
+      calls: ["update a", "look a"],
+    },
+    { config: thing("a", 'value = "2"') + look("x", "mock_thing.a.name"), plan: [] },
+  ]);
+  const through = "locals { n = mock_thing.a.name }\n";
+  scenario("not for what only changes elsewhere, behind a local value", [
+    { config: through + thing("a", 'value = "1"') + look("x", "local.n") },
+    {
+      config: through + thing("a", 'value = "2"') + look("x", "local.n"),
       plan: ["update mock_thing.a"],
       planCalls: ["look a"],
+    },
+  ]);
+  const condition =
+    'lifecycle {\n  postcondition {\n    condition = self.result != ""\n    error_message = "no"\n  }\n}';
+  scenario("for everything that they depend on, where they have conditions", [
+    { config: through + thing("a", 'value = "1"') + look("x", "local.n", condition) },
+    {
+      config: through + thing("a", 'value = "2"') + look("x", "local.n", condition),
+      plan: ["read data.mock_look.x read-because-dependency-pending", "update mock_thing.a"],
+      planCalls: [],
     },
   ]);
   scenario("not for a dependency that moves", [
