@@ -58,6 +58,11 @@ resource "terraform_data" "a" { input = "${value}" }
     const { code, text } = await terraform(...words);
     expect(code, text).toBe(0);
   }
+  const tried = await stackwright("adopt", "--dry-run");
+  expect(tried.code, tried.output + tried.error).toBe(0);
+  // No lock is left, and no stack: a plan is still refused here.
+  expect((await terraform("plan", "-detailed-exitcode", "-input=false")).code).toBe(0);
+  expect((await stackwright("plan")).code).toBe(1);
   const adopted = await stackwright("adopt", "--yes");
   expect(adopted.code, adopted.output + adopted.error).toBe(0);
   expect(adopted.output).toMatch(/"terraform force-unlock \d+" releases it/);

@@ -18,7 +18,8 @@ export function adoptionMarker({
 }): Uint8Array {
   const marker = {
     version: MARKER_VERSION,
-    terraform_version: "99.0.0",
+    // The other commands show this version, and nothing else of what is here.
+    terraform_version: "99.0.0-adopted-by-stackwright",
     serial: Number(serial),
     lineage,
     adopted_by: "stackwright",

@@ -1,53 +1,25 @@
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "@stackwright/base/free-ports";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { record } from "../../testing/real-root-module.ts";
+import { describe, expect, it } from "vitest";
+import { startAzurite } from "../../testing/azurite.ts";
+import {
+  COMMAND,
+  NO_COMMAND,
+  provesItself,
+  record,
+  rootModule,
+} from "../../testing/real-root-module.ts";
 import { openBackend } from "../open-backend.ts";
 import type { StateBackend } from "../state-backend.ts";
 
 const AZURITE = process.env["TEST_AZURITE"];
-const ACCOUNT = "acmestates";
-const KEY = randomBytes(64).toString("base64");
-
-/** The emulator of Azure's storage, with one account. */
-async function startAzurite(program: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "azurite-"));
-  const [port = 0] = await freePorts(1);
-  const words = ["--blobHost", "127.0.0.1", "--blobPort", String(port), "--location", folder];
-  const env = { PATH: process.env["PATH"] ?? "", AZURITE_ACCOUNTS: `${ACCOUNT}:${KEY}` };
-  const child = spawn(
-    process.execPath,
-    [program, ...words, "--silent", "--disableTelemetry", "--skipApiVersionCheck"],
-    { env, stdio: "ignore" },
-  );
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    await rm(folder, { recursive: true, force: true });
-  });
-  const endpoint = `http://127.0.0.1:${port}/${ACCOUNT}`;
-  for (let attempt = 0; ; attempt += 1) {
-    const answer = await fetch(endpoint).catch(() => undefined);
-    if (answer !== undefined) return endpoint;
-    if (attempt > 300) throw new Error("azurite does not answer");
-    await delay(100);
-  }
-}
 
 describe("states in blobs of Azure", { timeout: 120_000 }, () => {
   it("are read, locked by a lease, and written", async (ctx) => {
     ctx.skip(AZURITE === undefined, "needs TEST_AZURITE");
-    const endpoint = await startAzurite(AZURITE ?? "");
-    const connection = `AccountName=${ACCOUNT};AccountKey=${KEY};BlobEndpoint=${endpoint}`;
-    const env = { AZURE_STORAGE_CONNECTION_STRING: connection, ARM_ACCESS_KEY: KEY };
+    const { account, env, createContainer } = await startAzurite(AZURITE ?? "");
     const values = {
-      storage_account_name: ACCOUNT,
+      storage_account_name: account,
       container_name: "states",
       key: "team a/app.tfstate",
     };
@@ -55,7 +27,7 @@ describe("states in blobs of Azure", { timeout: 120_000 }, () => {
       openBackend({ type: "azurerm", values: { ...values, ...further } }, { directory: "/", env });
     await using backend = await open();
     await expect(backend.read("default")).rejects.toThrow("ContainerNotFound");
-    await makeContainer(endpoint);
+    await createContainer();
     expect(await backend.read("default")).toBeUndefined();
     expect(await backend.workspaces()).toEqual(["default"]);
 
@@ -101,17 +73,20 @@ describe("states in blobs of Azure", { timeout: 120_000 }, () => {
     await using wrong = await open({ access_key: randomBytes(64).toString("base64") });
     await expect(wrong.read("default")).rejects.toThrow("permission denied");
   });
-});
 
-/** The backend never makes containers, so that the test does. */
-async function makeContainer(endpoint: string): Promise<void> {
-  const { azureSigner } = await import("./azure-credentials.ts");
-  const { BackendArguments } = await import("../backend-arguments.ts");
-  const configuration = new BackendArguments("azurerm", { access_key: KEY }, {});
-  const sign = azureSigner(configuration, ACCOUNT, { directory: "/", env: {} });
-  const url = new URL(`${endpoint}/states?restype=container`);
-  const headers = { "x-ms-version": "2021-12-02" };
-  const signed = await sign({ method: "PUT", url, headers, length: 0 }, {});
-  const answer = await fetch(signed.url, { method: "PUT", headers: signed.headers });
-  expect(answer.status).toBe(201);
-}
+  it("are those of the real command, with its locks", async (ctx) => {
+    ctx.skip(AZURITE === undefined, "needs TEST_AZURITE");
+    ctx.skip(spawnSync(COMMAND, ["version"]).status !== 0, NO_COMMAND);
+    ctx.skip(spawnSync("openssl", ["version"]).status !== 0, "there is no openssl");
+    const azurite = await startAzurite(AZURITE ?? "");
+    await azurite.createContainer();
+    const values = {
+      storage_account_name: azurite.account,
+      container_name: "states",
+      key: "team a/app.tfstate",
+    };
+    const block = Object.entries(values).map(([name, value]) => `    ${name} = "${value}"\n`);
+    const env = { ...azurite.env, ...(await azurite.commandEnv()) };
+    await provesItself(await rootModule("azurerm", block.join(""), env), values);
+  });
+});

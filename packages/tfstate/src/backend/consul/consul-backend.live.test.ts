@@ -87,7 +87,7 @@ describe.each([
     await using backend = await root.open(values);
     const before = await backend.read("stg");
     const held = await backend.lock("stg", record());
-    const name = await backend.retire?.("stg", ".adopted-3", Buffer.from("adopted"));
+    const name = await backend.retire?.("stg", "adopted-3", Buffer.from("adopted"));
     await held.release();
     expect(name).toBe("consul key team/app-env:stg.adopted-3");
     expect(Buffer.from((await backend.read("stg")) ?? []).toString()).toBe("adopted");

@@ -126,7 +126,7 @@ export function consulBackend(
     retire: async (workspace, suffix, marker) => {
       const key = keyOf(workspace);
       const found = await store.get(key, {});
-      const name = `${key}${suffix}`;
+      const name = `${key}.${suffix}`;
       if (found !== undefined) {
         await write(workspace, name, await whole(store, found.bytes, place(workspace), {}), {});
       }

@@ -1,0 +1,4 @@
+export { type Azurite, startAzurite } from "./azurite.ts";
+export { startFakeConsul } from "./fake-consul.ts";
+export { startFakeKubernetes } from "./fake-kubernetes.ts";
+export { postgresSchema } from "./postgres-schema.ts";
