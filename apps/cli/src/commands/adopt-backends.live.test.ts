@@ -9,6 +9,7 @@ import { rotatingSlice } from "@stackwright/base/testing";
 import {
   postgresSchema,
   startAzurite,
+  startConsul,
   startFakeConsul,
   startFakeKubernetes,
 } from "@stackwright/tfstate/testing";
@@ -156,11 +157,9 @@ async function azurerm(): Promise<Backend> {
 
 async function consul(): Promise<Backend> {
   const block = blockOf("consul", { path: "team/app" });
-  return {
-    block,
-    env: { CONSUL_HTTP_ADDR: await startFakeConsul() },
-    refusal: "adopted-by-stackwright",
-  };
+  const program = process.env["TEST_TOOL_CONSUL"];
+  const address = await (program === undefined ? startFakeConsul() : startConsul(program));
+  return { block, env: { CONSUL_HTTP_ADDR: address }, refusal: "adopted-by-stackwright" };
 }
 
 async function kubernetes(): Promise<Backend> {

@@ -21,9 +21,15 @@ const MAX_WAIT_MS = 5_000;
  * What stands for a Consul agent where none is built: keys with versions and sessions that own them, one transaction, waiting
  * reads; as much as the clients of the state backend use.
  */
-export async function startFakeConsul(): Promise<string> {
+export async function startFakeConsul({
+  lockDelayMs = 5_000,
+}: {
+  readonly lockDelayMs?: number;
+} = {}): Promise<string> {
   const entries = new Map<string, Entry>();
   const sessions = new Set<string>();
+  /** When keys may be acquired again that a session had until it ended. */
+  const delayed = new Map<string, number>();
   const changes = new EventEmitter().setMaxListeners(0);
   let index = 1;
   const changed = (): number => {
@@ -90,6 +96,7 @@ export async function startFakeConsul(): Promise<string> {
         if (acquire !== null) {
           if (!sessions.has(acquire)) return [500, "invalid session"];
           if (owner !== undefined && owner !== acquire) return [200, false];
+          if ((delayed.get(key) ?? 0) > performance.now()) return [200, false];
           set(key, { value, flags, session: acquire });
           return [200, true];
         }
@@ -155,8 +162,11 @@ export async function startFakeConsul(): Promise<string> {
     const [, what, id = ""] = /^\/v1\/session\/(renew|destroy|info)\/(.+)$/.exec(path) ?? [];
     if (what === "destroy") {
       sessions.delete(id);
-      for (const [key, { session }] of entries)
-        if (session === id) set(key, { session: undefined });
+      for (const [key, { session }] of entries) {
+        if (session !== id) continue;
+        set(key, { session: undefined });
+        delayed.set(key, performance.now() + lockDelayMs);
+      }
       return [200, true];
     }
     if (what !== undefined) return sessions.has(id) ? [200, [{ ID: id, TTL: "15s" }]] : [404, ""];

@@ -1,12 +1,7 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { freePorts } from "@stackwright/base/free-ports";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startConsul } from "../../testing/consul-agent.ts";
 import { startFakeConsul } from "../../testing/fake-consul.ts";
 import {
   COMMAND,
@@ -17,39 +12,6 @@ import {
 } from "../../testing/real-root-module.ts";
 
 const CONSUL = process.env["TEST_TOOL_CONSUL"];
-
-/** A Consul agent of development, which keeps nothing. */
-async function startConsul(program: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "consul-"));
-  const [http = 0, dns = 0, serf = 0, wan = 0, server = 0, grpc = 0] = await freePorts(6);
-  const ports = Object.entries({ http, dns, "serf-lan": serf, "serf-wan": wan, server, grpc });
-  const child = spawn(
-    program,
-    [
-      "agent",
-      "-dev",
-      "-bind=127.0.0.1",
-      "-client=127.0.0.1",
-      "-log-level=error",
-      `-data-dir=${folder}`,
-      "-grpc-tls-port=-1",
-      ...ports.map(([name, port]) => `-${name}-port=${port}`),
-    ],
-    { stdio: "ignore", env: { PATH: process.env["PATH"] ?? "", HOME: folder } },
-  );
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    await rm(folder, { recursive: true, force: true });
-  });
-  const address = `127.0.0.1:${http}`;
-  for (let attempt = 0; ; attempt += 1) {
-    const answer = await fetch(`http://${address}/v1/status/leader`).catch(() => undefined);
-    if (answer?.ok === true && (await answer.text()).length > 2) return address;
-    if (attempt > 300) throw new Error("consul has no leader");
-    await delay(100);
-  }
-}
 
 describe.each([
   ["an agent of Consul", CONSUL === undefined ? undefined : async () => startConsul(CONSUL)],

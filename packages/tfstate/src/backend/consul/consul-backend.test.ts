@@ -6,8 +6,8 @@ import { consulBackend } from "./consul-backend.ts";
 
 const text = (name: string): Buffer => Buffer.from(name);
 
-async function start() {
-  const address = await startFakeConsul();
+async function start(options: Parameters<typeof startFakeConsul>[0] = {}) {
+  const address = await startFakeConsul(options);
   const open = (further: object = {}) =>
     consulBackend(new BackendArguments("consul", { address, path: "states/app", ...further }, {}), {
       directory: "/",
@@ -32,7 +32,7 @@ describe("a state in a key of Consul", () => {
   });
 
   it("is not written once the session of its lock has ended", async () => {
-    const { address, open, keyValue } = await start();
+    const { address, open, keyValue } = await start({ lockDelayMs: 0 });
     await using backend = open();
     const held = await backend.lock("default", record());
     await backend.read("default");
@@ -48,5 +48,13 @@ describe("a state in a key of Consul", () => {
     await other.write("default", text("theirs"));
     expect(await keyValue()).toBe("theirs");
     await theirs.release();
+  });
+
+  it("is free as soon as its lock is released, without the delay of a lost session", async () => {
+    const { open } = await start({ lockDelayMs: 600_000 });
+    await using one = open();
+    await using two = open();
+    await (await one.lock("default", record())).release();
+    await (await two.lock("default", record())).release();
   });
 });

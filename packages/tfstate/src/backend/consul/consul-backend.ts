@@ -74,6 +74,7 @@ export function consulBackend(
   const infoOf = (workspace: string) => `${folderOf(keyOf(workspace))}/.lockinfo`;
   const release = async (workspace: string, session: string, call: BackendCall): Promise<void> => {
     await store.remove(infoOf(workspace), call);
+    await store.release(lockOf(workspace), session, call);
     await store.destroySession(session, call);
   };
 

@@ -40,6 +40,8 @@ export interface ConsulStore {
   destroySession(id: string, call: BackendCall): Promise<void>;
   /** Whether the session has the key then. */
   acquire(key: string, session: string, call: BackendCall): Promise<boolean>;
+  /** A key that a session still had when it ended is free only some seconds later. */
+  release(key: string, session: string, call: BackendCall): Promise<void>;
 }
 
 /** Marks keys that are locks, as the client library of Consul does. */
@@ -215,6 +217,10 @@ export function consulStore(
     acquire: async (key, session, options) => {
       const query = { acquire: session, flags: LOCK_FLAG };
       return json(done("acquiring the lock", await call("PUT", kv(key), options, query))) === true;
+    },
+    release: async (key, session, options) => {
+      const query = { release: session, flags: LOCK_FLAG };
+      done("releasing the lock", await call("PUT", kv(key), options, query));
     },
   };
 }
