@@ -19,7 +19,7 @@ interface StorageRequest {
 }
 
 /** Adds what says who sends a request: headers, or members of its query. */
-export type Signer = (
+type Signer = (
   request: StorageRequest,
   call: BackendCall,
 ) => Promise<{ readonly url: URL; readonly headers: Readonly<Record<string, string>> }>;
