@@ -19,7 +19,7 @@ export {
   STORAGE_ERRORS,
   StorageError,
 } from "./errors.ts";
-export type { HistoryOptions, HistorySize } from "./feed/commit-log.ts";
+export type { HistoryOptions, HistorySize } from "./feed/history-options.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
 export { listBehind, listPages, listResourceHeads, listResources } from "./list/list-pages.ts";
 export type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";

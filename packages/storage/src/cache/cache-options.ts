@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
-import type { HistoryOptions } from "../feed/commit-log.ts";
+import { type HistoryOptions, type ResolvedHistory, resolveHistory } from "../feed/history-options.ts";
 import {
   type ResolvedWatchBuffer,
   resolveWatchBuffer,
@@ -34,7 +34,7 @@ export interface ResolvedCacheOptions {
   readonly typeBytes: number;
   readonly totalBytes: number;
   readonly resourceBytes: number;
-  readonly history: Required<HistoryOptions>;
+  readonly history: ResolvedHistory;
   readonly watchBuffer: ResolvedWatchBuffer;
   readonly idleMs: number;
   readonly retryMs: number;
@@ -56,10 +56,7 @@ export function resolveCacheOptions(options: WatchCacheOptions = {}): ResolvedCa
     typeBytes: bound("typeBytes", options.typeBytes ?? 32 * MIB),
     totalBytes: bound("totalBytes", options.totalBytes ?? 128 * MIB),
     resourceBytes: bound("resourceBytes", options.resourceBytes ?? 64 * 1024),
-    history: {
-      events: bound("history", options.history?.events ?? 1_024),
-      bytes: bound("history", options.history?.bytes ?? 4 * MIB),
-    },
+    history: resolveHistory({ bytes: 4 * MIB, ...options.history }, 1_024),
     watchBuffer: resolveWatchBuffer(options.watchBuffer),
     idleMs: bound("idleMs", options.idleMs ?? 300_000),
     retryMs: bound("retryMs", options.retryMs ?? 600_000),

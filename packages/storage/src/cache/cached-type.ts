@@ -61,7 +61,7 @@ export class CachedType {
     this.#ended = ended;
     this.#feed = new EventFeed(options.watchBuffer);
     this.#content = new TypeContent(options.resourceBytes);
-    this.#log = new CommitLog(options.history);
+    this.#log = new CommitLog(options.history, 0, options.clock);
     this.#usedMs = options.clock.monotonicMs();
   }
 

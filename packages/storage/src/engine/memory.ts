@@ -1,10 +1,11 @@
+import type { Clock } from "@stackwright/base/clock";
 import {
   DEFAULT_LIMITS,
   MAX_BATCH_OPERATIONS,
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
-import type { HistoryOptions } from "../feed/commit-log.ts";
+import type { HistoryOptions } from "../feed/history-options.ts";
 import type { WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { StorageBackend } from "../types.ts";
 import { EngineBackend } from "./engine-backend.ts";
@@ -14,8 +15,10 @@ import { MemoryEngine } from "./memory/memory-engine.ts";
 export interface MemoryStorageOptions {
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
-  /** How much history is kept for watches that resume. */
+  /** How much history is kept for watches that resume. @default 4,096 commits, 64 MiB of data */
   readonly history?: HistoryOptions;
+  /** Measures the age of the history. @default the clock of the process */
+  readonly clock?: Pick<Clock, "monotonicMs">;
   /** Names this store in cursors; a new one is made up unless a simulation needs a fixed one. */
   readonly epoch?: string;
 }

@@ -5,7 +5,7 @@ import {
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
-import type { HistoryOptions } from "../feed/commit-log.ts";
+import type { HistoryOptions } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import {
   type ConnectionOptions,

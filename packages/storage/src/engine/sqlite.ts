@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import {
   DEFAULT_LIMITS,
@@ -6,7 +7,7 @@ import {
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
-import type { HistoryOptions } from "../feed/commit-log.ts";
+import { ageCheckMs, type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
 import { SqliteEngine } from "./sqlite/sqlite-engine.ts";
@@ -50,6 +51,8 @@ export interface SqliteStorageOptions {
    */
   readonly scanIdleMs?: number;
   readonly logger?: Logger;
+  /** Dates commits, and runs the timer that forgets old ones. @default the clock of the process */
+  readonly clock?: Clock;
 }
 
 /** What the sqlite engine offers. */
@@ -78,12 +81,13 @@ export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
  * `STORAGE_INVALID_ARGUMENT` for a directory that cannot be used.
  */
 export async function createSqliteStorage(options: SqliteStorageOptions): Promise<SqliteStorage> {
+  const { clock = systemClock } = options;
+  const history = resolveHistory(options.history);
   const workerOptions: WorkerOptions = {
     directory: resolve(options.directory),
     readOnly: options.readOnly ?? false,
     integrity: options.integrity ?? "auto",
-    historyEvents: options.history?.events ?? 16_384,
-    historyBytes: options.history?.bytes ?? 64 * 1024 * 1024,
+    history,
     cursorIdleMs: options.scanIdleMs ?? 60_000,
   };
   const { client, epoch, notices } = await WorkerClient.start(workerOptions);
@@ -93,6 +97,13 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     capabilities: SQLITE_CAPABILITIES,
     watchBuffer: resolveWatchBuffer(options.watchBuffer),
     pollMs: workerOptions.readOnly ? (options.pollMs ?? 100) : undefined,
+    clock,
+    // Readers leave the history to the writer.
+    ageCheckMs:
+      workerOptions.readOnly || history.maxAgeMs === undefined
+        ? undefined
+        : ageCheckMs(history.maxAgeMs),
+    logger: options.logger,
   });
   const { directory } = workerOptions;
   for (const notice of notices) options.logger?.warn({ directory, notice }, "store recovered");

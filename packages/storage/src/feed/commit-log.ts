@@ -1,35 +1,29 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { type Commit, commitBytes } from "./commit.ts";
-
-/** How much history an engine keeps for watches that resume. */
-export interface HistoryOptions {
-  /** Most retained commits. @default 4096 */
-  readonly events?: number;
-  /** Most bytes of retained commits. @default 64 MiB */
-  readonly bytes?: number;
-}
-
-/** How much history there is. */
-export interface HistorySize {
-  readonly events: number;
-  /** Of their bodies. */
-  readonly bytes: number;
-}
+import { type ResolvedHistory, resolveHistory } from "./history-options.ts";
 
 /**
  * The newest commits of a store in memory, oldest first, without holes: it holds every commit after
  * `compacted`, and none before.
  */
 export class CommitLog {
-  readonly #events: number;
-  readonly #bytes: number;
+  readonly #bounds: ResolvedHistory;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   #commits: Commit[] = [];
+  /** When each of them was appended; only where there is a longest age. */
+  #times: number[] = [];
   #head = 0;
   #held = 0;
   #compacted: number;
 
-  constructor(options: HistoryOptions = {}, start = 0) {
-    this.#events = options.events ?? 4096;
-    this.#bytes = options.bytes ?? 64 * 1024 * 1024;
+  /** Ages are measured on the monotonic scale of the clock: setting the time of day changes none. */
+  constructor(
+    options: Partial<ResolvedHistory> = {},
+    start = 0,
+    clock: Pick<Clock, "monotonicMs"> = systemClock,
+  ) {
+    this.#bounds = resolveHistory(options, 4_096);
+    this.#clock = clock;
     this.#compacted = start;
   }
 
@@ -42,13 +36,15 @@ export class CommitLog {
   push(commit: Commit): void {
     this.#commits.push(commit);
     this.#held += commitBytes(commit);
-    while (this.#commits.length - this.#head > this.#events || this.#held > this.#bytes) {
-      this.#dropOldest();
-    }
+    const { events, bytes, maxAgeMs } = this.#bounds;
+    if (maxAgeMs !== undefined) this.#times.push(this.#clock.monotonicMs());
+    while (this.#commits.length - this.#head > events || this.#held > bytes) this.#dropOldest();
+    this.#dropOld();
   }
 
   /** The commits after a revision, or `undefined` when some of them are gone. */
   since(revision: number): readonly Commit[] | undefined {
+    this.#dropOld();
     if (revision < this.#compacted) return undefined;
     let low = this.#head;
     let high = this.#commits.length;
@@ -68,6 +64,14 @@ export class CommitLog {
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
+  /** Drops what is too old: at every use, so that nothing of it is given out, however quiet the store is. */
+  #dropOld(): void {
+    const { maxAgeMs } = this.#bounds;
+    if (maxAgeMs === undefined) return;
+    const last = this.#clock.monotonicMs() - maxAgeMs;
+    while ((this.#times[this.#head] ?? Number.POSITIVE_INFINITY) < last) this.#dropOldest();
+  }
+
   #dropOldest(): void {
     const oldest = this.#commits[this.#head];
     if (oldest === undefined) return;
@@ -76,6 +80,7 @@ export class CommitLog {
     this.#compacted = oldest.revision;
     if (this.#head * 2 > this.#commits.length) {
       this.#commits = this.#commits.slice(this.#head);
+      this.#times = this.#times.slice(this.#head);
       this.#head = 0;
     }
   }

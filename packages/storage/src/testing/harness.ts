@@ -1,5 +1,5 @@
 import type { StorageCapabilities } from "../capabilities.ts";
-import type { HistoryOptions } from "../feed/commit-log.ts";
+import type { HistoryOptions } from "../feed/history-options.ts";
 import type { WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { StorageBackend } from "../types.ts";
 

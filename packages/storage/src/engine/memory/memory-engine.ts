@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { StorageError } from "../../errors.ts";
 import type { Commit } from "../../feed/commit.ts";
-import { CommitLog, type HistoryOptions } from "../../feed/commit-log.ts";
+import { CommitLog } from "../../feed/commit-log.ts";
 import { formatCursor, parseCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
+import type { HistoryOptions } from "../../feed/history-options.ts";
 import { backlogPrologue, pagedPrologue } from "../../feed/prologue.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../../feed/watch-stream.ts";
 import { freezeResource, toReadonlyResource } from "../../freeze.ts";
@@ -42,6 +44,7 @@ interface MemoryEngineParts {
   readonly history?: HistoryOptions | undefined;
   /** Names the store in cursors. */
   readonly epoch?: string | undefined;
+  readonly clock?: Pick<Clock, "monotonicMs"> | undefined;
   /** Called with every commit in the turn in which it happens. */
   readonly onCommit?: ((commit: Commit) => void) | undefined;
 }
@@ -54,6 +57,7 @@ export class MemoryEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
   readonly #feed: EventFeed;
   readonly #history: HistoryOptions;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #onCommit: ((commit: Commit) => void) | undefined;
   readonly #scopes = new ScopeCache();
   readonly #lists = new MemoryLists();
@@ -72,7 +76,8 @@ export class MemoryEngine implements EngineAdapter {
     // Published in the turn of the commit, so before its acknowledgement.
     this.#feed = new EventFeed(resolveWatchBuffer(options.watchBuffer), async () => undefined);
     this.#history = options.history ?? {};
-    this.#log = new CommitLog(this.#history);
+    this.#clock = options.clock ?? systemClock;
+    this.#log = new CommitLog(this.#history, 0, this.#clock);
     this.#epoch = options.epoch ?? randomUUID();
   }
 
@@ -280,7 +285,7 @@ export class MemoryEngine implements EngineAdapter {
     this.#restores += 1;
     this.#lists.endAll();
     this.#epoch = `${this.#epoch.split("~")[0]}~${this.#restores}`;
-    this.#log = new CommitLog(this.#history, this.#revision);
+    this.#log = new CommitLog(this.#history, this.#revision, this.#clock);
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "a snapshot was restored"));
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize } from "../../feed/history-options.ts";
 import type { Connections } from "./connections.ts";
 
 /** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */

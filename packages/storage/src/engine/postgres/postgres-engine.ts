@@ -2,7 +2,7 @@ import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeEach } from "../../damaged-resource.ts";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize } from "../../feed/history-options.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { toReadonlyResource, withVersion } from "../../freeze.ts";

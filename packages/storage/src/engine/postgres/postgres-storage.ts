@@ -1,4 +1,4 @@
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize } from "../../feed/history-options.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";

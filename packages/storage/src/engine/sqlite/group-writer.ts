@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import {
   checkDeletePreconditions,
   checkWritePreconditions,
@@ -29,11 +29,8 @@ const DELETE = 2;
 /** Rows of history that are cut off at a time, so that the cost is spread over as many writes. */
 const COMPACTION_STEP = 512;
 
-/** How much history is kept. */
-interface HistoryBounds {
-  readonly events: number;
-  readonly bytes: number;
-}
+/** A clock that was set back by less than this is waited for: until then commits have the time of the last one. */
+const CLOCK_SLACK_MS = 60_000;
 
 // Group commit: all requests that came in while the last group was being written and synced become
 // one transaction, so a sync is shared by as many writers as there are. Requests are judged one
@@ -44,7 +41,7 @@ interface HistoryBounds {
 /** Applies groups of write requests, and keeps revisions and history. */
 export class GroupWriter {
   readonly #database: DatabaseSync;
-  readonly #bounds: HistoryBounds;
+  readonly #bounds: ResolvedHistory;
   readonly #head: StatementSync;
   readonly #row: StatementSync;
   readonly #insert: StatementSync;
@@ -52,12 +49,15 @@ export class GroupWriter {
   readonly #remove: StatementSync;
   readonly #event: StatementSync;
   readonly #sizes: StatementSync;
+  readonly #times: StatementSync;
   readonly #position: StatementSync;
   #revision: number;
   #compacted: number;
   #historyBytes: number;
+  /** The time of the newest commit, and of the group that is being written. */
+  #newestMs: number;
 
-  constructor(database: DatabaseSync, bounds: HistoryBounds) {
+  constructor(database: DatabaseSync, bounds: ResolvedHistory) {
     this.#database = database;
     this.#bounds = bounds;
     this.#head = database.prepare("SELECT uid, version FROM resource WHERE key = ?");
@@ -71,8 +71,9 @@ export class GroupWriter {
     );
     this.#remove = database.prepare("DELETE FROM resource WHERE key = ?");
     this.#event = database.prepare(
-      "INSERT INTO event (revision, operation, version, body, checksum) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO event (revision, operation, version, body, checksum, at) VALUES (?, ?, ?, ?, ?, ?)",
     );
+    this.#times = database.prepare("SELECT revision, at FROM event ORDER BY revision");
     this.#sizes = database.prepare(
       "SELECT revision, length(body) AS bytes FROM event ORDER BY revision",
     );
@@ -82,13 +83,20 @@ export class GroupWriter {
     this.#compacted = Number(store?.compacted);
     const history = database.prepare("SELECT total(length(body)) AS bytes FROM event").get();
     this.#historyBytes = Number(history?.bytes);
+    const newest = database.prepare("SELECT at FROM event ORDER BY revision DESC LIMIT 1").get();
+    this.#newestMs = Number(newest?.at ?? 0);
   }
 
-  /** Commits a group. Throws when it could not be committed; the outcome is in the details. */
-  write(requests: readonly WriteRequest[]): readonly WriteOutcome[] {
-    const before = { revision: this.#revision, bytes: this.#historyBytes };
+  /** Commits a group at a time. Throws when it could not be committed; the outcome is in the details. */
+  write(nowMs: number, requests: readonly WriteRequest[]): readonly WriteOutcome[] {
+    const before = {
+      revision: this.#revision,
+      bytes: this.#historyBytes,
+      newestMs: this.#newestMs,
+    };
     return this.#transaction(
       () => {
+        this.#setTime(nowMs);
         const outcomes = requests.map((request) => this.#apply(request));
         if (this.#revision !== before.revision) {
           this.#cutHistory(this.#bounds.events);
@@ -96,12 +104,37 @@ export class GroupWriter {
         }
         return outcomes;
       },
-      () => this.#reload(before.bytes),
+      () => {
+        this.#reload(before.bytes);
+        this.#newestMs = before.newestMs;
+      },
     );
   }
 
   get history(): HistorySize {
-    return { events: this.#revision - this.#compacted, bytes: this.#historyBytes };
+    const size = { events: this.#revision - this.#compacted, bytes: this.#historyBytes };
+    const oldestMs = readOldestMs(this.#database);
+    return oldestMs === undefined ? size : { ...size, oldestMs };
+  }
+
+  /** Forgets the history that is too old at a time. Without any there is no transaction, and no sync. */
+  expire(nowMs: number): void {
+    const { maxAgeMs } = this.#bounds;
+    if (maxAgeMs === undefined) return;
+    const isAhead = this.#newestMs > nowMs + CLOCK_SLACK_MS;
+    if (!isAhead && this.#endOfAge(nowMs - maxAgeMs) <= this.#compacted) return;
+    const before = { bytes: this.#historyBytes, newestMs: this.#newestMs };
+    this.#transaction(
+      () => {
+        this.#setTime(nowMs);
+        this.#forget(this.#endOfAge(nowMs - maxAgeMs));
+        this.#position.run(this.#revision, this.#compacted);
+      },
+      () => {
+        this.#reload(before.bytes);
+        this.#newestMs = before.newestMs;
+      },
+    );
   }
 
   /** Cuts the history down to the newest `keep` commits. */
@@ -249,13 +282,38 @@ export class GroupWriter {
 
   #record(operation: number, row: BodyRow): number {
     this.#revision += 1;
-    this.#event.run(this.#revision, operation, row.version, row.body, row.checksum);
+    const { version, body, checksum } = row;
+    this.#event.run(this.#revision, operation, version, body, checksum, this.#newestMs);
     this.#historyBytes += row.body.byteLength;
     return this.#revision;
   }
 
   #headOf(key: string): StoredHead | undefined {
     return this.#head.get(Buffer.from(key)) as StoredHead | undefined;
+  }
+
+  /**
+   * Sets the time of what comes next. Commits from a clock that was far ahead get the time at which that was found out:
+   * otherwise they would stay until the clock is there again.
+   */
+  #setTime(nowMs: number): void {
+    if (this.#newestMs > nowMs + CLOCK_SLACK_MS) {
+      this.#database.prepare("UPDATE event SET at = ?1 WHERE at > ?1").run(nowMs);
+      this.#newestMs = nowMs;
+    }
+    this.#newestMs = Math.max(this.#newestMs, nowMs);
+  }
+
+  /** The last of the oldest events that are not younger than a time. */
+  #endOfAge(lastMs: number): number {
+    let last = this.#compacted;
+    for (const { revision, at } of this.#times.iterate()) {
+      // Without a time it counts as the next one that has one.
+      if (at === null) continue;
+      if (Number(at) > lastMs) break;
+      last = Number(revision);
+    }
+    return last;
   }
 
   #cutHistory(keep: number): void {
@@ -286,6 +344,14 @@ export class GroupWriter {
     this.#historyBytes -= Number(doomed?.bytes);
     this.#compacted = revision;
   }
+}
+
+/** When the oldest commit of the history was made; undefined when there is none. */
+export function readOldestMs(database: DatabaseSync): number | undefined {
+  const oldest = database
+    .prepare("SELECT at FROM event WHERE at IS NOT NULL ORDER BY revision LIMIT 1")
+    .get();
+  return oldest === undefined ? undefined : Number(oldest["at"]);
 }
 
 /** Bytes of a text, or the SQL null. */

@@ -1,5 +1,5 @@
 import type { StorageErrorCode, StorageErrorDetails } from "../../errors.ts";
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import type { ResourceFilter } from "../../key.ts";
 import type { ListContent } from "../../list/continuation.ts";
 import type { PageBounds } from "../../list/page-bounds.ts";
@@ -12,8 +12,7 @@ export interface WorkerOptions {
   readonly directory: string;
   readonly readOnly: boolean;
   readonly integrity: IntegrityCheck;
-  readonly historyEvents: number;
-  readonly historyBytes: number;
+  readonly history: ResolvedHistory;
   readonly cursorIdleMs: number;
 }
 
@@ -144,7 +143,10 @@ export interface ChangePage {
 
 /** What the worker can be asked to do, with its answers. */
 export interface WorkerCalls {
-  write: { argument: readonly WriteRequest[]; result: readonly WriteOutcome[] };
+  write: {
+    argument: readonly [nowMs: number, requests: readonly WriteRequest[]];
+    result: readonly WriteOutcome[];
+  };
   read: { argument: string; result: BodyRow | undefined };
   scan: { argument: ScanTarget; result: ScanPage };
   page: { argument: number; result: ScanPage };
@@ -165,6 +167,8 @@ export interface WorkerCalls {
   abortRestore: { argument: number; result: undefined };
   historySize: { argument: undefined; result: HistorySize };
   compact: { argument: { readonly keep: number }; result: undefined };
+  /** Forgets history that is too old at a time. */
+  expire: { argument: number; result: undefined };
   backup: { argument: string; result: undefined };
   close: { argument: undefined; result: undefined };
 }

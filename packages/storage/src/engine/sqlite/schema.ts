@@ -7,7 +7,8 @@ import { StorageError } from "../../errors.ts";
 //             to which history is gone, and whether the last writer closed in order
 //   resource  what is stored now; key = NUL-joined identity as bytes, so that their order is the
 //             byte order of prefix scans; version is text, as restored versions are opaque
-//   event     the history by revision; of a delete the last body
+//   event     the history by revision; of a delete the last body; "at" is when it was committed, in milliseconds
+//             since 1970, and never falls from one commit to the next
 //   line      at most one row: which file this was, and the marks beside it; see store-line.ts
 //
 // A row id table with a unique index keeps the bodies out of the index pages that lookups and
@@ -18,6 +19,9 @@ const APPLICATION_ID = 0x53_57_73_74;
 
 /** Readers need nothing that later layouts have added. */
 export const OLDEST_READABLE_LAYOUT = 1;
+
+/** From this layout on commits have times. */
+export const DATED_LAYOUT = 3;
 
 /** Steps from layout n to n + 1. Published steps are never changed, only followed by new ones. */
 export const MIGRATIONS: readonly string[] = [
@@ -56,6 +60,12 @@ export const MIGRATIONS: readonly string[] = [
     previous TEXT NOT NULL,
     file TEXT NOT NULL
   ) STRICT;
+  `,
+  // Commits from before have no time and count as the next one that has: the last of them, which has that of this step.
+  `
+  ALTER TABLE event ADD COLUMN at INTEGER;
+  UPDATE event SET at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+    WHERE revision = (SELECT max(revision) FROM event);
   `,
 ];
 

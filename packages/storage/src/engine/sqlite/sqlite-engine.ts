@@ -1,7 +1,10 @@
+import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/commit-log.ts";
+import type { HistorySize } from "../../feed/history-options.ts";
+import { AgeTimer } from "../../feed/age-timer.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
@@ -51,6 +54,10 @@ interface SqliteEngineParts {
   readonly watchBuffer: ResolvedWatchBuffer;
   /** Given for read-only instances: how often they look for commits. */
   readonly pollMs: number | undefined;
+  readonly clock: Clock;
+  /** How often history that is too old is looked for, where there is a longest age. */
+  readonly ageCheckMs: number | undefined;
+  readonly logger: Logger | undefined;
 }
 
 // The worker answers in the order in which it was asked, and only after its commits. Commits are
@@ -69,6 +76,9 @@ export class SqliteEngine implements EngineAdapter {
   /** Epoch of the content, for the cursors of this instance's commits. */
   #epoch: string;
   #restores = 0;
+  readonly #clock: Clock;
+  readonly #ages: AgeTimer | undefined;
+  readonly #logger: Logger | undefined;
 
   constructor(parts: SqliteEngineParts) {
     this.capabilities = parts.capabilities;
@@ -76,10 +86,18 @@ export class SqliteEngine implements EngineAdapter {
     this.#epoch = parts.epoch;
     // The only writer publishes each commit before it acknowledges it.
     this.#feed = new EventFeed(parts.watchBuffer, async () => this.#poller?.catchUp());
-    this.#writes = new WriteQueue((requests) => parts.client.call("write", requests));
+    const { clock } = parts;
+    this.#clock = clock;
+    this.#logger = parts.logger;
+    this.#writes = new WriteQueue((requests) =>
+      parts.client.call("write", [clock.wallMs(), requests]),
+    );
     parts.client.onLost = (error) => this.#lose(error);
     if (parts.pollMs !== undefined) {
       this.#poller = new ChangePoller(parts.client, this.#feed, parts.pollMs);
+    }
+    if (parts.ageCheckMs !== undefined) {
+      this.#ages = new AgeTimer(clock, parts.ageCheckMs, async () => this.#expire());
     }
   }
 
@@ -196,8 +214,19 @@ export class SqliteEngine implements EngineAdapter {
     await this.#client.call("compact", { keep });
   }
 
+  async #expire(): Promise<void> {
+    try {
+      await this.#client.call("expire", this.#clock.wallMs());
+    } catch (error) {
+      // On a full disk, say. The next turn tries again.
+      const { message } = StorageError.from(error);
+      this.#logger?.warn({ message }, "old history could not be forgotten");
+    }
+  }
+
   /** Ends everything after the worker thread was lost. */
   #lose(error: StorageError): void {
+    this.#ages?.[Symbol.dispose]();
     this.#poller?.stop();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", error.message, { cause: error }));
   }
@@ -206,6 +235,7 @@ export class SqliteEngine implements EngineAdapter {
     this.#poller?.stop();
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
     await this.#writes.idle();
+    this.#ages?.[Symbol.dispose]();
     await this.#client.close();
   }
 

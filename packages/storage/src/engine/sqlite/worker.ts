@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { StorageError } from "../../errors.ts";
 import { backupTo } from "./backup-copy.ts";
 import { damagedRow, describeDamage, locateRow } from "./damage.ts";
-import { GroupWriter } from "./group-writer.ts";
+import { GroupWriter, readOldestMs } from "./group-writer.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
 import { PagedLists } from "./paged-lists.ts";
 import type {
@@ -20,6 +20,7 @@ import { readChanges } from "./read-changes.ts";
 import { Readers } from "./readers.ts";
 import { Restores } from "./restores.ts";
 import { Scans } from "./scans.ts";
+import { DATED_LAYOUT, pragmaNumber } from "./schema.ts";
 import { databasePath, prepareDirectory } from "./store-directory.ts";
 import { endLineUse } from "./store-line.ts";
 import { acquireWriterLock } from "./writer-lock.ts";
@@ -96,6 +97,8 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
   const history = database.prepare(
     "SELECT count(*) AS events, total(length(body)) AS bytes FROM event",
   );
+  // A reader may be beside a writer of a release before the times.
+  const isDated = pragmaNumber(database, "user_version") >= DATED_LAYOUT;
   const readers = new Readers(() => openReader(options.directory));
   const scans = new Scans(readers, options.cursorIdleMs);
   const lists = new PagedLists(readers, options.cursorIdleMs);
@@ -124,7 +127,9 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
     },
     historySize: () => {
       const size = history.get();
-      return { events: Number(size?.events), bytes: Number(size?.bytes) };
+      const counted = { events: Number(size?.events), bytes: Number(size?.bytes) };
+      const oldestMs = isDated ? readOldestMs(database) : undefined;
+      return oldestMs === undefined ? counted : { ...counted, oldestMs };
     },
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
     close: () => {
@@ -139,23 +144,21 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
     commitRestore: refuse,
     abortRestore: refuse,
     compact: refuse,
+    expire: refuse,
     backup: refuse,
   };
   return { handlers, endViews };
 }
 
 function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Disposable): Handlers {
-  const writer = new GroupWriter(database, {
-    events: options.historyEvents,
-    bytes: options.historyBytes,
-  });
+  const writer = new GroupWriter(database, options.history);
   const restores = new Restores(database, writer);
   const { handlers: reads, endViews } = readHandlers(options, database);
   const backups = new Set<Promise<undefined>>();
   return {
     ...reads,
     historySize: () => writer.history,
-    write: (requests) => writer.write(requests),
+    write: ([nowMs, requests]) => writer.write(nowMs, requests),
     stage: ({ restore, rows }) => {
       restores.stage(restore, rows);
       return undefined;
@@ -167,6 +170,10 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
     },
     compact: ({ keep }) => {
       writer.compact(keep);
+      return undefined;
+    },
+    expire: (nowMs) => {
+      writer.expire(nowMs);
       return undefined;
     },
     backup: async (path) => {
