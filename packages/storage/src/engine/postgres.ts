@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import {
   DEFAULT_LIMITS,
@@ -5,7 +6,7 @@ import {
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
-import type { HistoryOptions } from "../feed/history-options.ts";
+import { type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import {
   type ConnectionOptions,
@@ -40,6 +41,8 @@ export interface PostgresStorageOptions extends ConnectionOptions {
    */
   readonly pollMs?: number;
   readonly logger?: Logger;
+  /** Runs the timer that forgets old history. @default the clock of the process */
+  readonly clock?: Clock;
 }
 
 /** What the PostgreSQL engine offers. */
@@ -72,6 +75,7 @@ export const POSTGRES_CAPABILITIES: StorageCapabilities = Object.freeze({
 export async function createPostgresStorage(
   options: PostgresStorageOptions,
 ): Promise<PostgresStorage> {
+  const history = resolveHistory(options.history);
   const connections = new Connections(resolveConnectionOptions(options));
   try {
     const { fsync } = await prepareDatabase(connections, options.migrate ?? true);
@@ -84,10 +88,8 @@ export async function createPostgresStorage(
     connections,
     capabilities: POSTGRES_CAPABILITIES,
     watchBuffer: resolveWatchBuffer(options.watchBuffer),
-    history: {
-      events: options.history?.events ?? 16_384,
-      bytes: options.history?.bytes ?? 64 * 1024 * 1024,
-    },
+    history,
+    clock: options.clock ?? systemClock,
     pollMs: options.pollMs ?? 500,
     logger: options.logger,
   });

@@ -1,26 +1,34 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/history-options.ts";
+import { AgeTimer } from "../../feed/age-timer.ts";
+import { ageCheckMs, type HistorySize, type ResolvedHistory } from "../../feed/history-options.ts";
 import type { Connections } from "./connections.ts";
 
 /** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */
 const BATCH = 2_000;
 const BATCH_BYTES = 256 * 1024 * 1024;
 
-/** Bounds of the history in the database. */
-export interface HistoryBounds {
-  readonly events: number;
-  readonly bytes: number;
+/** What a {@link HistoryKeeper} is made of. */
+interface HistoryKeeperParts {
+  readonly connections: Connections;
+  readonly bounds: ResolvedHistory;
+  /** Runs the timer alone: how old commits are is said by the server, whose clock all instances share. */
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+  /** Brings the watches of this instance up to date, and gives how far that is. */
+  readonly before: () => Promise<number>;
 }
 
 /**
  * Forgets history beyond its bounds while this instance writes: at its first commit, as most processes
  * are short and leave their history to the next one, and then whenever it has added a part of what is
- * kept. Several instances may do so at once; the server lets one of them.
+ * kept; with a longest age also at its beginning and by a timer. Several instances may do so at once;
+ * the server lets one of them.
  */
 export class HistoryKeeper {
   readonly #connections: Connections;
-  readonly #bounds: HistoryBounds;
+  readonly #bounds: ResolvedHistory;
   readonly #logger: Logger | undefined;
   readonly #before: () => Promise<number>;
   readonly #everyEvents: number;
@@ -29,28 +37,31 @@ export class HistoryKeeper {
   #events = Number.POSITIVE_INFINITY;
   #bytes = 0;
   #running: Promise<void> | undefined;
+  readonly #ages: AgeTimer | undefined;
 
-  /** `before` brings the watches of this instance up to date, and gives how far that is. */
-  constructor(
-    connections: Connections,
-    bounds: HistoryBounds,
-    logger: Logger | undefined,
-    before: () => Promise<number>,
-  ) {
+  constructor({ connections, bounds, clock, logger, before }: HistoryKeeperParts) {
     this.#connections = connections;
     this.#before = before;
     this.#bounds = bounds;
     this.#logger = logger;
     this.#everyEvents = Math.max(1, Math.min(1_000, Math.ceil(bounds.events / 4)));
     this.#everyBytes = Math.max(1, bounds.bytes / 4);
+    if (bounds.maxAgeMs !== undefined) {
+      this.#ages = new AgeTimer(clock, ageCheckMs(bounds.maxAgeMs), async () => this.#compactNow());
+    }
   }
 
   /** Counts a transaction of this instance. */
-  committed(written: HistoryBounds): void {
+  committed(written: { readonly events: number; readonly bytes: number }): void {
     this.#events += written.events;
     this.#bytes += written.bytes;
     const isDue = this.#events >= this.#everyEvents || this.#bytes >= this.#everyBytes;
-    if (!isDue || this.#running !== undefined) return;
+    if (isDue) void this.#compactNow();
+  }
+
+  /** Compacts unless that is under way. Never rejects. */
+  #compactNow(): Promise<void> {
+    if (this.#running !== undefined) return this.#running;
     this.#events = 0;
     this.#bytes = 0;
     this.#running = this.compact()
@@ -61,6 +72,7 @@ export class HistoryKeeper {
       .finally(() => {
         this.#running = undefined;
       });
+    return this.#running;
   }
 
   /** How much there is, commits among it that are not on disk yet: nothing depends on it. */
@@ -70,21 +82,26 @@ export class HistoryKeeper {
       (sql) => sql`
         SELECT s.revision - s.compacted AS events, s.written - coalesce((
           SELECT e.written - octet_length(e.body) FROM event e ORDER BY e.revision LIMIT 1
-        ), s.written) AS bytes FROM store s`,
+        ), s.written) AS bytes, (
+          SELECT (extract(epoch FROM e.at) * 1000)::float8 FROM event e ORDER BY e.revision LIMIT 1
+        ) AS oldest FROM store s`,
     );
-    return { events: Number(row?.events ?? 0), bytes: Number(row?.bytes ?? 0) };
+    const size = { events: Number(row?.events ?? 0), bytes: Number(row?.bytes ?? 0) };
+    const oldest = row?.oldest as number | null | undefined;
+    return typeof oldest === "number" ? { ...size, oldestMs: Math.floor(oldest) } : size;
   }
 
   async compact(): Promise<void> {
     const last = await this.#before();
-    const { events, bytes } = this.#bounds;
+    const { events, bytes, maxAgeMs = null } = this.#bounds;
     let limit: number;
     let deleted: number;
     do {
       limit = await this.#batch();
       const [row] = await this.#connections.run(
         "write",
-        (sql) => sql`SELECT compact_history(${events}, ${bytes}, ${last}, ${limit}) AS deleted`,
+        (sql) => sql`
+          SELECT compact_history(${events}, ${bytes}, ${last}, ${limit}, ${maxAgeMs}::bigint) AS deleted`,
       );
       deleted = Number(row?.deleted ?? 0);
     } while (deleted > 0 && deleted === limit);
@@ -103,7 +120,9 @@ export class HistoryKeeper {
     return Number(row?.fitting ?? 0);
   }
 
-  async idle(): Promise<void> {
+  /** Ends the timer; resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#ages?.[Symbol.dispose]();
     await this.#running;
   }
 }

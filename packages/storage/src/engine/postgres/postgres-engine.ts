@@ -1,8 +1,9 @@
+import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeEach } from "../../damaged-resource.ts";
 import { StorageError } from "../../errors.ts";
-import type { HistorySize } from "../../feed/history-options.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { toReadonlyResource, withVersion } from "../../freeze.ts";
@@ -26,7 +27,7 @@ import { startWatch } from "../start-watch.ts";
 import { ChangeFollower } from "./change-follower.ts";
 import type { Connections } from "./connections.ts";
 import { DurableReads } from "./durable-reads.ts";
-import { type HistoryBounds, HistoryKeeper } from "./history-keeper.ts";
+import { HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { PagedLists, toListedHead } from "./paged-lists.ts";
 import { type RowTarget, readRow } from "./reads.ts";
@@ -50,7 +51,8 @@ interface PostgresEngineParts {
   readonly connections: Connections;
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer: ResolvedWatchBuffer;
-  readonly history: HistoryBounds;
+  readonly history: ResolvedHistory;
+  readonly clock: Clock;
   readonly pollMs: number;
   readonly logger: Logger | undefined;
 }
@@ -81,9 +83,13 @@ export class PostgresEngine implements EngineAdapter {
     this.#follower = new ChangeFollower(connections, this.#reads, this.#feed, parts.pollMs, logger);
     this.#lists = new PagedLists(connections, this.#reads);
     this.#streams = new RowStreams(connections, this.#reads);
-    this.#history = new HistoryKeeper(connections, parts.history, logger, () =>
-      this.#follower.catchUp(),
-    );
+    this.#history = new HistoryKeeper({
+      connections,
+      bounds: parts.history,
+      clock: parts.clock,
+      logger,
+      before: () => this.#follower.catchUp(),
+    });
     this.#writes = new WriteGroups(connections, (written) => {
       this.#follower.announce();
       this.#history.committed(written);
@@ -198,8 +204,9 @@ export class PostgresEngine implements EngineAdapter {
     await this.#writes.idle();
     this.#streams.closeAll();
     await this.#lists.close();
+    const historyStopped = this.#history.stop();
     await this.#follower.stop();
-    await this.#history.idle();
+    await historyStopped;
     await Promise.all(Array.from(this.#snapshots, (snapshot) => snapshot.close()));
     await this.#connections.close();
   }

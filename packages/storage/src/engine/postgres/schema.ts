@@ -85,6 +85,8 @@ export const event = pgTable("event", {
   /** `store.written` after this event: lets history be bounded by bytes without summing them up. */
   written: bigint({ mode: "number" }).notNull(),
   body: bytea().notNull(),
+  /** When it was committed, by the clock of the server. A default, so that releases before it date their commits too. */
+  at: timestamp({ withTimezone: true }).notNull().default(sql`clock_timestamp()`),
 });
 
 export const staged = pgTable(
