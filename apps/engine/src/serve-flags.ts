@@ -237,6 +237,21 @@ const FLAGS = {
     kind: "number",
     help: "bytes of all blobs of an account",
   },
+  "history-commits": {
+    path: ["history", "commits"],
+    kind: "number",
+    help: "newest commits that the store keeps for watches that resume; 16384 by default, not of an etcd store",
+  },
+  "history-mib": {
+    path: ["history", "mib"],
+    kind: "number",
+    help: "most MiB of these commits; 64 by default, not of an etcd store",
+  },
+  "history-hours": {
+    path: ["history", "hours"],
+    kind: "number",
+    help: "hours that these commits stay at most; any age by default, and as the cluster is set up of an etcd store",
+  },
   "plan-days": {
     path: ["plans", "days"],
     kind: "number",

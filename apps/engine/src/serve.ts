@@ -41,6 +41,7 @@ import { observeStore } from "./metrics/observe-store.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { MODULES_PREFIX } from "./module-api/module-plugin.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
+import { storeHistoryOf } from "./store-history.ts";
 import { publicOrigin } from "./public-origin.ts";
 import { openRunServer, TFE_PREFIX } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
@@ -151,6 +152,7 @@ export async function serve(
           }),
         );
   const blobDirectory = resolved.blobDirectory ?? join(directory, "blobs");
+  const history = storeHistoryOf(resolved);
   const opened = await openStore(address, {
     ...(parts.blobHoldMs !== undefined && { blobHoldMs: parts.blobHoldMs }),
     ...(resolved.quotas?.blobBytes !== undefined && {
@@ -158,10 +160,11 @@ export async function serve(
     }),
     blobDirectory,
     logger,
+    history,
     ...(env["STACKWRIGHT_TOKEN"] === undefined ? {} : { token: env["STACKWRIGHT_TOKEN"] }),
   });
   if (opened.historySize !== undefined) metrics.readHistoryBy(opened.historySize);
-  const cached = cacheStore(opened, resolved.storeCacheMib);
+  const cached = cacheStore(opened, resolved.storeCacheMib, history);
   if (cached.statistics !== undefined) metrics.readCacheBy(cached.statistics);
   const store = stack.use(observeStore(cached.store, metrics.store));
   const storeClock = new StoreClock({ clock, logger, storeMs: store.serverMs });

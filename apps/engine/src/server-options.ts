@@ -145,6 +145,16 @@ export const ServerOptionsSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    history: Type.Optional(
+      Type.Object(
+        {
+          commits: Type.Optional(count(helpOf("history-commits"), 1, 10_000_000)),
+          mib: Type.Optional(count(helpOf("history-mib"), 1, 1_048_576)),
+          hours: Type.Optional(count(helpOf("history-hours"), 1, 876_000)),
+        },
+        { additionalProperties: false },
+      ),
+    ),
     plans: Type.Optional(
       Type.Object(
         {

@@ -28,6 +28,11 @@ With a folder: compares all of a backup with its digests. Without one: reads all
 it. Names each damaged record. Exit code 1 when there is one, and for a folder that is not a complete backup.
 `;
 
+const HISTORY_HELP = `
+The history is the newest commits. Watches that were away resume from it, and read everything again where it begins too late. A server
+bounds it by --history-commits, --history-mib and --history-hours. An etcd cluster does not say how much it has.
+`;
+
 const DAMAGED_HELP = `
 A damaged resource is one of which the stored content is not what was written. Everything else can be read, written, watched and
 backed up; what needs the damaged one fails and names it.
@@ -63,6 +68,13 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
     .action(async (folder: string | undefined, options: WholeStoreOptions, command: Command) => {
       const { storeVerify } = await import("../commands/store.ts");
       await run(command, async (context) => storeVerify(folder, options, context));
+    });
+
+  withStore(define("history", "say how much history a store has for watches that resume", store))
+    .addHelpText("after", HISTORY_HELP)
+    .action(async (options: WholeStoreOptions, command: Command) => {
+      const { storeHistory } = await import("../commands/store-history.ts");
+      await run(command, async (context) => storeHistory(options, context));
     });
 
   defineDamagedCommands(store, define, run);

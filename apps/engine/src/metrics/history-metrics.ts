@@ -13,6 +13,7 @@ export class HistoryMetrics {
   readonly #clock: Clock;
   readonly #events: Gauge;
   readonly #bytes: Gauge;
+  readonly #oldest: Gauge;
   #size: ReadSize | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -28,6 +29,11 @@ export class HistoryMetrics {
     this.#bytes = new Gauge({
       name: "stackwright_store_history_bytes",
       help: "Bytes of the bodies of these commits.",
+      ...parts,
+    });
+    this.#oldest = new Gauge({
+      name: "stackwright_store_history_oldest_timestamp_seconds",
+      help: "When the oldest of these commits was made; 0 when there is none.",
       ...parts,
     });
   }
@@ -51,8 +57,9 @@ export class HistoryMetrics {
   }
 
   async #ask(size: ReadSize): Promise<void> {
-    const { events, bytes } = await size(AbortSignal.timeout(TIMEOUT_MS));
+    const { events, bytes, oldestMs = 0 } = await size(AbortSignal.timeout(TIMEOUT_MS));
     this.#events.set(events);
     this.#bytes.set(bytes);
+    this.#oldest.set(oldestMs / 1_000);
   }
 }

@@ -99,13 +99,14 @@ it("the history of the store is counted, and stays while the store is away", asy
   metrics.readHistoryBy(async () => {
     asked += 1;
     if (asked > 1) throw new Error("the store is away");
-    return { events: 7, bytes: 700 };
+    return { events: 7, bytes: 700, oldestMs: 1_700_000_000_500 };
   });
   for (const atMs of [0, 1, 60_000]) {
     nowMs = atMs;
     const text = await metrics.registry.metrics();
     expect(text).toContain("stackwright_store_history_events 7");
     expect(text).toContain("stackwright_store_history_bytes 700");
+    expect(text).toContain("stackwright_store_history_oldest_timestamp_seconds 1700000000.5");
   }
   expect(asked).toBe(2);
 });

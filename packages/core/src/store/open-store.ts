@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
-import type { HistorySize, StorageBackend } from "@stackwright/storage";
+import type { HistoryOptions, HistorySize, StorageBackend } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
 import type { PostgresBlobsOptions } from "@stackwright/storage/blob/postgres";
 import type { StorageModuleReference } from "@stackwright/storage/lease";
@@ -39,6 +39,11 @@ interface OpenStoreOptions {
   readonly blobHoldMs?: number;
   /** Bytes that the blobs of one account may have. Of a store on a server, the server's count. @default unlimited */
   readonly blobQuotaBytes?: number;
+  /**
+   * How much history is kept for watches that resume. Of a store on a server, the server's; an etcd store takes the longest age
+   * alone, and only where it is given. @default 16,384 commits of 64 MiB, of any age
+   */
+  readonly history?: HistoryOptions;
 }
 
 /**
@@ -50,6 +55,7 @@ export async function openStore(
   options: OpenStoreOptions,
 ): Promise<OpenStore> {
   const { readOnly = false, blobDirectory, logger, blobHoldMs, blobQuotaBytes } = options;
+  const kept = { ...(options.history !== undefined && { history: options.history }) };
   const limits = {
     ...(blobHoldMs !== undefined && { holdMs: blobHoldMs }),
     ...(blobQuotaBytes !== undefined && { ownerQuotaBytes: blobQuotaBytes }),
@@ -60,6 +66,7 @@ export async function openStore(
       const storage = await createSqliteStorage({
         directory: address.directory,
         readOnly,
+        ...kept,
         ...(logger !== undefined && { logger }),
       });
       const opened = await withBlobs(storage, undefined, async () => {
@@ -76,6 +83,7 @@ export async function openStore(
       const { createPostgresStorage } = await import("@stackwright/storage/postgres");
       const storage = await createPostgresStorage({
         url: address.url,
+        ...kept,
         ...(logger !== undefined && { logger }),
       });
       const renewal = {
@@ -98,7 +106,7 @@ export async function openStore(
         endpoints: address.endpoints,
         ...(address.root !== undefined && { root: address.root }),
       };
-      const storage = await createEtcdStorage({ ...etcd, ...(logger !== undefined && { logger }) });
+      const storage = await createEtcdStorage({ ...etcd, ...kept, ...(logger !== undefined && { logger }) });
       const renewal = {
         module: "@stackwright/storage/etcd",
         factory: "createEtcdStorage",
@@ -134,7 +142,7 @@ export async function openStore(
     case "memory":
     default: {
       const { createMemoryStorage } = await import("@stackwright/storage/memory");
-      return withBlobs(createMemoryStorage(), undefined, async () =>
+      return withBlobs(createMemoryStorage(kept), undefined, async () =>
         folderBlobs({ directory: blobDirectory, ...limits }),
       );
     }

@@ -52,6 +52,8 @@ for (const { name, url } of servers) {
       ALTER TABLE store DROP COLUMN place;
       DROP FUNCTION apply_writes;
       ALTER FUNCTION apply_steps RENAME TO apply_writes;
+      ALTER TABLE event DROP COLUMN at;
+      DROP FUNCTION compact_history(bigint, bigint, bigint, integer, bigint);
       DROP PROCEDURE write_alone;
       DROP PROCEDURE write_group;
       DROP PROCEDURE settle_commits;
@@ -62,7 +64,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION start_line;
       DROP FUNCTION store_place;
       DELETE FROM migration WHERE created_at IN (
-        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 4)`);
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 5)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);

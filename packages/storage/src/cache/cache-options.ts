@@ -1,6 +1,10 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
-import { type HistoryOptions, type ResolvedHistory, resolveHistory } from "../feed/history-options.ts";
+import {
+  type HistoryOptions,
+  type ResolvedHistory,
+  resolveHistory,
+} from "../feed/history-options.ts";
 import {
   type ResolvedWatchBuffer,
   resolveWatchBuffer,

@@ -1,14 +1,18 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { ChannelTls } from "@stackwright/proto/grpc";
 import { MAX_BATCH_OPERATIONS, MAX_GUARDS, type StorageCapabilities } from "../capabilities.ts";
 import { StorageError } from "../errors.ts";
+import { type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { RestoreTarget } from "../restore-target.ts";
 import type { StorageBackend } from "../types.ts";
 import { EngineBackend } from "./engine-backend.ts";
+import { openClusterClock } from "./etcd/cluster-clock.ts";
 import { EtcdClient } from "./etcd/etcd-client.ts";
 import { EtcdEngine } from "./etcd/etcd-engine.ts";
 import { fillStore } from "./etcd/fill-store.ts";
+import { HistoryKeeper } from "./etcd/history-keeper.ts";
 import { Layout } from "./etcd/layout.ts";
 import { openLine } from "./etcd/store-line.ts";
 
@@ -32,6 +36,13 @@ export interface EtcdStorageOptions {
   readonly allowOldServers?: boolean;
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
+  /**
+   * How long history is kept for watches that resume. With a longest age the instance compacts the whole cluster, also what
+   * other applications have in it; numbers of commits and bytes are no bounds that a cluster has. @default as the cluster is set up
+   */
+  readonly history?: Pick<HistoryOptions, "maxAgeMs">;
+  /** Runs the timer that forgets old history. @default the clock of the process */
+  readonly clock?: Clock;
   readonly logger?: Logger;
 }
 
@@ -67,13 +78,14 @@ export const ETCD_CAPABILITIES: StorageCapabilities = Object.freeze({
  * may work on one store.
  *
  * Everything is linearizable, `eventual` reads too. How long history is kept for watches that resume
- * is up to the cluster's compaction, which has to be set up there.
+ * is up to the cluster's compaction, which has to be set up there, or to `history.maxAgeMs`.
  *
  * Rejects with `STORAGE_UNSUPPORTED` for an older server, `STORAGE_INVALID_ARGUMENT`,
  * `STORAGE_PERMISSION_DENIED`, or `STORAGE_INCONSISTENT` when no quorum can be reached.
  */
 export async function createEtcdStorage(options: EtcdStorageOptions): Promise<StorageBackend> {
-  const { timeoutMs = 5_000, root = "stackwright/", logger } = options;
+  const { timeoutMs = 5_000, root = "stackwright/", logger, clock = systemClock } = options;
+  const { maxAgeMs } = resolveHistory(options.history);
   const client = new EtcdClient({ ...options, timeoutMs });
   try {
     if (options.allowOldServers !== true) await checkVersions(client);
@@ -87,6 +99,17 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
       watchBuffer: resolveWatchBuffer(options.watchBuffer),
       timeoutMs,
       logger,
+      history:
+        maxAgeMs === undefined
+          ? undefined
+          : new HistoryKeeper({
+              client,
+              key: layout.historyKey,
+              maxAgeMs,
+              clock,
+              clusterClock: await openClusterClock(options.endpoints, options.tls),
+              logger,
+            }),
     });
     return new EngineBackend(engine);
   } catch (error) {

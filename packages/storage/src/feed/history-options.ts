@@ -36,7 +36,10 @@ const LEAST_CHECK_MS = 250;
 const MOST_CHECK_MS = 300_000;
 
 /** Fills in defaults; `STORAGE_INVALID_ARGUMENT` for a bound that is none. */
-export function resolveHistory(options: Partial<ResolvedHistory> = {}, events = 16_384): ResolvedHistory {
+export function resolveHistory(
+  options: Partial<ResolvedHistory> = {},
+  events = 16_384,
+): ResolvedHistory {
   const resolved = {
     events: options.events ?? events,
     bytes: options.bytes ?? DEFAULT_BYTES,

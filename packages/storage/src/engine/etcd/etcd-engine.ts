@@ -25,6 +25,7 @@ import { copyOperation } from "../operation.ts";
 import { startWatch } from "../start-watch.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { HistoryFollower } from "./history-follower.ts";
+import type { HistoryKeeper } from "./history-keeper.ts";
 import type { Layout } from "./layout.ts";
 import { listValues } from "./list-page.ts";
 import { type EtcdWatchContext, openResumed, openSnapshotWatch } from "./open-watch.ts";
@@ -54,6 +55,8 @@ interface EtcdEngineParts {
   /** How long a write may wait and take. */
   readonly timeoutMs: number;
   readonly logger: Logger | undefined;
+  /** Forgets old history, where that is not left to the cluster. */
+  readonly history: HistoryKeeper | undefined;
 }
 
 // All reads are linearizable: each gets its answer from a member that has first learned from the
@@ -69,6 +72,7 @@ export class EtcdEngine implements EngineAdapter {
   readonly #feed: EventFeed;
   readonly #follower: HistoryFollower;
   readonly #groups: EtcdWriteGroups;
+  readonly #history: HistoryKeeper | undefined;
   readonly #encoder = new ResourceEncoder();
   /** Calls under way, so that closing can wait for them. */
   readonly #running = new Set<Promise<unknown>>();
@@ -82,6 +86,7 @@ export class EtcdEngine implements EngineAdapter {
       this.#run(this.#follower.catchUp(this.#head)),
     );
     this.#follower = new HistoryFollower(parts, this.#feed, parts.logger);
+    this.#history = parts.history;
     this.#groups = new EtcdWriteGroups(parts.client, parts.timeoutMs);
   }
 
@@ -192,7 +197,9 @@ export class EtcdEngine implements EngineAdapter {
 
   async close(): Promise<void> {
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", "the backend was closed"));
+    const historyStopped = this.#history?.stop();
     await this.#follower.stop();
+    await historyStopped;
     await Promise.allSettled(this.#running);
     await this.#client.close();
   }

@@ -11,6 +11,7 @@ import type { ResourceId } from "../../resource.ts";
 // Keys under the root:
 //
 //   epoch                 names this store, and where it is (`store-line.ts`)
+//   history               how far the cluster was at some times (`history-marks.ts`)
 //   r/<identity> NUL <uid>   a resource; its value is the resource without its version
 //   o/<owner> NUL <key>      one per resource with an owner, without a value
 //
@@ -41,6 +42,10 @@ export class Layout {
 
   get epochKey(): Buffer {
     return Buffer.from(`${this.#root}epoch`);
+  }
+
+  get historyKey(): Buffer {
+    return Buffer.from(`${this.#root}history`);
   }
 
   /** All resources. */

@@ -34,7 +34,9 @@ test("the size of the history in PostgreSQL is known", { timeout: 90_000 }, asyn
   }
 });
 
-test("history in PostgreSQL that is too old by its server is forgotten, also where nothing is written", { timeout: 150_000 }, async (context) => {
+test("history in PostgreSQL that is too old by its server is forgotten, also where nothing is written", {
+  timeout: 150_000,
+}, async (context) => {
   if (server === undefined) {
     context.skip(true, "TEST_POSTGRES_URL names no server");
     return;
