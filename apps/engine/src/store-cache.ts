@@ -1,5 +1,9 @@
 import type { OpenStore } from "@stackwright/core";
-import { createWatchCache, type HistoryOptions, type WatchCacheStatistics } from "@stackwright/storage";
+import {
+  createWatchCache,
+  type HistoryOptions,
+  type WatchCacheStatistics,
+} from "@stackwright/storage";
 
 /** One type may take a quarter of the memory. */
 const TYPE_SHARE = 4;

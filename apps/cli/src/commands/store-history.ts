@@ -11,7 +11,8 @@ export async function storeHistory(
   await using store = await openWholeStore(context, options);
   if (store.historySize === undefined) {
     throw new CommandError(`The store ${store.name} does not say how much history it has.`, {
-      advice: "Its cluster keeps the history: `etcdctl endpoint status` names the revision and the bytes.",
+      advice:
+        "Its cluster keeps the history: `etcdctl endpoint status` names the revision and the bytes.",
     });
   }
   const { events, bytes, oldestMs } = await store.historySize(context.signal);

@@ -43,6 +43,9 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
     expect(backedUp).toMatch(/^The backup of sqlite:.* is .*monday\n\d+ resources and \d+ blobs/);
     expect(await succeed("store", "verify", "monday")).toContain("monday: intact\n");
     expect(await succeed("store", "verify")).toMatch(/: intact\n\d+ resources, \d+ blobs/);
+    expect(await succeed("store", "history")).toMatch(
+      /^sqlite:\S+: \d+ commits of \d+ bytes, the oldest of \d{4}-\d\d-\d\dT\S+Z\n$/,
+    );
     for (const name of await readdir(join(cwd, "monday"), { recursive: true })) {
       if (!name.includes(".")) continue;
       expect(await readFile(join(cwd, "monday", name), "latin1"), name).not.toContain("hunter2");

@@ -106,7 +106,11 @@ export async function openStore(
         endpoints: address.endpoints,
         ...(address.root !== undefined && { root: address.root }),
       };
-      const storage = await createEtcdStorage({ ...etcd, ...kept, ...(logger !== undefined && { logger }) });
+      const storage = await createEtcdStorage({
+        ...etcd,
+        ...kept,
+        ...(logger !== undefined && { logger }),
+      });
       const renewal = {
         module: "@stackwright/storage/etcd",
         factory: "createEtcdStorage",
