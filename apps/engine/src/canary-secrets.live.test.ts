@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
-import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
+import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gunzipSync, gzipSync, zstdDecompressSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { createServerClient } from "@stackwright/client";
+import { canary, findCanaries, findCanariesInFolder } from "@stackwright/core/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { startServerProcess } from "./testing/start-server-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
@@ -37,9 +37,7 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
 }, async () => {
   const scratch = await mkdtempDisposable(join(tmpdir(), "canary-"));
   onTestFinished(() => scratch.remove());
-  const canaries = ["terraform", "env"].map(
-    (name) => `canary-${name}-${randomBytes(12).toString("hex")}`,
-  );
+  const canaries = [canary("terraform"), canary("env")];
   const [word = "", other = ""] = canaries;
   const server = await startServerProcess(
     MAIN,
@@ -111,43 +109,13 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
 
   server.child.kill("SIGTERM");
   expect(await server.ended).toBe(0);
-  const files = (await readdir(scratch.path, { recursive: true, withFileTypes: true })).filter(
-    (entry) => entry.isFile(),
-  );
-  expect(files.length).toBeGreaterThan(3);
-  const found: string[] = [];
-  const look = (where: string, bytes: Buffer): void => {
-    const text = bytes.toString("latin1");
-    for (const canary of canaries) {
-      for (const form of formsOf(canary)) if (text.includes(form)) found.push(`${where}: ${form}`);
-    }
-  };
-  // The look finds what it looks for.
-  look("itself", Buffer.from(`..${Buffer.from(`a${word}`).toString("base64")}..`));
-  expect(found.splice(0)).toHaveLength(1);
-  look("standard output", Buffer.from(printed));
-  for (const answer of answers) look(answer.slice(0, 200), Buffer.from(answer));
-  for (const entry of files) {
-    const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path);
-    look(path, bytes);
-    for (const unpack of [gunzipSync, zstdDecompressSync]) {
-      try {
-        look(`${path}, unpacked`, unpack(bytes));
-      } catch {
-        // Packed in another way, or not at all.
-      }
-    }
-  }
-  expect(found).toEqual([]);
+  const { files, found } = await findCanariesInFolder(scratch.path, canaries);
+  expect(files).toBeGreaterThan(3);
+  const sent = [
+    ...findCanaries("standard output", Buffer.from(printed), canaries),
+    ...answers.flatMap((answer) =>
+      findCanaries(answer.slice(0, 200), Buffer.from(answer), canaries),
+    ),
+  ];
+  expect([...sent, ...found]).toEqual([]);
 });
-
-/** A text as it is, in hexadecimal, and in base64 at each of the three places in its groups. */
-function formsOf(text: string): readonly string[] {
-  const shifted = [0, 1, 2].map((shift) => {
-    const encoded = Buffer.from("x".repeat(shift) + text).toString("base64");
-    // What also depends on the bytes before and behind is left out.
-    return encoded.slice(shift === 0 ? 0 : 4, -4);
-  });
-  return [text, Buffer.from(text).toString("hex"), ...shifted];
-}

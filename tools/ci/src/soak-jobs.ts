@@ -4,6 +4,8 @@ export interface SoakJob {
   readonly what: string;
   /** Test files, as filters of vitest. */
   readonly files: readonly string[];
+  /** A program that judges its own result, in place of test files; it gets the seed as its last argument. */
+  readonly program?: readonly [string, ...string[]];
   /** Whether the files need real servers. */
   readonly live: boolean;
   /** Runs of its own, each with another seed; what is done is not repeated after an interruption. */
@@ -143,5 +145,32 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     slices: 5,
     runs: 5,
     limitMinutes: 60,
+  },
+  {
+    name: "mutation",
+    what: "changes of apply, state, storage, leases, auth, limits, archive and queue that unit tests have to notice",
+    files: [
+      "packages/core/src/apply/",
+      "packages/core/src/state/",
+      "packages/storage/src/",
+      "packages/registry/src/access/",
+      "packages/request-signing/src/",
+      "packages/provider-source/src/archive/",
+      "apps/engine/src/queue/",
+    ],
+    program: [
+      "tools/mutation/src/main.ts",
+      "--sample",
+      "150",
+      "--least",
+      "85",
+      "--minutes",
+      "100",
+      "--seed",
+    ],
+    live: false,
+    slices: 4,
+    runs: 1,
+    limitMinutes: 120,
   },
 ];

@@ -80,10 +80,23 @@ async function runSlice(job: SoakJob, seed: number, report: string): Promise<Sli
   const start = performance.now();
   const config = job.live ? ["--config", "vitest.live.config.ts", "--retry", "0"] : [];
   const vitest: [string, ...string[]] = ["vitest", "run", ...config, ...job.files];
+  const timeoutMs = job.limitMinutes * 60_000;
+  if (job.program !== undefined) {
+    const begin = [process.execPath, ...job.program, String(seed)] as const;
+    const { code } = await runSuiteCommand(begin, { cwd: root, timeoutMs });
+    return {
+      job: job.name,
+      seed,
+      runs: job.runs,
+      minutes: (performance.now() - start) / 60_000,
+      passed: code === 0 ? 1 : 0,
+      failed: code === 0 ? [] : [`${job.program[0]} ended with ${code ?? "a signal"}`],
+      counts: {},
+    };
+  }
   const argv: [string, ...string[]] = job.live
     ? [process.execPath, join(root, "tools/servers/src/main.ts"), "exec", "--", ...vitest]
     : vitest;
-  const timeoutMs = job.limitMinutes * 60_000;
   const end = await runSuiteCommand([...argv, "--test-timeout", String(timeoutMs)], {
     cwd: root,
     timeoutMs,

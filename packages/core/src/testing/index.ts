@@ -1,3 +1,4 @@
+export { canary, findCanaries, findCanariesInFolder } from "./canaries.ts";
 export { createMockProvider, MockCloud } from "./conformance/mock-provider.ts";
 export type { StoreCalls } from "./counting-store.ts";
 export { countingStore } from "./counting-store.ts";
