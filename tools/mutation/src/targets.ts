@@ -18,7 +18,6 @@ export const TARGETS: readonly Target[] = [
     tests: [
       "packages/core/src/apply/",
       "packages/core/src/testing/conformance/",
-      "packages/core/src/engine",
       "packages/core/src/provisioners/",
     ],
   },
@@ -81,6 +80,6 @@ export const TARGETS: readonly Target[] = [
     name: "queue",
     sources: ["apps/engine/src/queue"],
     projects: ["engine"],
-    tests: ["apps/engine/src/queue/", "apps/engine/src/worker/", "apps/engine/src/api/runs/"],
+    tests: ["apps/engine/src/queue/", "apps/engine/src/worker/"],
   },
 ];
