@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { TestAnswer, TestRequest } from "./test-messages.ts";
 
-export interface TestVerdict {
+interface TestVerdict {
   /** `late`: it did not end in its time. */
   readonly outcome: "passed" | "failed" | "late";
   readonly milliseconds: number;
