@@ -83,7 +83,12 @@ export type {
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
 export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
-export { plannedOutputs } from "./plan/planned-outputs.ts";
+export type { EncodedOutput } from "./plan/planned-outputs.ts";
+export {
+  decodePlannedOutputs,
+  encodePlannedOutputs,
+  plannedOutputs,
+} from "./plan/planned-outputs.ts";
 export type { SecretDisplay } from "./plan/shown-plan.ts";
 export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export { MAX_STAGES, replacementsLeft, stuckBecause } from "./plan/stages.ts";
@@ -172,6 +177,7 @@ export {
   RUN_TRANSITIONS,
   STORED_RUN_PHASES,
   storedRunPhase,
+  transitionRuns,
 } from "./state/runs.ts";
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { isStackName, StackDirectory } from "./state/stack-directory.ts";

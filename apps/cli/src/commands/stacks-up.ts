@@ -1,4 +1,4 @@
-import { hasChanges } from "@stackwright/core";
+import { hasChanges, type RunPhase } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -55,7 +55,7 @@ export async function stacksUp(
       return EXIT.failed;
     }
   }
-  await moveAll(changing, options.yes ? "planned" : "awaiting_approval", "approved");
+  await approveAll(changing, options.yes ? "planned" : "awaiting_approval");
   const waiting = new Set(changing);
   try {
     for (const one of plans) {
@@ -108,15 +108,35 @@ function reportRest(
   );
 }
 
-/** Brings the runs of plans to another phase. */
+/** Brings the runs of plans to another phase, all or none. */
 async function moveAll(
   plans: readonly StackPlan[],
-  from: "planned" | "awaiting_approval" | "approved",
+  from: RunPhase,
   to: "awaiting_approval" | "approved" | "discarded",
 ): Promise<void> {
-  for (const { session, run } of plans) {
-    if (session === undefined || run === undefined) continue;
-    await session.runsOf(session.stack.reference).transition(run.id, from, to);
+  const runs = plans.flatMap(({ session, run }) =>
+    session !== undefined && run !== undefined
+      ? [{ stack: session.stack.reference, id: run.id }]
+      : [],
+  );
+  await plans[0]?.session?.moveRuns(runs, { from, to });
+}
+
+/** Approves all plans; where that fails, none stays approved. */
+async function approveAll(
+  plans: readonly StackPlan[],
+  from: "planned" | "awaiting_approval",
+): Promise<void> {
+  try {
+    await moveAll(plans, from, "approved");
+  } catch (error) {
+    // Each by itself: a part may have been approved, and one may be what failed.
+    const ends = plans.flatMap((one) => [
+      moveAll([one], "approved", "discarded"),
+      moveAll([one], from, "discarded"),
+    ]);
+    await Promise.allSettled(ends);
+    throw error;
   }
 }
 

@@ -15,11 +15,13 @@ import {
   type ProjectReference,
   parseStoreAddress,
   type Run,
+  type RunPhase,
   type Runs,
   StackDirectory,
   type StoreAddress,
   StoreAddressError,
   storeName,
+  transitionRuns,
 } from "@stackwright/core";
 import { createUlidGenerator, isStorageError, makeDirectory } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
@@ -59,6 +61,11 @@ export interface Session extends AsyncDisposable {
   stateOf(stack: NamedStack): StackState;
   /** Where the runs of a stack are written down. */
   runsOf(stack: StackReference): Runs;
+  /** Brings runs of several stacks from one phase to another, all or none. */
+  moveRuns(
+    runs: readonly { readonly stack: StackReference; readonly id: string }[],
+    change: { readonly from: RunPhase; readonly to: RunPhase },
+  ): Promise<void>;
   /** A run of the user of the command. */
   newRun(): Pick<Run, "id" | "cause">;
 }
@@ -200,6 +207,7 @@ async function openSession(
     stack,
     stateOf: ({ reference }) => states.stack(reference),
     runsOf: (reference) => createRuns(reference, { storage, scheduler, token }),
+    moveRuns: async (runs, change) => transitionRuns(runs, change, { storage, scheduler, token }),
     newRun: () => ({ id: token(), cause: `user:${userName()}` }),
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };

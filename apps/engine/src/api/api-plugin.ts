@@ -25,6 +25,7 @@ import { EventStreams } from "./event-streams.ts";
 import { hookRoutes } from "./hooks/hook-routes.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
+import { planSetRoutes } from "./plan-sets/plan-set-routes.ts";
 import { policySetRoutes } from "./policy-sets/policy-set-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
@@ -179,6 +180,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   notificationRoutes(fastify, parts);
   runRoutes(fastify, parts);
   planRoutes(fastify, parts);
+  planSetRoutes(fastify, parts);
   policyRoutes(fastify, parts);
   policySetRoutes(fastify, parts);
   comparisonRoutes(fastify, parts);

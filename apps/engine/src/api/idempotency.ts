@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
-import { IdempotencyRecord, type Run } from "@stackwright/proto/stackwright";
+import { IdempotencyRecord } from "@stackwright/proto/stackwright";
 import type { Principal } from "@stackwright/registry";
 import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
 import type { FastifyRequest } from "fastify";
@@ -11,19 +11,19 @@ import { IDEMPOTENCY_KEPT_MS, SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
 
 /** A request that may be repeated: its answer is stored with what it made. */
-interface Idempotency {
+interface Idempotency<Made> {
   readonly place: Place;
   readonly requestDigest: string;
-  readonly record: (run: Run) => IdempotencyRecord;
+  readonly record: (made: Made) => IdempotencyRecord;
 }
 
 /** What the header `Idempotency-Key` of a request asks for; undefined without one. */
-export function idempotencyOf(
+export function idempotencyOf<Made>(
   request: FastifyRequest,
   { account, actor }: Principal,
   clock: Pick<Clock, "wallMs">,
-  answer: (run: Run) => Pick<IdempotencyRecord, "status" | "body" | "location">,
-): Idempotency | undefined {
+  answer: (made: Made) => Pick<IdempotencyRecord, "status" | "body" | "location">,
+): Idempotency<Made> | undefined {
   const { "idempotency-key": key } = request.headers;
   if (key === undefined) return undefined;
   if (typeof key !== "string" || key === "" || key.length > 128) {
@@ -38,11 +38,11 @@ export function idempotencyOf(
       name: `${sha256(actor).slice(0, 32)}.${sha256(key)}`,
     },
     requestDigest,
-    record: (run) =>
+    record: (made) =>
       IdempotencyRecord.create({
         requestDigest,
         createdAtMs: BigInt(Math.floor(clock.wallMs())),
-        ...answer(run),
+        ...answer(made),
       }),
   };
 }
@@ -50,7 +50,7 @@ export function idempotencyOf(
 /** The stored answer; undefined where the key is new. `idempotency_mismatch` if it was used for another request. */
 export async function findReplay(
   { storage, clock }: { readonly storage: StorageBackend; readonly clock: Pick<Clock, "wallMs"> },
-  { place, requestDigest }: Idempotency,
+  { place, requestDigest }: Pick<Idempotency<never>, "place" | "requestDigest">,
 ): Promise<IdempotencyRecord | undefined> {
   const found = await readStored(storage, "strong", idOf(SERVER_KINDS.idempotency, place));
   if (found === undefined) return undefined;

@@ -65,6 +65,14 @@ export function ticketPlace({ stack, run }: RunReference, pool = DEFAULT_POOL): 
   return { tenancy: projectTenancy(stack), name: `${pool}.${run}` };
 }
 
+/** Where a plan set is. */
+export function planSetPlace(
+  project: Pick<StackReference, "account" | "project">,
+  set: string,
+): Place {
+  return { tenancy: projectTenancy(project), name: set };
+}
+
 export function projectTenancy({
   account,
   project,

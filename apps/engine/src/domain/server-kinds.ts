@@ -10,6 +10,7 @@ import {
   NotificationEvent,
   NotificationSettings,
   PlanComparison,
+  PlanSet,
   PlanSummary,
   PolicyResult,
   PolicySet,
@@ -63,6 +64,7 @@ interface ServerKind<M = never> extends RecordKind<M> {
   readonly retention:
     | "with the stack"
     | "with the run"
+    | "with its runs"
     | "while needed"
     | "24 h"
     | "50 per stack"
@@ -97,6 +99,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["stack"],
     maxBytes: 64 * KIB,
     retention: "with the stack",
+  }),
+  planSet: kindOf("PlanSet", PlanSet, {
+    scope: "project",
+    nameParts: ["set"],
+    maxBytes: 64 * KIB,
+    retention: "with its runs",
   }),
   schedule: kindOf("Schedule", Schedule, {
     scope: "project",

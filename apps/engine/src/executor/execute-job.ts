@@ -9,6 +9,7 @@ import {
   hasChanges,
   loadConfiguration,
   type Plan,
+  type PlannedStackFinder,
   planToJson,
   planToTerraformJson,
   planVariables,
@@ -44,7 +45,7 @@ import {
 import { openJobIdentity } from "./job-identity.ts";
 import { openJobModules } from "./job-modules.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
-import { otherAdopters, otherStacks } from "./other-stacks.ts";
+import { otherAdopters, otherStacks, plannedStacks } from "./other-stacks.ts";
 import { jobPrivateProviders } from "./private-providers.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
@@ -171,7 +172,14 @@ async function execute(
     const afterPlan = async (planJson: string): Promise<void> => {
       await runHooks(hooks, "after_plan", { planJson });
     };
-    return await makePlan(job, ground, engine, { ...given, report, afterPlan, moduleLock });
+    const planned = job.ofSet === true ? plannedStacks(host.readOtherStack) : undefined;
+    return await makePlan(job, ground, engine, {
+      ...given,
+      report,
+      afterPlan,
+      moduleLock,
+      ...(planned && { planned }),
+    });
   }
   if (step === "recover") {
     const engine = await openJobEngine(job, ground, opened);
@@ -210,6 +218,7 @@ async function makePlan(
     moduleLock,
     ...given
   }: Given & {
+    readonly planned?: PlannedStackFinder;
     readonly afterPlan: (planJson: string) => Promise<void>;
     readonly moduleLock: string | undefined;
   },

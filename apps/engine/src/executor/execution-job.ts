@@ -52,6 +52,8 @@ export interface ExecutionJob {
   readonly skipRefresh?: boolean;
   /** Leaves to a later stage what cannot be planned yet. `before`: what the stage before it left. @default it plans all */
   readonly stage?: { readonly number: number; readonly before: readonly string[] };
+  /** Whether others are planned together with the stack. @default false */
+  readonly ofSet?: boolean;
   /** Says of its plan what drift it found. @default false */
   readonly findsDrift?: boolean;
   /** Environment of provider processes. */

@@ -1,9 +1,14 @@
-import type {
-  AdopterFinder,
-  FormerState,
-  StackFinder,
-  StackName,
-  StackReference,
+import {
+  type AdopterFinder,
+  type ApplyStatus,
+  decodePlannedOutputs,
+  type EncodedOutput,
+  type FormerState,
+  type PlannedStackFinder,
+  type RevisionEntry,
+  type StackFinder,
+  type StackName,
+  type StackReference,
 } from "@stackwright/core";
 
 /** What a stack publishes, as an executor gets it from its worker: it does not reach the stack itself. JSON. */
@@ -14,6 +19,12 @@ export interface OtherStack {
   readonly head: string;
   /** With which the outputs became what they are. */
   readonly revision: string;
+  /** How its last apply ended, by its history; absent where none is recorded. */
+  readonly last?: {
+    readonly revision: string;
+    readonly status?: ApplyStatus;
+    readonly complete: boolean;
+  };
   /** Types and values are JSON texts. */
   readonly outputs: readonly {
     readonly name: string;
@@ -21,6 +32,12 @@ export interface OtherStack {
     readonly json: string;
     readonly sensitive: boolean;
   }[];
+  /** What it will publish by its plan, of a stack that is planned together with the reader; the outputs above are none then. */
+  readonly planned?: {
+    /** Revision that its plan was made from. */
+    readonly revision: string;
+    readonly outputs: readonly EncodedOutput[];
+  };
 }
 
 /**
@@ -41,6 +58,25 @@ export function otherStacks(read: ReadOtherStack): StackFinder {
       head: async () => Promise.resolve({ revision: BigInt(found.head), run: "" }),
       outputs: async () =>
         Promise.resolve({ head: { revision: BigInt(found.revision), run: "" }, outputs }),
+      history: async () => Promise.resolve(found.last === undefined ? [] : [entryOf(found.last)]),
+    };
+  };
+}
+
+function entryOf({ revision, status, complete }: NonNullable<OtherStack["last"]>): RevisionEntry {
+  return { revision: BigInt(revision), run: "", finishedAtMs: 0, changed: 0, complete, status };
+}
+
+/** Finds, for the engine of an executor, the stacks that are planned together with the one that it plans. */
+export function plannedStacks(read: ReadOtherStack): PlannedStackFinder {
+  return async (name) => {
+    const found = await read(name);
+    if (found?.planned === undefined) return undefined;
+    const { revision, outputs } = found.planned;
+    return {
+      reference: found.stack,
+      revision: BigInt(revision),
+      outputs: decodePlannedOutputs(outputs),
     };
   };
 }

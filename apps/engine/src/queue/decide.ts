@@ -9,6 +9,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
+import { requireNoSet } from "./set-member.ts";
 import { freeTicket, leaveQueue } from "./stack-queue.ts";
 import { unclearApply } from "./stack-tool.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
@@ -24,7 +25,7 @@ interface NewApproval {
 
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
- * second approval by one actor counts once. `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown.
+ * second approval by one actor counts once. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown.
  */
 export async function approveRun(
   parts: TransactionParts,
@@ -34,6 +35,7 @@ export async function approveRun(
   await transact(parts, async (tx) => {
     const run = requireAt(await readServerRun(tx, reference), "awaiting_approval");
     const { message } = run.row;
+    requireNoSet(message);
     if (message.planDigest !== planDigest) {
       throw new ServerError(
         "plan_changed",

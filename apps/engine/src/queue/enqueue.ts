@@ -70,6 +70,8 @@ interface NewServerRun {
   readonly variables?: Uint8Array | undefined;
   /** The run of a tool whose plan the engine makes, too: this run changes nothing. @default none */
   readonly shadowOf?: string;
+  /** The plan set that it is of: it is approved with that. @default none */
+  readonly planSet?: string;
   /** Applies what can be planned, and leaves the rest to further runs. @default all is planned at once */
   readonly stage?: Partial<Pick<RunStage, "number" | "previous" | "before">>;
   /** The answer to the request is stored with the run. */
@@ -200,6 +202,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     variables: given.variables ?? new Uint8Array(),
     ...tool,
     shadowOf: given.shadowOf ?? "",
+    planSet: given.planSet ?? "",
     ...(given.stage !== undefined && { stage: RunStage.create({ number: 1, ...given.stage }) }),
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },

@@ -18,6 +18,7 @@ import { type RunClaim, requireClaim } from "./claim.ts";
 import { isDriftCheck, recordDrift, recordFailedCheck } from "./drift-record.ts";
 import { requestRollback } from "./request-rollback.ts";
 import { isSpeculative, move, readRun, requireAt } from "./run-row.ts";
+import { awaitedPlan, forgetAwaitedPlan } from "./set-member.ts";
 import { requestShadow, type ShadowedPlan } from "./shadow-run.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { unclearApply } from "./stack-tool.ts";
@@ -52,6 +53,7 @@ export async function beginPlanning(parts: TransactionParts, claim: RunClaim): P
   await transact(parts, async (tx) => {
     await requireClaim(tx, claim);
     const run = requireAt(await readRun(tx, claim.reference), "preparing");
+    await forgetAwaitedPlan(tx, claim.reference, run.row.message);
     await move(tx, run, "planning", claim.worker.id);
   });
 }
@@ -207,6 +209,14 @@ export async function endWithoutPlan(
         await requestShadow(tx, claim.reference, run.row.message, shadowed);
       }
     } else {
+      const awaited = await awaitedPlan(tx, claim.reference, run.row.message);
+      if (awaited !== undefined && run.row.message.cancel === undefined) {
+        // It keeps its place in the queue, and gets a ticket again once the other plan is made.
+        const reason = `waits for the plan of the stack ${awaited}`;
+        await move(tx, requireAt(run, "planning"), "queued", claim.worker.id, { reason });
+        tx.remove(ticket);
+        return;
+      }
       const { phase, ...change } = end;
       await move(tx, requireAt(run, "preparing", "planning"), phase, claim.worker.id, change);
       if (isDriftCheck(run.row.message)) await recordFailedCheck(tx, claim.reference, end.reason);

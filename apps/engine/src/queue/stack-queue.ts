@@ -20,6 +20,7 @@ export async function readQueue(tx: Transaction, stack: StackReference): Promise
     lastNumber: 0n,
     configuration: "",
     speculative: [],
+    planSet: "",
   }));
 }
 

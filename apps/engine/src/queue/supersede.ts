@@ -1,6 +1,7 @@
 import { Project_Supersede, type StackQueue } from "@stackwright/proto/stackwright";
 import type { RunReference } from "../domain/run-places.ts";
 import { isAt, move, readRun } from "./run-row.ts";
+import { isApprovedWithSet } from "./set-member.ts";
 import type { Row, Transaction } from "./transaction.ts";
 
 /** Runs that one request ends: each is a few writes of one batch. The next request ends further ones. */
@@ -30,7 +31,8 @@ export async function supersedeOlder(
   let left = current;
   if (policy === Project_Supersede.SUPERSEDE_UNAPPROVED && current !== "" && rest.length === 0) {
     const run = await readRun(tx, { stack, run: current });
-    if (isAt(run, "awaiting_approval", "policy_failed")) {
+    const isWaiting = isAt(run, "awaiting_approval", "policy_failed");
+    if (isWaiting && !(await isApprovedWithSet(tx, { stack }, run.row.message))) {
       await move(tx, run, "superseded", actor, change);
       left = "";
     }

@@ -119,6 +119,8 @@ async function repairCurrent(
   const step = STEP_OF[phase];
   if (run === undefined || step === undefined) return 0;
   if ((await tx.find(SERVER_KINDS.ticket, ticketPlace(reference))) !== undefined) return 0;
+  // It may wait for the plan of another stack; what advances its set gives it a ticket.
+  if (run.message.planSet !== "" && phase === "queued") return 0;
   const at = { reference, row: run, phase };
   if (isAt(at, "preparing", "planning", "planned")) {
     // Without a ticket no worker has the run: it is planned again.

@@ -4,6 +4,7 @@ import { isClientError, type ServerClient } from "@stackwright/client";
 import { EngineError } from "@stackwright/core/errors";
 import type { RegistryAnswer } from "../domain/registry-query.ts";
 import { isServerError, isServerErrorCode, ServerError } from "../domain/server-error.ts";
+import type { OtherStack } from "../executor/other-stacks.ts";
 import type { ClaimHost, ClaimJob } from "../worker/claim-host.ts";
 import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 
@@ -72,7 +73,7 @@ export function remoteClaimHost({
     readOtherStack: async (name) => {
       try {
         const { data } = await insist(async () => client.readOtherStack({ run, body: name }));
-        return data.found;
+        return data.found as OtherStack | undefined;
       } catch (error) {
         if (!isClientError(error) || error.code !== "unprocessable") throw error;
         throw new EngineError("ENGINE_INPUT_UNAVAILABLE", error.message, { cause: error });

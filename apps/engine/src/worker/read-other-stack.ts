@@ -4,6 +4,7 @@ import {
   StackDirectory,
   type StackName,
   type StackReference,
+  type StackState,
   type StoredKeys,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
@@ -16,6 +17,14 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { OtherStack } from "../executor/other-stacks.ts";
 import { findStackTool, isOutside } from "../queue/stack-tool.ts";
 import { idOf } from "../queue/transaction.ts";
+
+/** How a run reads another stack. */
+interface OtherStackReading {
+  /** Finds a stack of the project by its name that is planned together with the reader. @default there are none */
+  readonly planned?: ((name: string) => Promise<OtherStack | undefined>) | undefined;
+  /** Whether it says how the last apply ended. @default false */
+  readonly needsHistory?: boolean;
+}
 
 interface ReadingParts {
   readonly storage: StorageBackend;
@@ -38,11 +47,14 @@ export async function readOtherStack(
   { storage, blobs, keys }: ReadingParts,
   reader: StackReference,
   given: StackName | FormerState,
+  { planned, needsHistory = false }: OtherStackReading = {},
 ): Promise<OtherStack | undefined> {
   const { account } = reader;
   const name = "stack" in given ? given : await findAdopter(storage, reader, given);
   if (name === undefined) return undefined;
   const { project = reader.project, stack } = name;
+  const ofSet = project === reader.project ? await planned?.(stack) : undefined;
+  if (ofSet !== undefined) return requireSmall(ofSet);
   if (project !== reader.project && !(await isShared(storage, { account, project }, reader))) {
     throw unavailable(
       `the stack ${project}/${stack}: the project ${project} does not share its outputs with ${reader.project}; its settings (outputs_shared_with) name the projects that may read them`,
@@ -68,7 +80,8 @@ export async function readOtherStack(
   const state = states.stack(found.reference);
   const { head, outputs } = await state.outputs();
   const { revision } = await state.head();
-  const answer: OtherStack = {
+  const last = needsHistory ? await lastApply(state) : undefined;
+  return requireSmall({
     stack: found.reference,
     name: found.name,
     head: revision.toString(),
@@ -79,13 +92,28 @@ export async function readOtherStack(
       json,
       sensitive,
     })),
-  };
-  if (Buffer.byteLength(JSON.stringify(answer)) > MAX_BYTES) {
-    throw unavailable(
-      `the stack ${project}/${stack}: its outputs are more than ${MAX_BYTES / 1024 / 1024} MiB`,
-    );
-  }
-  return answer;
+    ...(last !== undefined && { last }),
+  });
+}
+
+function requireSmall(answer: OtherStack): OtherStack {
+  if (Buffer.byteLength(JSON.stringify(answer)) <= MAX_BYTES) return answer;
+  const { stack, name } = answer;
+  throw unavailable(
+    `the stack ${stack.project}/${name}: its outputs are more than ${MAX_BYTES / 1024 / 1024} MiB`,
+  );
+}
+
+/** Writes of a stack that are looked through for its last apply. */
+const LOOKED_THROUGH = 100;
+
+/** The last apply in the history of a stack, or what was interrupted since. */
+async function lastApply(state: Pick<StackState, "history">): Promise<OtherStack["last"]> {
+  const entries = await state.history({ limit: LOOKED_THROUGH });
+  const last = entries.find(({ status, complete }) => status !== undefined || !complete);
+  if (last === undefined) return undefined;
+  const { revision, status, complete } = last;
+  return { revision: revision.toString(), complete, ...(status !== undefined && { status }) };
 }
 
 /** The stack that has adopted a state: of the project of the reader, else of a project that shares its outputs with it. */

@@ -19,6 +19,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ExecutionJob, ExecutionResult, JobTool } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
 import type { IdentityIssuer } from "../identity/identity-issuer.ts";
+import { advanceSetOf } from "../plan-set/advance-open-sets.ts";
 import { judgePlan } from "../policy/judge-plan.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
 import { blockOf, policyEvents } from "../policy/policy-verdict.ts";
@@ -42,6 +43,7 @@ import type { ClaimHost, ClaimJob } from "./claim-host.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { readOtherStack } from "./read-other-stack.ts";
+import { readPlannedStack } from "./read-planned-stack.ts";
 import { type FindProvider, readRegistry } from "./read-registry.ts";
 import { readRunHooks } from "./run-hooks.ts";
 import { issueRunIdentity } from "./run-identity.ts";
@@ -91,7 +93,13 @@ export function storedClaimHost(
       await requireOpenStack(parts, claim);
       await beginApply(parts, claim, epoch);
     },
-    readOtherStack: async (name) => readOtherStack(parts, claim.reference.stack, name),
+    readOtherStack: async (name) =>
+      readOtherStack(parts, claim.reference.stack, name, {
+        needsHistory: claim.step === "apply",
+        ...(claim.step === "plan" && {
+          planned: async (other) => readPlannedStack(parts, claim, other),
+        }),
+      }),
     identityTokens: async () =>
       parts.identity === undefined ? [] : issueRunIdentity(parts, claim, parts.identity),
     readRegistry: async (query) => readRegistry(parts, claim.reference.stack, query),
@@ -108,7 +116,10 @@ export function storedClaimHost(
         await requireClaim(tx, claim);
         await appendEvents(tx, claim.reference, events);
       }),
-    end: async (end, late) => writeEnd(parts, claim, end, late, ending),
+    end: async (end, late) => {
+      await writeEnd(parts, claim, end, late, ending);
+      await advanceSet(parts, claim);
+    },
     giveUp: async (error) => giveUp(parts, claim, error, ending),
     isAway: (error) => isStorageError(error, "STORAGE_INCONSISTENT"),
   };
@@ -177,6 +188,7 @@ async function jobOf(
       stage: { number: run.stage.number, before: run.stage.before },
     }),
     ...(isDriftCheck(run) && { findsDrift: true }),
+    ...(run.planSet !== "" && { ofSet: true }),
     ...(run.shadowOf === "" && { hooks: await readRunHooks(parts, stack) }),
     keys: delegated.map(({ number, bytes }) => ({
       number,
@@ -308,6 +320,15 @@ function lateResult(result: Ended, reason: string): Ended {
 }
 
 type Ended = Exclude<ExecutionResult, { phase: "interrupted" }>;
+
+/** Lets the other runs of the set of a run go on. Its end is written by now: where this fails, the sweep does it. */
+async function advanceSet(parts: StoredClaimParts, { reference }: RunClaim): Promise<void> {
+  try {
+    await advanceSetOf(parts, reference);
+  } catch (error) {
+    parts.logger.warn({ run: reference.run, err: error }, "a plan set is advanced later");
+  }
+}
 
 async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: Ended): Promise<void> {
   if (await endsShadow(parts, claim, result)) return;

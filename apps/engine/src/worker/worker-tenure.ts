@@ -8,6 +8,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { DriftMirror } from "../drift/drift-index.ts";
 import { fireDriftChecks } from "../drift/fire-drift-checks.ts";
 import type { WorkerObserver } from "../metrics/run-metrics.ts";
+import { advanceOpenSets } from "../plan-set/advance-open-sets.ts";
 import {
   backgroundCapacity,
   type ListedTicket,
@@ -139,6 +140,7 @@ export class Tenure {
           sweptAt = clock.monotonicMs();
           const repairs = await sweepQueues(this.#parts, { signal });
           if (repairs > 0) logger.warn({ repairs }, "queues were repaired");
+          await advanceOpenSets(this.#parts, { signal });
           const runs = await fireSchedules(this.#parts, { signal });
           if (runs > 0) logger.info({ runs }, "schedules requested runs");
           const triggered = await fireTriggers(this.#parts, { signal });

@@ -368,6 +368,20 @@ export interface NewNotificationDestination {
   readonly kind: NotificationKind;
 }
 
+export interface NewPlanSet {
+  readonly stacks: readonly ({
+  readonly stack: string;
+  readonly configuration: string;
+})[];
+  readonly mode?: PlanSetMode | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface NewPlanSetApproval {
+  readonly digest: string;
+  readonly comment?: string | undefined;
+}
+
 export interface NewPolicyOverride {
   readonly plan_digest: string;
   readonly reason: string;
@@ -605,6 +619,17 @@ export interface OtherStack {
     readonly name: string;
     readonly head: string;
     readonly revision: string;
+    /** how its last apply ended */
+    readonly last?: {
+      readonly revision: string;
+      readonly status?: "applied" | "partially_applied" | "failed" | "canceled" | undefined;
+      readonly complete: boolean;
+    } | undefined;
+    /** what it will publish, of a stack that is planned together with this */
+    readonly planned?: {
+      readonly revision: string;
+      readonly outputs: readonly PlannedOutput[];
+    } | undefined;
     readonly outputs: readonly ({
   readonly name: string;
   /** JSON text of the type */
@@ -642,6 +667,64 @@ export interface PlanComparison {
   /** why nothing was compared */
   readonly reason?: string | undefined;
   readonly at: string;
+}
+
+export interface PlanSet {
+  readonly id: string;
+  readonly phase: PlanSetPhase;
+  readonly mode: PlanSetMode;
+  readonly actor: string;
+  readonly message: string;
+  /** of all plans: what is approved */
+  readonly digest?: string | undefined;
+  /** in the order in which they are applied */
+  readonly stacks: readonly PlanSetMember[];
+  readonly required_approvals: number;
+  readonly exclude_author: boolean;
+  readonly approvers: readonly string[];
+  readonly approvals: readonly ({
+  readonly actor: string;
+  readonly comment: string;
+  readonly at: string;
+})[];
+  readonly reason?: string | undefined;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface PlanSetMember {
+  readonly stack: string;
+  readonly run: string;
+  readonly phase: PlanSetMemberPhase;
+  readonly configuration: string;
+  readonly plan_digest?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly changes?: {
+    readonly create: number;
+    readonly update: number;
+    readonly replace: number;
+    readonly delete: number;
+    readonly import: number;
+    readonly move: number;
+    readonly forget: number;
+  } | undefined;
+  /** stacks of the set whose outputs its plan reads, as planned where they change */
+  readonly reads: readonly string[];
+  /** the stack whose plan is made first */
+  readonly waits_for?: string | undefined;
+}
+
+export type PlanSetMemberPhase = "queued" | "preparing" | "planning" | "planned" | "awaiting_approval" | "approved" | "applying" | "policy_failed" | "plan_finished" | "applied" | "no_changes" | "partially_applied" | "failed" | "discarded" | "canceled" | "superseded" | "rolled_back" | "not_requested";
+
+export type PlanSetMode = "apply" | "plan_only";
+
+export type PlanSetPhase = "planning" | "awaiting_approval" | "applying" | "applied" | "no_changes" | "plan_finished" | "failed" | "discarded" | "canceled";
+
+export interface PlannedOutput {
+  readonly name: string;
+  /** msgpack with its type, in base64 */
+  readonly value: string;
+  readonly sensitive?: readonly unknown[] | undefined;
 }
 
 export type PolicyEnforcement = "advisory" | "overridable" | "mandatory";
@@ -982,6 +1065,8 @@ export interface Run {
   readonly tool: string;
   /** the run of a tool whose plan this one is compared with */
   readonly shadow_of?: string | undefined;
+  /** the plan set that it is of, with which it is approved */
+  readonly plan_set?: string | undefined;
   /** of a run that applies its configuration in stages */
   readonly stage?: {
     readonly number: number;
@@ -1408,6 +1493,15 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Approve all plans of a set, by the digest that was shown: `POST /api/v1/projects/{project}/plan-sets/{plan_set}/approvals`. */
+  readonly ApprovePlanSet: {
+    readonly input: {
+      readonly project: string;
+      readonly plan_set: string;
+      readonly body: NewPlanSetApproval;
+    };
+    readonly output: PlanSet;
+  };
   /** Approve the plan that was shown: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals`. */
   readonly ApproveRun: {
     readonly input: {
@@ -1432,6 +1526,15 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: undefined;
+  };
+  /** Cancel a plan set: nothing more of it begins, and what is planned or applied is canceled: `POST /api/v1/projects/{project}/plan-sets/{plan_set}/cancel`. */
+  readonly CancelPlanSet: {
+    readonly input: {
+      readonly project: string;
+      readonly plan_set: string;
+      readonly body?: Readonly<Record<string, unknown>> | undefined;
+    };
+    readonly output: PlanSet;
   };
   /** Cancel a run; with force at once, which needs the role admin: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel`. */
   readonly CancelRun: {
@@ -1574,6 +1677,15 @@ export interface Operations {
       readonly body: NewNotificationDestination;
     };
     readonly output: NotificationDestination;
+  };
+  /** Plan stacks together, each with the planned outputs of the others that it reads: `POST /api/v1/projects/{project}/plan-sets`. */
+  readonly CreatePlanSet: {
+    readonly input: {
+      readonly project: string;
+      readonly idempotencyKey?: string | undefined;
+      readonly body: NewPlanSet;
+    };
+    readonly output: PlanSet;
   };
   /** Create a policy set; it judges plans once a version is uploaded: `POST /api/v1/policy-sets`. */
   readonly CreatePolicySet: {
@@ -1762,6 +1874,17 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Discard the plans of a set: `POST /api/v1/projects/{project}/plan-sets/{plan_set}/discard`. */
+  readonly DiscardPlanSet: {
+    readonly input: {
+      readonly project: string;
+      readonly plan_set: string;
+      readonly body?: {
+  readonly reason?: string | undefined;
+} | undefined;
+    };
+    readonly output: PlanSet;
+  };
   /** Discard the plan of a run: `POST /api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard`. */
   readonly DiscardRun: {
     readonly input: {
@@ -1928,6 +2051,19 @@ export interface Operations {
     readonly output: {
   readonly destinations: readonly NotificationDestination[];
 };
+  };
+  /** List the plan sets of a project, the newest first: `GET /api/v1/projects/{project}/plan-sets`. */
+  readonly ListPlanSets: {
+    readonly input: {
+      readonly limit?: number | undefined;
+      readonly after?: string | undefined;
+      readonly project: string;
+    };
+    readonly output: {
+  readonly plan_sets: readonly PlanSet[];
+  readonly next?: string | undefined;
+};
+    readonly item: PlanSet;
   };
   /** List the policy sets of the account: `GET /api/v1/policy-sets`. */
   readonly ListPolicySets: {
@@ -2244,6 +2380,15 @@ export interface Operations {
     };
     readonly output: string;
   };
+  /** Show the plans of a set, in the order in which they are applied, as text, Markdown or HTML: `GET /api/v1/projects/{project}/plan-sets/{plan_set}/rendered`. */
+  readonly RenderPlanSet: {
+    readonly input: {
+      readonly form: "text" | "markdown" | "html";
+      readonly project: string;
+      readonly plan_set: string;
+    };
+    readonly output: string;
+  };
   /** Let a policy set judge the newest stored plans of its stacks, without any effect: `POST /api/v1/policy-sets/{policy_set}/replay`. */
   readonly ReplayPolicies: {
     readonly input: {
@@ -2460,6 +2605,14 @@ export interface Operations {
       readonly run: string;
     };
     readonly output: PlanComparison;
+  };
+  /** Show a plan set with the runs of its stacks: `GET /api/v1/projects/{project}/plan-sets/{plan_set}`. */
+  readonly ShowPlanSet: {
+    readonly input: {
+      readonly project: string;
+      readonly plan_set: string;
+    };
+    readonly output: PlanSet;
   };
   /** Show the plan of a run as a view: differences, causes, risk, groups: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view`. */
   readonly ShowPlanView: {
@@ -2775,9 +2928,11 @@ export interface OperationRow {
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {
   AddTeamMember: {"method":"PUT","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   AppendEvents: {"method":"POST","path":"/api/v1/worker/claims/{run}/events","query":[],"headers":[]},
+  ApprovePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/approvals","query":[],"headers":[]},
   ApproveRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals","query":[],"headers":[]},
   BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
+  CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
   ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   ChangePolicySet: {"method":"PATCH","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
@@ -2793,6 +2948,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
   CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
+  CreatePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets","query":[],"headers":["idempotency-key"]},
   CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},
   CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
@@ -2815,6 +2971,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DeleteVcsConnection: {"method":"DELETE","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
+  DiscardPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/discard","query":[],"headers":[]},
   DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
@@ -2833,6 +2990,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListNotificationDeliveries: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries","query":[],"headers":[]},
   ListNotificationDestinations: {"method":"GET","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
+  ListPlanSets: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets","query":["limit","after"],"headers":[],"items":"plan_sets"},
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
@@ -2867,6 +3025,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
+  RenderPlanSet: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/rendered","query":["form"],"headers":[],"text":true},
   ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":[]},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
@@ -2889,6 +3048,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowNotificationDestination: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":[]},
   ShowPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan","query":[],"headers":[]},
   ShowPlanComparison: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/comparison","query":[],"headers":[]},
+  ShowPlanSet: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets/{plan_set}","query":[],"headers":[]},
   ShowPlanView: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/view","query":[],"headers":[]},
   ShowPolicyResults: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-results","query":[],"headers":[]},
   ShowPolicySet: {"method":"GET","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":[]},

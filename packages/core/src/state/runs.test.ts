@@ -12,6 +12,7 @@ import {
   isRunTransition,
   RUN_TRANSITIONS,
   type RunPhase,
+  transitionRuns,
 } from "./runs.ts";
 
 function runsOf(storage = createMemoryStorage()) {
@@ -20,6 +21,33 @@ function runsOf(storage = createMemoryStorage()) {
 }
 
 describe("runs", () => {
+  it("of several stacks go on together or not at all", async () => {
+    const storage = createMemoryStorage();
+    const token = createUlidGenerator({ wallMs: () => Date.now() });
+    const options = { storage, scheduler: systemClock, token };
+    const all = ["A", "B", "C"].map((end) => ({
+      stack: { ...TEST_STACK, stack: `01J9ZC0000000000000000STA${end}` },
+      id: "r1",
+    }));
+    const phases = async () =>
+      Promise.all(
+        all.map(async ({ stack }) => (await createRuns(stack, options).read("r1"))?.phase),
+      );
+    for (const { stack } of all) {
+      await createRuns(stack, options).create({ id: "r1", cause: "user:ann" });
+    }
+    await transitionRuns(all, { from: "queued", to: "preparing" }, options);
+    expect(await phases()).toEqual(["preparing", "preparing", "preparing"]);
+    const [, , last] = all;
+    if (last !== undefined) {
+      await createRuns(last.stack, options).transition("r1", "preparing", "canceled");
+    }
+    await expect(
+      transitionRuns(all, { from: "preparing", to: "planning" }, options),
+    ).rejects.toMatchObject({ code: "ENGINE_STATE_TRANSITION" });
+    expect(await phases()).toEqual(["preparing", "preparing", "canceled"]);
+  });
+
   it("go from phase to phase and store what they are given", async () => {
     const runs = runsOf();
     await runs.create({ id: "r1", cause: "user:ann" });

@@ -193,6 +193,40 @@ export function createRuns(stack: StackReference, options: RunsOptions): Runs {
   return new StoredRuns(stack, options);
 }
 
+/** Runs of one batch: each is one write. */
+const MAX_AT_ONCE = 32;
+
+/**
+ * Moves runs of several stacks from one phase to another, all in one step or none. `ENGINE_STATE_TRANSITION` as for one of them.
+ * More than 32 are moved in several steps: where a later one fails, those of the steps before it have been moved.
+ */
+export async function transitionRuns(
+  runs: readonly { readonly stack: StackReference; readonly id: string }[],
+  { from, to }: { readonly from: RunPhase; readonly to: RunPhase },
+  options: RunsOptions,
+  call?: CallOptions,
+): Promise<void> {
+  for (let at = 0; at < runs.length; at += MAX_AT_ONCE) {
+    const some = runs.slice(at, at + MAX_AT_ONCE);
+    const move = async (): Promise<void> => {
+      const operations = await Promise.all(
+        some.map(async ({ stack, id }) =>
+          new StoredRuns(stack, options).moved(id, { from, to, patch: {} }, call),
+        ),
+      );
+      const writes = operations.map(({ resource }) => ({ kind: "write" as const, resource }));
+      try {
+        await options.storage.batch(writes, call);
+      } catch (error) {
+        if (!isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
+        // Another writer was faster with one of them; its result decides.
+        return move();
+      }
+    };
+    await move();
+  }
+}
+
 class StoredRuns implements Runs {
   readonly #stack: StackReference;
   readonly #options: RunsOptions;
@@ -207,7 +241,7 @@ class StoredRuns implements Runs {
     const now = this.#now();
     const run: Run = { ...given, phase, createdAtMs: now, updatedAtMs: now };
     try {
-      await this.#write(run, undefined, options);
+      await this.#options.storage.writeCAS(this.#resource(run, undefined), options);
       return run;
     } catch (error) {
       if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
@@ -242,6 +276,27 @@ class StoredRuns implements Runs {
     patch: RunPatch = {},
     options?: WriteOptions,
   ): Promise<Run> {
+    const { run, resource } = await this.moved(id, { from, to, patch }, options);
+    try {
+      await this.#options.storage.writeCAS(resource, options);
+    } catch (error) {
+      if (!isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
+      // Another writer was faster; its result decides.
+      return this.transition(id, from, to, patch, options);
+    }
+    return run;
+  }
+
+  /** A run as it is in another phase, and the write that makes it so. */
+  async moved(
+    id: string,
+    {
+      from,
+      to,
+      patch,
+    }: { readonly from: RunPhase; readonly to: RunPhase; readonly patch: RunPatch },
+    options?: CallOptions,
+  ): Promise<{ readonly run: Run; readonly resource: Resource }> {
     const stored = await this.#stored(id, options);
     const present = stored && this.#decode(stored);
     if (present?.ofServer === true) throw servers(id);
@@ -249,14 +304,7 @@ class StoredRuns implements Runs {
       throw refused(id, present?.phase, from, to);
     }
     const run: Run = { ...present, ...patch, phase: to, updatedAtMs: this.#now() };
-    try {
-      await this.#write(run, stored, options);
-    } catch (error) {
-      if (!isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
-      // Another writer was faster; its result decides.
-      return this.transition(id, from, to, patch, options);
-    }
-    return run;
+    return { run, resource: this.#resource(run, stored) };
   }
 
   async remove(id: string, options?: CallOptions): Promise<void> {
@@ -304,7 +352,7 @@ class StoredRuns implements Runs {
     };
   }
 
-  async #write(run: Run, stored: Resource | undefined, options?: WriteOptions): Promise<void> {
+  #resource(run: Run, stored: Resource | undefined): Resource {
     // What a server records of its runs is not known here, and stays.
     const before = stored && decodeKind(stored, RunMessage, this.#options.converters);
     const message = RunMessage.create({
@@ -323,17 +371,14 @@ class StoredRuns implements Runs {
     });
     const id = memberId(this.#stack, STATE_KINDS.run, run.id);
     const generation = this.#options.token();
-    await this.#options.storage.writeCAS(
-      {
-        id: { ...id, uid: stored?.id.uid ?? generation },
-        version: stored?.version ?? "",
-        generation,
-        metadata: {},
-        status: {},
-        data: { typeUrl: typeUrl(id.type), value: RunMessage.encode(message).finish() },
-      },
-      options,
-    );
+    return {
+      id: { ...id, uid: stored?.id.uid ?? generation },
+      version: stored?.version ?? "",
+      generation,
+      metadata: {},
+      status: {},
+      data: { typeUrl: typeUrl(id.type), value: RunMessage.encode(message).finish() },
+    };
   }
 }
 

@@ -1,6 +1,7 @@
 import { refines, unmarkDeep, Value } from "@stackwright/cty";
 import { type CallOptions, isStorageError } from "@stackwright/storage";
 import { EngineError, isEngineError } from "../errors.ts";
+import type { ApplyStatus } from "./apply-status.ts";
 import { outputValue } from "./output-value.ts";
 import type { StackInput, StackOutput, StackReference, StackState } from "./stack-state.ts";
 
@@ -12,7 +13,7 @@ export interface StackName {
 }
 
 /** Another stack, as far as readers of its outputs need it. */
-export type PublishingStack = Pick<StackState, "reference" | "head" | "outputs">;
+export type PublishingStack = Pick<StackState, "reference" | "head" | "outputs" | "history">;
 
 /** Finds a stack by its name; undefined where there is none. */
 export type StackFinder = (
@@ -207,13 +208,33 @@ async function problemOf(
     return head.revision === revision ? undefined : changeOf(input, head.revision);
   }
   const now = await stack.head(options);
-  if (now.run !== "" || now.revision <= revision) {
+  const last = now.run === "" ? await lastApply(stack, revision, options) : undefined;
+  if (last === undefined) {
     return `the stack "${name}" was not applied, whose planned outputs the plan has`;
+  }
+  if (last !== "applied") {
+    return `not all of the plan of the stack "${name}" was applied, whose planned outputs the plan has`;
   }
   const output = contradictedOutput(planned, outputs);
   return output === undefined
     ? undefined
     : `the output "${output}" of the stack "${name}" is not what was planned`;
+}
+
+/** Writes of a stack that are looked through for an apply: others are few, such as moves within its state. */
+const LOOKED_THROUGH = 100;
+
+/** How the last apply after a revision ended; undefined where there was none. One whose end another run determined counts as interrupted. */
+async function lastApply(
+  stack: PublishingStack,
+  revision: bigint,
+  options?: CallOptions,
+): Promise<ApplyStatus | "interrupted" | undefined> {
+  const entries = await stack.history({ ...options, limit: LOOKED_THROUGH });
+  const last = entries.find(
+    (entry) => entry.revision > revision && (entry.status !== undefined || !entry.complete),
+  );
+  return last && (last.status ?? "interrupted");
 }
 
 /** The first output that is not what a plan allowed; undefined where all are. Null ones are not published. */

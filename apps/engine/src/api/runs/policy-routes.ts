@@ -6,6 +6,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { advanceSetOf } from "../../plan-set/advance-open-sets.ts";
 import { enforcementName } from "../../policy/policy-places.ts";
 import { blockOf, outcomeName } from "../../policy/policy-verdict.ts";
 import { overridePolicies } from "../../queue/override-policies.ts";
@@ -112,6 +113,7 @@ export function policyRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         planDigest,
         requireRole: (role) => requireApiRole(principal, role),
       });
+      await advanceSetOf(parts, reference);
       return runViewOf(await readRun(reference));
     },
   );

@@ -24,7 +24,7 @@ export async function requestRun(
   const principal = parts.principalOf(request);
   const reference = { stack, run: parts.token() };
   const location = `/api/v1/projects/${stack.project}/stacks/${name}/runs/${reference.run}`;
-  const idempotency = idempotencyOf(request, principal, parts.clock, (run) => ({
+  const idempotency = idempotencyOf<Run>(request, principal, parts.clock, (run) => ({
     status: 201,
     location,
     body: JSON.stringify(runViewOf(run)),
@@ -68,7 +68,11 @@ export function requireRetry(run: Run): void {
   );
 }
 
-function replay(reply: FastifyReply, { status, body, location }: IdempotencyRecord): FastifyReply {
+/** Answers a request again that was answered before. */
+export function replay(
+  reply: FastifyReply,
+  { status, body, location }: IdempotencyRecord,
+): FastifyReply {
   reply.serializer((text) => text as string);
   return reply
     .code(status)

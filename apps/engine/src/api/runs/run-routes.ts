@@ -5,6 +5,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
+import { advanceSetOf } from "../../plan-set/advance-open-sets.ts";
 import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
 import { overrideFreeze } from "../../queue/freeze.ts";
@@ -255,6 +256,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         actor,
         reason: request.body.reason ?? "",
       });
+      await advanceSetOf(parts, reference);
       return runViewOf((await readRun(reference)).run);
     },
   );
@@ -298,6 +300,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { force = false } = request.body;
       if (force) requireApiRole(principal, "admin");
       const outcome = await cancelRun(parts.audited(request), reference, { actor, force });
+      await advanceSetOf(parts, reference);
       const { run } = await readRun(reference);
       return reply.code(outcome === "canceled" ? 200 : 202).send(runViewOf(run));
     },

@@ -57,6 +57,9 @@ export const RunSchema = Type.Object(
     shadow_of: Type.Optional(
       Type.String({ description: "the run of a tool whose plan this one is compared with" }),
     ),
+    plan_set: Type.Optional(
+      Type.String({ description: "the plan set that it is of, with which it is approved" }),
+    ),
     stage: Type.Optional(
       Type.Object(
         {
@@ -118,6 +121,7 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     }),
     tool: run.tool === "" ? ENGINE_TOOL : run.tool,
     ...(run.shadowOf !== "" && { shadow_of: run.shadowOf }),
+    ...(run.planSet !== "" && { plan_set: run.planSet }),
     ...(stage !== undefined && {
       stage: {
         number: stage.number,

@@ -163,6 +163,41 @@ export const OtherStackAnswer = Type.Object(
         name: Type.String(),
         head: Revision,
         revision: Revision,
+        last: Type.Optional(
+          Type.Object(
+            {
+              revision: Revision,
+              status: Type.Optional(
+                Type.Union([
+                  Type.Literal("applied"),
+                  Type.Literal("partially_applied"),
+                  Type.Literal("failed"),
+                  Type.Literal("canceled"),
+                ]),
+              ),
+              complete: Type.Boolean(),
+            },
+            { description: "how its last apply ended" },
+          ),
+        ),
+        planned: Type.Optional(
+          Type.Object(
+            {
+              revision: Revision,
+              outputs: Type.Array(
+                Type.Object(
+                  {
+                    name: Type.String(),
+                    value: Type.String({ description: "msgpack with its type, in base64" }),
+                    sensitive: Type.Optional(Type.Array(Type.Unknown())),
+                  },
+                  { title: "PlannedOutput" },
+                ),
+              ),
+            },
+            { description: "what it will publish, of a stack that is planned together with this" },
+          ),
+        ),
         outputs: Type.Array(
           Type.Object({
             name: Type.String(),

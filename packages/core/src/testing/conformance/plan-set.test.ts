@@ -7,6 +7,7 @@ import type { Plan } from "../../plan/plan.ts";
 import { decodePlan, encodePlan } from "../../plan/plan-codec.ts";
 import { PlanSet, type SetPlan } from "../../plan-set.ts";
 import { builtinOrigin } from "../../providers/builtin-origin.ts";
+import type { ApplyStatus } from "../../state/apply-status.ts";
 import type { PlannedStackFinder } from "../../state/stack-inputs.ts";
 import type { StackState } from "../../state/stack-state.ts";
 import { MemoryBlobs } from "../memory-blobs.ts";
@@ -164,6 +165,28 @@ describe("plans over several stacks", () => {
       refused('the output "key" of the stack "network" is not what was planned'),
     );
     expect((await stateOf("app").read()).objects.size).toBe(0);
+  });
+
+  it("are refused where only a part of what the stack that they read plans was applied", async () => {
+    const text = (json: string, sensitive = false) => ({ type: '"string"', json, sensitive });
+    const outputs = new Map([
+      ["vpc", text('"v1"')],
+      ["id", text('"i-1"')],
+      ["key", text('"key of v1"', true)],
+    ]);
+    const applyAfter = async (status: ApplyStatus) => {
+      const { planAll, apply, stateOf } = stacksOf("app", "network");
+      const { made } = await planAll({ app: APP, network: network("v1") });
+      await using hold = await stateOf("network").acquire();
+      await (await hold.begin({ run: "01J9ZC00000000000000000001" })).finish({ outputs, status });
+      return apply("app", APP, made("app"));
+    };
+    // All that is published is what was planned, and yet the stack is not as planned.
+    await expect(applyAfter("partially_applied")).rejects.toMatchObject({
+      code: "ENGINE_PLAN_STALE",
+      details: { problems: [expect.stringContaining("not all of the plan")] },
+    });
+    expect((await applyAfter("applied")).status).toBe("applied");
   });
 
   it("say why a stack cannot be planned: what it reads has errors, or reads it", async () => {

@@ -91,7 +91,11 @@ export interface Run {
   /** The run whose plan by a tool this one is compared with; empty: none. */
   shadowOf: string;
   /** Absent for a run that plans all of its configuration. */
-  stage: RunStage | undefined;
+  stage:
+    | RunStage
+    | undefined;
+  /** The plan set that the run is of; empty: none. */
+  planSet: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -290,6 +294,7 @@ function createBaseRun(): Run {
     toolVersion: "",
     shadowOf: "",
     stage: undefined,
+    planSet: "",
   };
 }
 
@@ -435,6 +440,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.stage !== undefined) {
       RunStage.encode(message.stage, writer.uint32(562).fork()).join();
+    }
+    if (message.planSet !== "") {
+      writer.uint32(570).string(message.planSet);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -788,6 +796,14 @@ export const Run: MessageFns<Run> = {
             message.stage = RunStage.decode(reader, reader.uint32());
             continue;
           }
+          case 71: {
+            if (tag !== 570) {
+              break;
+            }
+
+            message.planSet = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -873,6 +889,7 @@ export const Run: MessageFns<Run> = {
     message.stage = (object.stage !== undefined && object.stage !== null)
       ? RunStage.fromPartial(object.stage)
       : undefined;
+    message.planSet = object.planSet ?? "";
     return message;
   },
 };

@@ -4,7 +4,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { DriftRule } from "./drift.ts";
-import { Run_Mode } from "./run.ts";
+import { Run_Mode, RunApproval } from "./run.ts";
 
 /** An immutable version of the configuration of a stack. Name: stack "." digest. */
 export interface ConfigurationVersion {
@@ -41,6 +41,99 @@ export interface StackQueue {
   configuration: string;
   /** Runs that only plan and have not ended, the oldest first. */
   speculative: string[];
+  /** The newest plan set that has runs in the queue; empty: none. */
+  planSet: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Stacks of one project that are planned together and have one approval. Name: id. */
+export interface PlanSet {
+  /** ULID. */
+  id: string;
+  /** Where it is in its life. */
+  phase: PlanSet_Phase;
+  /** In the order of the request. */
+  members: PlanSetMember[];
+  /** MODE_APPLY or MODE_PLAN_ONLY. */
+  mode: Run_Mode;
+  /** Who requested it: the id of a credential. */
+  actor: string;
+  /** In the words of its author. */
+  message: string;
+  /** Of the plans in their order, as SHA-256 in hexadecimal: what is approved; empty before there are all. */
+  digest: string;
+  /** Given for the digest. */
+  approvals: RunApproval[];
+  /** Approvals that the set needs. */
+  requiredApprovals: number;
+  /** Its author cannot approve it. */
+  excludeAuthor: boolean;
+  /** Ids of the credentials that may approve it; empty: all with the role. */
+  approvers: string[];
+  /** Why it ended, for people; empty where all is well. */
+  reason: string;
+  /** Nothing of it is left to do: it has ended, and so have its runs. */
+  settled: boolean;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Phases. */
+export const PlanSet_Phase = {
+  /** PHASE_UNSPECIFIED - Not valid. */
+  PHASE_UNSPECIFIED: 0,
+  /** PHASE_PLANNING - Plans are being made. */
+  PHASE_PLANNING: 1,
+  /** PHASE_AWAITING_APPROVAL - Somebody has to approve the plans. */
+  PHASE_AWAITING_APPROVAL: 2,
+  /** PHASE_APPLYING - The plans are applied, one after the other. */
+  PHASE_APPLYING: 3,
+  /** PHASE_APPLIED - All plans were applied. */
+  PHASE_APPLIED: 4,
+  /** PHASE_NO_CHANGES - There was nothing to do. */
+  PHASE_NO_CHANGES: 5,
+  /** PHASE_PLAN_FINISHED - The plans were all that was requested. */
+  PHASE_PLAN_FINISHED: 6,
+  /** PHASE_FAILED - One of the plans could not be made or applied; none behind it was applied. */
+  PHASE_FAILED: 7,
+  /** PHASE_DISCARDED - The plans were not approved. */
+  PHASE_DISCARDED: 8,
+  /** PHASE_CANCELED - Somebody ended it. */
+  PHASE_CANCELED: 9,
+} as const;
+
+export type PlanSet_Phase = typeof PlanSet_Phase[keyof typeof PlanSet_Phase];
+
+export namespace PlanSet_Phase {
+  export type PHASE_UNSPECIFIED = typeof PlanSet_Phase.PHASE_UNSPECIFIED;
+  export type PHASE_PLANNING = typeof PlanSet_Phase.PHASE_PLANNING;
+  export type PHASE_AWAITING_APPROVAL = typeof PlanSet_Phase.PHASE_AWAITING_APPROVAL;
+  export type PHASE_APPLYING = typeof PlanSet_Phase.PHASE_APPLYING;
+  export type PHASE_APPLIED = typeof PlanSet_Phase.PHASE_APPLIED;
+  export type PHASE_NO_CHANGES = typeof PlanSet_Phase.PHASE_NO_CHANGES;
+  export type PHASE_PLAN_FINISHED = typeof PlanSet_Phase.PHASE_PLAN_FINISHED;
+  export type PHASE_FAILED = typeof PlanSet_Phase.PHASE_FAILED;
+  export type PHASE_DISCARDED = typeof PlanSet_Phase.PHASE_DISCARDED;
+  export type PHASE_CANCELED = typeof PlanSet_Phase.PHASE_CANCELED;
+}
+
+/** A stack of a plan set. */
+export interface PlanSetMember {
+  /** ULID of the stack. */
+  stack: string;
+  /** Name of the stack. */
+  stackName: string;
+  /** Id of its run, which may not be requested yet. */
+  run: string;
+  /** Digest of the configuration version. */
+  configuration: string;
+  /** ULIDs of the members whose outputs its plan reads. */
+  reads: string[];
+  /** ULID of the member whose plan has to be made first; empty: none. */
+  waitsFor: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -659,7 +752,7 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
 };
 
 function createBaseStackQueue(): StackQueue {
-  return { current: "", pending: [], lastNumber: 0n, configuration: "", speculative: [] };
+  return { current: "", pending: [], lastNumber: 0n, configuration: "", speculative: [], planSet: "" };
 }
 
 export const StackQueue: MessageFns<StackQueue> = {
@@ -681,6 +774,9 @@ export const StackQueue: MessageFns<StackQueue> = {
     }
     for (const v of message.speculative) {
       writer.uint32(42).string(v!);
+    }
+    if (message.planSet !== "") {
+      writer.uint32(50).string(message.planSet);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -746,6 +842,14 @@ export const StackQueue: MessageFns<StackQueue> = {
             message.speculative.push(reader.string(true));
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.planSet = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -785,6 +889,417 @@ export const StackQueue: MessageFns<StackQueue> = {
       : 0n;
     message.configuration = object.configuration ?? "";
     message.speculative = object.speculative?.map((e) => e) || [];
+    message.planSet = object.planSet ?? "";
+    return message;
+  },
+};
+
+function createBasePlanSet(): PlanSet {
+  return {
+    id: "",
+    phase: 0,
+    members: [],
+    mode: 0,
+    actor: "",
+    message: "",
+    digest: "",
+    approvals: [],
+    requiredApprovals: 0,
+    excludeAuthor: false,
+    approvers: [],
+    reason: "",
+    settled: false,
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const PlanSet: MessageFns<PlanSet> = {
+  encode(message: PlanSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.phase !== 0) {
+      writer.uint32(16).int32(message.phase);
+    }
+    for (const v of message.members) {
+      PlanSetMember.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.mode !== 0) {
+      writer.uint32(32).int32(message.mode);
+    }
+    if (message.actor !== "") {
+      writer.uint32(42).string(message.actor);
+    }
+    if (message.message !== "") {
+      writer.uint32(50).string(message.message);
+    }
+    if (message.digest !== "") {
+      writer.uint32(58).string(message.digest);
+    }
+    for (const v of message.approvals) {
+      RunApproval.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.requiredApprovals !== 0) {
+      writer.uint32(72).uint32(message.requiredApprovals);
+    }
+    if (message.excludeAuthor !== false) {
+      writer.uint32(80).bool(message.excludeAuthor);
+    }
+    for (const v of message.approvers) {
+      writer.uint32(90).string(v!);
+    }
+    if (message.reason !== "") {
+      writer.uint32(98).string(message.reason);
+    }
+    if (message.settled !== false) {
+      writer.uint32(104).bool(message.settled);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(112).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(120).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PlanSet {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePlanSet();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.phase = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.members.push(PlanSetMember.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.mode = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.message = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.digest = reader.string(true);
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.approvals.push(RunApproval.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.requiredApprovals = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.excludeAuthor = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.approvers.push(reader.string(true));
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.reason = reader.string(true);
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.settled = reader.bool();
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PlanSet>): PlanSet {
+    return PlanSet.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PlanSet>): PlanSet {
+    const message = createBasePlanSet();
+    message.id = object.id ?? "";
+    message.phase = object.phase ?? 0;
+    message.members = object.members?.map((e) => PlanSetMember.fromPartial(e)) || [];
+    message.mode = object.mode ?? 0;
+    message.actor = object.actor ?? "";
+    message.message = object.message ?? "";
+    message.digest = object.digest ?? "";
+    message.approvals = object.approvals?.map((e) => RunApproval.fromPartial(e)) || [];
+    message.requiredApprovals = object.requiredApprovals ?? 0;
+    message.excludeAuthor = object.excludeAuthor ?? false;
+    message.approvers = object.approvers?.map((e) => e) || [];
+    message.reason = object.reason ?? "";
+    message.settled = object.settled ?? false;
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBasePlanSetMember(): PlanSetMember {
+  return { stack: "", stackName: "", run: "", configuration: "", reads: [], waitsFor: "" };
+}
+
+export const PlanSetMember: MessageFns<PlanSetMember> = {
+  encode(message: PlanSetMember, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stack !== "") {
+      writer.uint32(10).string(message.stack);
+    }
+    if (message.stackName !== "") {
+      writer.uint32(18).string(message.stackName);
+    }
+    if (message.run !== "") {
+      writer.uint32(26).string(message.run);
+    }
+    if (message.configuration !== "") {
+      writer.uint32(34).string(message.configuration);
+    }
+    for (const v of message.reads) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.waitsFor !== "") {
+      writer.uint32(50).string(message.waitsFor);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PlanSetMember {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePlanSetMember();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stack = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.configuration = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.reads.push(reader.string(true));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.waitsFor = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PlanSetMember>): PlanSetMember {
+    return PlanSetMember.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PlanSetMember>): PlanSetMember {
+    const message = createBasePlanSetMember();
+    message.stack = object.stack ?? "";
+    message.stackName = object.stackName ?? "";
+    message.run = object.run ?? "";
+    message.configuration = object.configuration ?? "";
+    message.reads = object.reads?.map((e) => e) || [];
+    message.waitsFor = object.waitsFor ?? "";
     return message;
   },
 };

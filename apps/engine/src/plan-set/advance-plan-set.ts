@@ -1,0 +1,310 @@
+import { createHash } from "node:crypto";
+import { isEnded, type RunPhase } from "@stackwright/core";
+import {
+  type PlanSet,
+  PlanSet_Phase,
+  type PlanSetMember,
+  type Run,
+  Run_Mode,
+  RunTicket_Class,
+  RunTicket_Step,
+} from "@stackwright/proto/stackwright";
+import { isSetEnded } from "../domain/plan-set-phases.ts";
+import {
+  memberPlace,
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  STACK_PLAN_KIND,
+  ticketPlace,
+} from "../domain/run-places.ts";
+import { isServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "../queue/append-events.ts";
+import { cancelRun } from "../queue/cancel.ts";
+import { discardRun } from "../queue/decide.ts";
+import { addRun } from "../queue/enqueue.ts";
+import { isAt, move, phaseOf } from "../queue/run-row.ts";
+import { withMember } from "../queue/set-member.ts";
+import { freeTicket, readQueue } from "../queue/stack-queue.ts";
+import {
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "../queue/transaction.ts";
+import { isSettledGood } from "./member-phase.ts";
+import { type PlanSetReference, placeOfSet, runOfMember } from "./plan-set-reference.ts";
+import { inOrder } from "./set-order.ts";
+
+// The record of a set says what is to become of its runs; this brings them there, one small step after the other, whoever calls it and
+// however often: a request, the end of a step of one of its runs, and for repair the sweep of every worker. A step reads the set and all of its
+// runs, and writes both in one batch, so that any number of servers may do it at once.
+
+/** Who does what no user asked for. */
+const ACTOR = "server";
+
+/** Steps of one call; each is one of a member, of which a set has few. */
+const MAX_STEPS = 200;
+
+/** A member with its run; undefined before that is requested. */
+interface MemberRun {
+  readonly member: PlanSetMember;
+  readonly reference: RunReference;
+  readonly row: StoredRow<Run> | undefined;
+}
+
+/** What a step came to. */
+type Step =
+  | { readonly kind: "again" }
+  | { readonly kind: "rest" }
+  /** The set has ended, and these runs of it have not. */
+  | { readonly kind: "end"; readonly runs: readonly RunReference[]; readonly reason: string };
+
+/** Brings the runs of a set to where the set is, as far as that is possible now. */
+export async function advancePlanSet(
+  parts: TransactionParts,
+  reference: PlanSetReference,
+): Promise<void> {
+  for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+    const step = await transact(parts, async (tx) => stepOf(tx, reference));
+    if (step.kind === "rest") return;
+    if (step.kind === "again") continue;
+    for (const run of step.runs) await endMember(parts, run, step.reason);
+    // What a worker still executes is looked at again once it ends.
+    await transact(parts, async (tx) => stepOf(tx, reference));
+    return;
+  }
+}
+
+async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Step> {
+  const row = await tx.find(SERVER_KINDS.planSet, placeOfSet(reference));
+  if (row === undefined || row.message.settled) return { kind: "rest" };
+  const runs: MemberRun[] = [];
+  for (const member of row.message.members) {
+    const run = runOfMember(reference, member);
+    runs.push({ member, reference: run, row: await tx.find(RUN_KIND, runPlace(run)) });
+  }
+  if (isSetEnded(row.message.phase)) return settle(tx, row, runs);
+  const bad = runs.find((one) => {
+    const phase = phaseIn(one);
+    return phase !== undefined && isEnded(phase) && !isSettledGood(phase);
+  });
+  if (bad?.row !== undefined) return endSet(tx, row, endOf(bad.member, bad.row.message));
+  const missing = runs.find((one) => one.row === undefined);
+  if (missing !== undefined) return request(tx, row, missing);
+  const { phase } = row.message;
+  if (phase === PlanSet_Phase.PHASE_PLANNING) {
+    return (await planNext(tx, row, runs)) ?? allPlanned(tx, row, runs);
+  }
+  if (phase === PlanSet_Phase.PHASE_APPLYING) return applyNext(tx, row, runs);
+  return { kind: "rest" };
+}
+
+function phaseIn({ row }: MemberRun): RunPhase | undefined {
+  return row && phaseOf(row.message);
+}
+
+/** What is left of a set that has ended. */
+function settle(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberRun[]): Step {
+  const open = runs.filter((one) => {
+    const phase = phaseIn(one);
+    return phase !== undefined && !isEnded(phase);
+  });
+  if (open.length > 0) {
+    const { id, reason } = row.message;
+    const why = `the plan set ${id} has ended: ${reason}`;
+    return { kind: "end", runs: open.map(({ reference }) => reference), reason: why };
+  }
+  tx.update(row, { settled: true, updatedAtMs: BigInt(tx.nowMs) });
+  return { kind: "rest" };
+}
+
+function endSet(
+  tx: Transaction,
+  row: StoredRow<PlanSet>,
+  end: { readonly phase: PlanSet_Phase; readonly reason?: string },
+): Step {
+  tx.update(row, { ...end, updatedAtMs: BigInt(tx.nowMs) });
+  return { kind: "again" };
+}
+
+const MAX_REASON = 2_048;
+
+/** How a set ends with one of its runs. */
+function endOf(
+  { stackName }: PlanSetMember,
+  { id, phase, reason }: Run,
+): { readonly phase: PlanSet_Phase; readonly reason: string } {
+  const name = phaseOf({ id, phase });
+  const why = reason === "" ? "" : `: ${reason}`;
+  const text = `the run of the stack ${stackName} is ${name}${why}`.slice(0, MAX_REASON);
+  if (name === "canceled") return { phase: PlanSet_Phase.PHASE_CANCELED, reason: text };
+  if (name === "discarded") return { phase: PlanSet_Phase.PHASE_DISCARDED, reason: text };
+  return { phase: PlanSet_Phase.PHASE_FAILED, reason: text };
+}
+
+/** Requests the run of a member. */
+async function request(
+  tx: Transaction,
+  row: StoredRow<PlanSet>,
+  { member, reference }: MemberRun,
+): Promise<Step> {
+  const { id, mode, actor, message } = row.message;
+  try {
+    await addRun(tx, {
+      reference,
+      stackName: member.stackName,
+      configuration: member.configuration,
+      mode,
+      actor,
+      message,
+      autoApply: false,
+      planSet: id,
+    });
+  } catch (error) {
+    // It refuses before it writes.
+    if (!isServerError(error)) throw error;
+    const reason = `no run of the stack ${member.stackName} was requested: ${error.message}`;
+    return endSet(tx, row, { phase: PlanSet_Phase.PHASE_FAILED, reason });
+  }
+  // None is requested for a set that ends at the same moment.
+  tx.guardRow(row);
+  return { kind: "again" };
+}
+
+/** Lets a run be planned that waited for the plan of another one; undefined where there is none. */
+async function planNext(
+  tx: Transaction,
+  row: StoredRow<PlanSet>,
+  runs: readonly MemberRun[],
+): Promise<Step | undefined> {
+  for (const { member, reference, row: run } of runs) {
+    if (run === undefined || phaseOf(run.message) !== "queued") continue;
+    const awaited = runs.find((one) => one.member.stack === member.waitsFor);
+    if (awaited !== undefined && !isPlanned(awaited)) continue;
+    if ((await tx.find(SERVER_KINDS.ticket, ticketPlace(reference))) !== undefined) continue;
+    const isPlanOnly = row.message.mode === Run_Mode.MODE_PLAN_ONLY;
+    // Others wait for their turn, with which they get a ticket.
+    const { current } = (await readQueue(tx, reference.stack)).message;
+    if (!isPlanOnly && current !== run.message.id) continue;
+    const ticketClass = isPlanOnly
+      ? RunTicket_Class.CLASS_SPECULATIVE
+      : RunTicket_Class.CLASS_BLOCKING;
+    const ticket = freeTicket(run.message, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
+    tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
+    tx.guardRow(run);
+    const members = withMember(row.message.members, run.message.id, { waitsFor: "" });
+    tx.update(row, { members });
+    return { kind: "again" };
+  }
+  return undefined;
+}
+
+function isPlanned({ row }: MemberRun): boolean {
+  if (row === undefined) return false;
+  const phase = phaseOf(row.message);
+  return isEnded(phase) ? isSettledGood(phase) : row.message.planDigest !== "";
+}
+
+/** Once all plans are there: they wait for an approval, by the strictest of the rules that were recorded with them. */
+function allPlanned(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberRun[]): Step {
+  const phases = runs.map((one) => phaseIn(one));
+  const isWhole = phases.every(
+    (phase) => phase === "awaiting_approval" || (phase !== undefined && isSettledGood(phase)),
+  );
+  if (!isWhole) return { kind: "rest" };
+  const waiting = runs.flatMap(({ row: run }) =>
+    run !== undefined && phaseOf(run.message) === "awaiting_approval" ? [run.message] : [],
+  );
+  if (waiting.length === 0) {
+    const isFinished = phases.includes("plan_finished");
+    const { PHASE_PLAN_FINISHED, PHASE_NO_CHANGES } = PlanSet_Phase;
+    const phase = isFinished ? PHASE_PLAN_FINISHED : PHASE_NO_CHANGES;
+    return endSet(tx, row, { phase, ...(isFinished && { digest: digestOf(row.message, runs) }) });
+  }
+  tx.update(row, {
+    phase: PlanSet_Phase.PHASE_AWAITING_APPROVAL,
+    digest: digestOf(row.message, runs),
+    approvals: [],
+    requiredApprovals: Math.max(1, ...waiting.map((run) => run.requiredApprovals)),
+    excludeAuthor: waiting.some((run) => run.excludeAuthor),
+    approvers: inAll(waiting.map(({ approvers }) => approvers).filter(({ length }) => length > 0)),
+    updatedAtMs: BigInt(tx.nowMs),
+  });
+  return { kind: "rest" };
+}
+
+function inAll(lists: readonly (readonly string[])[]): string[] {
+  const [first = [], ...others] = lists;
+  return first.filter((one) => others.every((list) => list.includes(one)));
+}
+
+/** Of the stacks and their plans, in the order in which they are applied. */
+function digestOf({ members }: PlanSet, runs: readonly MemberRun[]): string {
+  const digests = new Map(
+    runs.map(({ member, row }) => [member.stack, row?.message.planDigest ?? ""]),
+  );
+  const plans = inOrder(members).map(({ stack }) => [stack, digests.get(stack)]);
+  return createHash("sha256").update(JSON.stringify(plans)).digest("hex");
+}
+
+/** Approves the next run of an approved set, once all that come before it are applied. */
+async function applyNext(
+  tx: Transaction,
+  row: StoredRow<PlanSet>,
+  runs: readonly MemberRun[],
+): Promise<Step> {
+  const byStack = new Map(runs.map((one) => [one.member.stack, one]));
+  const next = inOrder(row.message.members)
+    .map(({ stack }) => byStack.get(stack))
+    .find((one) => {
+      const phase = one && phaseIn(one);
+      return phase !== undefined && !isEnded(phase);
+    });
+  if (next?.row === undefined) return endSet(tx, row, { phase: PlanSet_Phase.PHASE_APPLIED });
+  const { reference, row: run, member } = next;
+  const { message } = run;
+  const at = { reference, row: run, phase: phaseOf(message) };
+  if (!isAt(at, "awaiting_approval")) return { kind: "rest" };
+  const plan = await tx.find(STACK_PLAN_KIND, memberPlace(reference.stack, message.planDigest));
+  if (plan === undefined) {
+    const reason = `the plan of the stack ${member.stackName} was deleted; request another set`;
+    return endSet(tx, row, { phase: PlanSet_Phase.PHASE_FAILED, reason });
+  }
+  tx.guardRow(plan);
+  // None is applied for a set that ends at the same moment.
+  tx.guardRow(row);
+  const approvals = row.message.approvals.map((one) => ({
+    ...one,
+    planDigest: message.planDigest,
+  }));
+  const events = approvals.map(({ actor, planDigest, comment }) => ({
+    at: tx.nowMs,
+    event: { type: "approval", actor, plan_digest: planDigest, comment },
+  }));
+  await appendEvents(tx, reference, events);
+  await move(tx, at, "approved", approvals.at(-1)?.actor ?? ACTOR, { approvals });
+  const ticket = freeTicket(message, RunTicket_Step.STEP_APPLY, tx.nowMs);
+  tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
+  return { kind: "rest" };
+}
+
+/** Ends a run whose set has ended. One that a worker executes is asked to end. */
+async function endMember(
+  parts: TransactionParts,
+  reference: RunReference,
+  reason: string,
+): Promise<void> {
+  try {
+    await discardRun(parts, reference, { actor: ACTOR, reason });
+  } catch (error) {
+    if (!isServerError(error)) throw error;
+    try {
+      await cancelRun(parts, reference, { actor: ACTOR });
+    } catch (thrown) {
+      // It has ended meanwhile, or is being canceled already.
+      if (!isServerError(thrown)) throw thrown;
+    }
+  }
+}

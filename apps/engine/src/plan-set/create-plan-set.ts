@@ -1,0 +1,120 @@
+import type { StackReference } from "@stackwright/core";
+import {
+  type IdempotencyRecord,
+  PlanSet,
+  PlanSet_Phase,
+  PlanSetMember,
+  Run_Mode,
+} from "@stackwright/proto/stackwright";
+import { isSetEnded } from "../domain/plan-set-phases.ts";
+import {
+  memberPlace,
+  type Place,
+  planSetPlace,
+  projectTenancy,
+  STACK_KIND,
+} from "../domain/run-places.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { readQueue } from "../queue/stack-queue.ts";
+import { isOutside, readStackTool } from "../queue/stack-tool.ts";
+import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+import { type PlanSetReference, placeOfSet } from "./plan-set-reference.ts";
+
+/** Most stacks of a set: each is a write of the batch that creates it. */
+export const MAX_MEMBERS = 20;
+
+/** A set that is requested. */
+interface NewPlanSet {
+  readonly reference: PlanSetReference;
+  readonly members: readonly {
+    readonly stack: StackReference;
+    readonly name: string;
+    readonly configuration: string;
+  }[];
+  readonly mode: Run_Mode;
+  readonly actor: string;
+  readonly message: string;
+  /** The answer to the request is stored with the set. */
+  readonly idempotency?: {
+    readonly place: Place;
+    readonly record: (set: PlanSet) => IdempotencyRecord;
+  };
+}
+
+/**
+ * Creates a set; its runs are requested by what advances it. A stack is in one set at a time that is to be applied: two sets whose runs wait
+ * for each other's in different queues would wait forever. `conflict` where a stack is in another one, `unprocessable` for an unknown
+ * configuration and for a stack that another tool plans.
+ */
+export async function createPlanSet(parts: TransactionParts, given: NewPlanSet): Promise<PlanSet> {
+  const { reference, members, mode, actor, message, idempotency } = given;
+  return transact(parts, async (tx) => {
+    if (idempotency !== undefined) {
+      const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
+      if (known !== undefined) throw new ServerError("in_progress");
+    }
+    for (const member of members) {
+      await requirePlannable(tx, member);
+      if (mode === Run_Mode.MODE_APPLY) await takeStack(tx, reference, member);
+    }
+    const now = BigInt(tx.nowMs);
+    const set = PlanSet.create({
+      id: reference.set,
+      phase: PlanSet_Phase.PHASE_PLANNING,
+      members: members.map(({ stack: { stack }, name: stackName, configuration }) =>
+        PlanSetMember.create({ stack, stackName, configuration, run: tx.makeId() }),
+      ),
+      mode,
+      actor,
+      message,
+      createdAtMs: now,
+      updatedAtMs: now,
+    });
+    tx.create(SERVER_KINDS.planSet, placeOfSet(reference), set);
+    if (idempotency !== undefined) {
+      tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(set));
+    }
+    return set;
+  });
+}
+
+async function requirePlannable(
+  tx: Transaction,
+  { stack, name, configuration }: NewPlanSet["members"][number],
+): Promise<void> {
+  const named = await tx.get(STACK_KIND, { tenancy: projectTenancy(stack), name });
+  if (named.message.id !== stack.stack) throw new ServerError("not_found");
+  const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
+  if (version === undefined) {
+    throw new ServerError(
+      "unprocessable",
+      `the stack ${name} has no configuration version ${configuration}; upload it first`,
+    );
+  }
+  const { message } = await readStackTool(tx, stack);
+  if (!isOutside(message)) return;
+  throw new ServerError(
+    "unprocessable",
+    `${message.tool} plans the stack ${name}, and its planned outputs are not known to the others; leave it out`,
+  );
+}
+
+/** Notes in the queue of a stack that it is in a set. */
+async function takeStack(
+  tx: Transaction,
+  { project, set }: PlanSetReference,
+  { stack, name }: NewPlanSet["members"][number],
+): Promise<void> {
+  const queue = await readQueue(tx, stack);
+  const { planSet: other } = queue.message;
+  const holder =
+    other === "" ? undefined : await tx.find(SERVER_KINDS.planSet, planSetPlace(project, other));
+  if (holder !== undefined && !isSetEnded(holder.message.phase)) {
+    throw new ServerError(
+      "conflict",
+      `the stack ${name} is in the plan set ${other}, which has not ended; discard or cancel that first`,
+    );
+  }
+  tx.update(queue, { planSet: set });
+}

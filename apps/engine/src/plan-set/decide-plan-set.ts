@@ -1,0 +1,109 @@
+import { type PlanSet, PlanSet_Phase } from "@stackwright/proto/stackwright";
+import { isSetEnded, planSetPhase } from "../domain/plan-set-phases.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import {
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "../queue/transaction.ts";
+import { type PlanSetReference, placeOfSet } from "./plan-set-reference.ts";
+
+interface NewSetApproval {
+  readonly actor: string;
+  /** Of the plans that the author of the approval was shown. */
+  readonly digest: string;
+  readonly comment?: string;
+}
+
+/**
+ * Approves all plans of a set at once: the approval that completes the rule makes the set `applying` in one step, and each run is approved
+ * with it when it is its turn. A second approval by one actor counts once. `plan_changed` for other plans than those that were shown,
+ * `self_approval` and `forbidden` by the rules of the runs.
+ */
+export async function approvePlanSet(
+  parts: TransactionParts,
+  reference: PlanSetReference,
+  { actor, digest, comment = "" }: NewSetApproval,
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const row = await openSet(tx, reference);
+    const { message: set } = row;
+    if (set.phase !== PlanSet_Phase.PHASE_AWAITING_APPROVAL) throw notNow(set);
+    if (set.digest !== digest) {
+      throw new ServerError(
+        "plan_changed",
+        `the digest of the plans is ${set.digest}; show them, and approve that`,
+      );
+    }
+    if (set.approvals.some((one) => one.actor === actor)) return;
+    if (set.excludeAuthor && set.actor === actor) throw new ServerError("self_approval");
+    if (set.approvers.length > 0 && !set.approvers.includes(actor)) {
+      throw new ServerError(
+        "forbidden",
+        `${actor} is not among those who approve plans of the project: ${set.approvers.join(", ")}`,
+      );
+    }
+    const atMs = BigInt(tx.nowMs);
+    const approvals = [...set.approvals, { actor, planDigest: digest, comment, atMs }];
+    tx.update(row, {
+      approvals,
+      updatedAtMs: atMs,
+      ...(approvals.length >= set.requiredApprovals && { phase: PlanSet_Phase.PHASE_APPLYING }),
+    });
+  });
+}
+
+/** Gives the plans of a set up that wait for approval. */
+export async function discardPlanSet(
+  parts: TransactionParts,
+  reference: PlanSetReference,
+  { actor, reason = "" }: { readonly actor: string; readonly reason?: string },
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const row = await openSet(tx, reference);
+    if (row.message.phase !== PlanSet_Phase.PHASE_AWAITING_APPROVAL) throw notNow(row.message);
+    tx.update(row, {
+      phase: PlanSet_Phase.PHASE_DISCARDED,
+      reason: reason === "" ? `discarded by ${actor}` : reason,
+      updatedAtMs: BigInt(tx.nowMs),
+    });
+  });
+}
+
+/** Ends a set: nothing more of it begins, and what is being planned or applied is canceled as a run is. */
+export async function cancelPlanSet(
+  parts: TransactionParts,
+  reference: PlanSetReference,
+  { actor }: { readonly actor: string },
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const row = await openSet(tx, reference);
+    tx.update(row, {
+      phase: PlanSet_Phase.PHASE_CANCELED,
+      reason: `canceled by ${actor}`,
+      updatedAtMs: BigInt(tx.nowMs),
+    });
+  });
+}
+
+/** `not_found`, or `run_ended` for a set that has ended. */
+async function openSet(tx: Transaction, reference: PlanSetReference): Promise<StoredRow<PlanSet>> {
+  const row = await tx.find(SERVER_KINDS.planSet, placeOfSet(reference));
+  if (row === undefined) {
+    throw new ServerError("not_found", `there is no plan set ${reference.set}`);
+  }
+  if (isSetEnded(row.message.phase)) {
+    const phase = planSetPhase(row.message.phase);
+    throw new ServerError("run_ended", `the plan set ${reference.set} has ended: it is ${phase}`);
+  }
+  return row;
+}
+
+function notNow({ id, phase }: PlanSet): ServerError {
+  return new ServerError(
+    "illegal_transition",
+    `the plan set ${id} is ${planSetPhase(phase)}; this needs awaiting_approval`,
+  );
+}
