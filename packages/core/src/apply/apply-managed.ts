@@ -109,6 +109,11 @@ class Maker {
     const { type } = this.#change;
     const { prior, config, planned, reply } = plan;
     const { provider } = this.#ready.use;
+    const { writer } = this.#run.given;
+    const note = async (privateBytes: Uint8Array): Promise<void> => {
+      const operation = this.#operation;
+      await writer.write({ kind: "note", key: this.#key, operation, privateBytes });
+    };
     return this.#run.timed(this.#change, this.#creates ? "create" : "update", async (context) =>
       provider.apply(
         {
@@ -120,7 +125,7 @@ class Maker {
           ...(reply.plannedIdentity !== undefined && { plannedIdentity: reply.plannedIdentity }),
           operation: { operationId: this.#operation, epoch: this.#run.given.writer.epoch },
         },
-        context,
+        plan.schema.hasNotes === true ? { ...context, note } : context,
       ),
     );
   }

@@ -3,7 +3,7 @@ import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import type { OperationResult } from "../state/state-change.ts";
 import { isPending, type ObjectOperation, type StateObject } from "../state/state-object.ts";
-import { resolveById, resolveOperation } from "./resolve-operation.ts";
+import { resolveAbsent, resolveById, resolveOperation } from "./resolve-operation.ts";
 
 /** What became of an operation whose run was interrupted. */
 export interface RecoveredOperation {
@@ -83,8 +83,13 @@ async function resolve(
   providerOf: (object: StateObject) => Promise<ReadyProvider | undefined>,
   context: LifecycleContext,
 ): Promise<OperationResult> {
-  if (resolution.kind === "absent") return { kind: "absent" };
+  if (resolution.kind === "absent" && object.privateBytes.length === 0) return { kind: "absent" };
   const ready = await providerOf(object);
+  if (resolution.kind === "absent") {
+    if (ready !== undefined) return resolveAbsent(object, operation, ready.use, context);
+    // Only a create that noted what it made has private bytes: they are not thrown away.
+    return operation.kind === "create" ? unavailable() : { kind: "absent" };
+  }
   if (ready === undefined) return unavailable();
   if (resolution.kind === "look") return resolveOperation(object, operation, ready.use, context);
   return resolveById(object, operation, resolution.id, ready.use, context);

@@ -1,7 +1,8 @@
-import type { Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import {
   hasProviderErrors,
   type LifecycleContext,
+  type NotedDecision,
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import { upgradeObject } from "../planner/read-object.ts";
@@ -18,6 +19,7 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  *
  * - An update or delete: the object is known, so it is read. The answer is its state; no object means that it is
  *   deleted.
+ * - A create or update of a type that notes what it has made: the object is what the provider reads of its notes.
  * - A create of an object that exists in the state alone has left nothing.
  * - A create whose identity follows from the configuration: the object is probed under that identity.
  * - A create whose `id` was planned: that id is tried for an import. An object found under it is the object. An empty
@@ -32,15 +34,19 @@ export async function resolveOperation(
   use: ProviderInstance,
   context: LifecycleContext,
 ): Promise<OperationResult> {
-  const outcome = await findOut(object, operation, use, context);
-  if (outcome.kind !== "unresolved") return outcome;
-  // It is stored and shown, and holds what a provider said.
-  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+  return resolveWith(object, operation, use, context, async (resolver) => {
+    if (resolver.schema.hasNotes === true && operation.kind !== "delete") {
+      return readNoted(object, operation, resolver, { kind: "undecided" });
+    }
+    return operation.kind === "create"
+      ? probeCreate(object, operation, resolver)
+      : readAndResolve(object, operation, resolver);
+  });
 }
 
 /**
- * Reads the object that a create made, under an import id that the user gave. Never creates or deletes anything; where nothing is
- * found the outcome stays unresolved.
+ * Reads the object that a create made, under an import id that the user gave; of a type that notes what it has made, the part with
+ * that id. Never creates or deletes anything; where nothing is found the outcome stays unresolved.
  */
 export async function resolveById(
   object: StateObject,
@@ -49,36 +55,49 @@ export async function resolveById(
   use: ProviderInstance,
   context: LifecycleContext,
 ): Promise<OperationResult> {
-  const schema = use.typeSchema(object.mode, object.type);
-  if (schema === undefined)
-    return unresolved(operation, `the provider does not have the type ${object.type}`);
-  const wanted = { id, identity: undefined, given: true };
-  let outcome: OperationResult;
-  try {
-    outcome = await findCreated(object, operation, { use, schema, context }, wanted);
-  } catch (error) {
-    outcome = unresolved(operation, error instanceof Error ? error.message : String(error));
-  }
-  if (outcome.kind !== "unresolved") return outcome;
-  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
+  return resolveWith(object, operation, use, context, async (resolver) =>
+    resolver.schema.hasNotes === true
+      ? readNoted(object, operation, resolver, { kind: "id", id })
+      : findCreated(object, operation, resolver, { id, identity: undefined, given: true }),
+  );
 }
 
-async function findOut(
+/**
+ * The outcome where the user says that nothing came of an operation: of a type that notes what it has made, what is left of its
+ * notes.
+ */
+export async function resolveAbsent(
   object: StateObject,
   operation: ObjectOperation,
   use: ProviderInstance,
   context: LifecycleContext,
 ): Promise<OperationResult> {
-  const schema = use.typeSchema(object.mode, object.type);
-  if (schema === undefined)
-    return unresolved(operation, `the provider does not have the type ${object.type}`);
+  if (use.typeSchema(object.mode, object.type)?.hasNotes !== true) return { kind: "absent" };
+  return resolveWith(object, operation, use, context, async (resolver) =>
+    readNoted(object, operation, resolver, { kind: "absent" }),
+  );
+}
+
+async function resolveWith(
+  { mode, type }: StateObject,
+  operation: ObjectOperation,
+  use: ProviderInstance,
+  context: LifecycleContext,
+  find: (resolver: Resolver) => Promise<OperationResult>,
+): Promise<OperationResult> {
+  const schema = use.typeSchema(mode, type);
+  let outcome: OperationResult;
   try {
-    return operation.kind === "create"
-      ? await probeCreate(object, operation, { use, schema, context })
-      : await readAndResolve(object, operation, { use, schema, context });
+    outcome =
+      schema === undefined
+        ? unresolved(operation, `the provider does not have the type ${type}`)
+        : await find({ use, schema, context });
   } catch (error) {
-    return unresolved(operation, error instanceof Error ? error.message : String(error));
+    outcome = unresolved(operation, error instanceof Error ? error.message : String(error));
   }
+  if (outcome.kind !== "unresolved") return outcome;
+  // It is stored and shown, and holds what a provider said.
+  return { ...outcome, problem: use.secrets.redact(outcome.problem) };
 }
 
 interface Resolver {
@@ -95,10 +114,40 @@ function unresolved({ kind, probe }: ObjectOperation, why: string): OperationRes
   };
 }
 
+/** Reads what an interrupted apply noted. What a create has made halfway is tainted. */
+async function readNoted(
+  object: StateObject,
+  operation: ObjectOperation,
+  resolver: Resolver,
+  noted: NotedDecision,
+): Promise<OperationResult> {
+  if (object.value !== undefined) return readAndResolve(object, operation, resolver, noted);
+  const { use, schema, context } = resolver;
+  const { type, privateBytes } = object;
+  const state = Value.null(blockType(schema.block));
+  const reply = await use.provider.read(
+    { type, state, privateBytes, deferralAllowed: false, noted },
+    context,
+  );
+  if (reply.state === undefined || hasProviderErrors(reply.diagnostics)) {
+    return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
+  }
+  if (reply.state.isNull) return { kind: "absent" };
+  return {
+    kind: "exists",
+    tainted: true,
+    content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
+      privateBytes: reply.privateBytes ?? privateBytes,
+      identity: reply.identity,
+    }),
+  };
+}
+
 async function readAndResolve(
   object: StateObject,
   operation: ObjectOperation,
   resolver: Resolver,
+  noted?: NotedDecision,
 ): Promise<OperationResult> {
   const { use, schema, context } = resolver;
   const problems: string[] = [];
@@ -115,6 +164,7 @@ async function readAndResolve(
       privateBytes: object.privateBytes,
       ...(identity !== undefined && { identity }),
       deferralAllowed: false,
+      ...(noted !== undefined && { noted }),
     },
     context,
   );

@@ -56,6 +56,8 @@ export function reduceChange(view: StateView, change: StateChange, context: Writ
       return reducer.depose(change.address, change.deposed, change.create);
     case "restore":
       return reducer.restore(change.address, change.deposed);
+    case "note":
+      return [reducer.note(change.key, change.operation, change.privateBytes)];
     case "settle":
       return [reducer.settle(change.key, change.operation, change.outcome)];
     case "record":
@@ -85,6 +87,7 @@ export function keysOf(change: StateChange): readonly ObjectKey[] {
     case "create":
     case "update":
     case "delete":
+    case "note":
     case "settle":
     case "record":
     case "adopt":
@@ -165,12 +168,16 @@ class Reducer {
     ];
   }
 
+  note(key: ObjectKey, id: string, privateBytes: Uint8Array): Edit {
+    const before = this.#in(key, "note", ["creating", "updating"]);
+    requireAnnounced(key, "note", before.operation, id);
+    return this.#edit(key, before, { ...before, privateBytes });
+  }
+
   settle(key: ObjectKey, id: string, outcome: OperationResult): Edit {
     const before = this.#in(key, "settle", ["creating", "updating", "deleting", "unresolved"]);
     const { operation, ...rest } = before;
-    if (operation?.started !== true || operation.id !== id) {
-      throw refused(key, "settle", `the operation ${id} is not the announced one`);
-    }
+    requireAnnounced(key, "settle", operation, id);
     switch (outcome.kind) {
       case "exists": {
         const settled = { ...rest, phase: phaseOf(outcome.tainted) };
@@ -358,6 +365,16 @@ function placeholder(rest: StateObject, operation: ObjectOperation): StateObject
     privateBytes: new Uint8Array(),
     operation: { ...announced, kind: "create", started: false },
   };
+}
+
+function requireAnnounced(
+  key: ObjectKey,
+  change: string,
+  operation: ObjectOperation | undefined,
+  id: string,
+): asserts operation is ObjectOperation {
+  if (operation?.started === true && operation.id === id) return;
+  throw refused(key, change, `the operation ${id} is not the announced one`);
 }
 
 function refused(key: ObjectKey, change: string, why: string): EngineError {

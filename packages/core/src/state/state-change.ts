@@ -87,6 +87,7 @@ export type OperationResult =
  * | `delete`         | ready, tainted                         | deleting                                    |
  * | `depose`         | ready, tainted; no such deposed object | the same under the deposed key, and nothing or creating under the address |
  * | `restore`        | deposed; nothing current or a placeholder | the same as current                      |
+ * | `note`           | creating (started), updating           | the same                                    |
  * | `settle`         | creating, updating, deleting, unresolved | ready, tainted, nothing, placeholder, unresolved |
  * | `record`         | ready, tainted                         | ready, tainted                              |
  * | `adopt`          | nothing, placeholder                   | ready, tainted                              |
@@ -127,6 +128,13 @@ export type StateChange =
     }
   /** A deposed object becomes the current one again, as its replacement could not be created. */
   | { readonly kind: "restore"; readonly address: string; readonly deposed: string }
+  /** Private bytes that the provider notes while the operation with this id is under way. */
+  | {
+      readonly kind: "note";
+      readonly key: ObjectKey;
+      readonly operation: ObjectOperation["id"];
+      readonly privateBytes: Uint8Array;
+    }
   /** Outcome of the operation with this id. */
   | {
       readonly kind: "settle";

@@ -316,6 +316,40 @@ export function describeStackState(name: string, open: OpenStore): void {
     );
 
     it(
+      "keeps what is noted during a create that no run has ended, encrypted",
+      withState(async (test) => {
+        const { state, ulid } = test;
+        const id = ulid();
+        const note = (operation: string): StateChange => ({
+          kind: "note",
+          key: key("a.b"),
+          operation,
+          privateBytes: Buffer.from("canary-note"),
+        });
+        {
+          await using hold = await state.acquire();
+          const writer = await hold.begin({ run: RUN });
+          await writer.write({
+            kind: "create",
+            key: key("a.b"),
+            object: plan(),
+            operation: { id },
+          });
+          await rejects(writer.write(note(ulid())), "ENGINE_STATE_TRANSITION");
+          await writer.write(note(id));
+        }
+        await using hold = await state.acquire();
+        const writer = await hold.begin({ run: OTHER_RUN });
+        const found = writer.object("a.b");
+        expect(found).toMatchObject({ phase: "creating", operation: { id } });
+        expect(Buffer.from(found?.privateBytes ?? []).toString()).toBe("canary-note");
+        const settle = { kind: "settle", key: key("a.b"), operation: id } as const;
+        await writer.write({ ...settle, outcome: { kind: "absent" } });
+        await rejects(writer.write(note(id)), "ENGINE_STATE_TRANSITION");
+      }),
+    );
+
+    it(
       "writes independent steps at the same time and one object's steps in order",
       written(async (writer, test) => {
         const names = Array.from({ length: 40 }, (_, index) => `a.b[${index}]`);

@@ -1,4 +1,3 @@
-import type { RpcError } from "@stackwright/proto/grpc";
 import { detailType } from "@stackwright/proto/grpc";
 import { decodeStruct } from "@stackwright/proto/property";
 import {
@@ -8,7 +7,7 @@ import {
   UpdateRequest,
 } from "@stackwright/proto/pulumirpc";
 import { toRpcError } from "../broadcast.ts";
-import { MuxError } from "../errors.ts";
+import { isStateUnknown } from "../is-state-unknown.ts";
 import type { ApplyResourceRequest, LifecycleContext } from "../router/lifecycle-provider.ts";
 import { failureToDiagnostic, ProviderFailure } from "../router/provider-failure.ts";
 import type { MemberShapes } from "./package-types.ts";
@@ -103,19 +102,4 @@ export function keptPrivate({ plannedPrivate }: ApplyResourceRequest): Uint8Arra
 function priorPrivate({ plannedPrivate }: ApplyResourceRequest): Uint8Array {
   const { inputs, prior } = decodePrivate(plannedPrivate);
   return encodePrivate({ inputs: prior ?? inputs });
-}
-
-/** After these errors it is unknown whether a change happened. */
-const STATE_UNKNOWN = new Set([
-  "INTERNAL",
-  "DATA_LOSS",
-  "UNAVAILABLE",
-  "DEADLINE_EXCEEDED",
-  "CANCELLED",
-]);
-
-/** A plain error, which is what most programs fail with, says of a create neither that it happened nor that it did not. */
-export function isStateUnknown({ code, cause }: RpcError, creates: boolean): boolean {
-  if (cause instanceof MuxError && cause.outcome === "not-applied") return false;
-  return STATE_UNKNOWN.has(code) || (creates && code === "UNKNOWN");
 }

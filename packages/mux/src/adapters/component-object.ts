@@ -11,6 +11,7 @@ import {
 } from "@stackwright/proto/property";
 import { ConstructRequest } from "@stackwright/proto/pulumirpc";
 import { toRpcError } from "../broadcast.ts";
+import type { NoteChildren } from "../components/child-journal.ts";
 import { readChild } from "../components/child-steps.ts";
 import {
   type ComponentChild,
@@ -20,7 +21,9 @@ import {
 import type { ComponentCall } from "../components/component-peer.ts";
 import { type ChildFailure, ComponentRun } from "../components/component-run.ts";
 import { childKey, childUrn, nameOfUrn } from "../components/component-urn.ts";
+import { decideOpenChildren } from "../components/decide-open-children.ts";
 import { runOf, startResourceMonitor } from "../components/resource-monitor.ts";
+import { isStateUnknown } from "../is-state-unknown.ts";
 import type { ProviderDiagnostic } from "../router/diagnostic.ts";
 import type {
   ApplyReply,
@@ -30,7 +33,6 @@ import type {
   OperationIdentity,
   PlanResourceRequest,
 } from "../router/lifecycle-provider.ts";
-import { isStateUnknown } from "./apply-resource.ts";
 import type { Member } from "./package.ts";
 import { type ConvertedObject, fromProperties, toProperties } from "./property-values.ts";
 import { callContext, EMPTY, type PulumiAdapterSession, resourceUrn } from "./pulumi-session.ts";
@@ -79,7 +81,14 @@ export async function planComponent(
     return { planned: value, sensitive, requiresReplace: [], plannedPrivate, diagnostics };
   }
   const isSame = [...run.actions.values()].every((action) => action === "same");
-  const planned = objectOf(member, urn, inputs, state, run, !isSame || prior.isNull);
+  const planned = objectOf(
+    member,
+    urn,
+    inputs,
+    state,
+    run.children,
+    isSame && !prior.isNull ? undefined : run.actions,
+  );
   return {
     planned: planned.value,
     sensitive: planned.sensitive,
@@ -101,7 +110,10 @@ export async function applyComponent(
   const call = callOf(session, context, operation, false);
   if (planned.isNull) return deleteComponent(call, request, children);
   const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
-  const { run, state, failure } = await construct(call, token, urn, inputs, children);
+  const note: NoteChildren | undefined =
+    context.note &&
+    (async (noted) => context.note?.(encodeComponent({ urn, inputs, children: noted })));
+  const { run, state, failure } = await construct(call, token, urn, inputs, children, note);
   const privateBytes = encodeComponent({ inputs, children: run.children });
   const diagnostics = run.failures.map((one) => childDiagnostic(urn, one));
   // A program that fails because of its children says nothing new.
@@ -112,7 +124,7 @@ export async function applyComponent(
     if (open !== undefined) throw open.error;
     return { diagnostics, state: prior, privateBytes, legacyTypeSystem: true };
   }
-  const { value, sensitive } = objectOf(member, urn, inputs, state, run, false);
+  const { value, sensitive } = objectOf(member, urn, inputs, state, run.children);
   if (failure !== undefined && !prior.isNull) {
     // What its program would have returned is not known; it stays what it was, with the children that it has.
     const kept = new Map(prior.entries());
@@ -123,28 +135,39 @@ export async function applyComponent(
   return { diagnostics, state: value, sensitive, privateBytes, legacyTypeSystem: true };
 }
 
-/** Reads what belongs to a component; what is gone is not among its children any more. */
+/**
+ * Reads what belongs to a component; what is gone is not among its children any more. After an interrupted apply these are the
+ * noted ones, and nothing at all where a create has made none.
+ */
 export async function readComponent(
   session: PulumiAdapterSession,
-  { component }: ComponentMember,
-  { state, privateBytes }: Parameters<LifecycleProvider["read"]>[0],
+  member: ComponentMember,
+  { state, privateBytes, noted }: Parameters<LifecycleProvider["read"]>[0],
   context: LifecycleContext,
 ) {
-  const { inputs, children } = decodeComponent(privateBytes);
+  const { component } = member;
+  const record = decodeComponent(privateBytes);
+  const { inputs } = record;
+  const urn = record.urn ?? urnOf(state, component);
+  const children =
+    noted === undefined ? record.children : decideOpenChildren(urn, record.children, noted);
   const call = callOf(session, context, undefined, false);
   const found: ComponentChild[] = [];
   for (const child of children) {
     const present = await readChild(call, child);
     if (present !== undefined) found.push(present);
   }
+  if (state.isNull && found.length === 0) return { state };
+  const kept = encodeComponent({ inputs, children: found });
+  if (state.isNull) {
+    const { value, sensitive } = objectOf(member, urn, inputs, new Map(), found);
+    return { state: value, sensitive, privateBytes: kept };
+  }
   const ids = found
     .filter(({ isReplaced }) => !isReplaced)
-    .map(({ urn, id }) => [childKey(urnOf(state, component), urn), Value.string(id)] as const);
+    .map((child) => [childKey(urn, child.urn), Value.string(child.id)] as const);
   const members = new Map(state.entries()).set(component.children, Value.map(ids, Type.string));
-  return {
-    state: Value.object([...members]),
-    privateBytes: encodeComponent({ inputs, children: found }),
-  };
+  return { state: Value.object([...members]), privateBytes: kept };
 }
 
 function callOf(
@@ -183,8 +206,9 @@ async function construct(
   urn: string,
   inputs: PropertyMap,
   before: readonly ComponentChild[],
+  note?: NoteChildren,
 ): Promise<Constructed> {
-  const run = new ComponentRun(call, before);
+  const run = new ComponentRun(call, before, note);
   const { peer, context } = call;
   let state: PropertyMap = new Map();
   try {
@@ -254,19 +278,22 @@ function unknownObject(
   );
 }
 
-/** The object of a component: what its program returned, its URN, and the ids of its children. */
+/**
+ * The object of a component: what its program returned, its URN, and the ids of its children; with the `open` actions of a preview
+ * those that follow from it are not known.
+ */
 function objectOf(
   { shapes, component }: ComponentMember,
   urn: string,
   inputs: PropertyMap,
   state: PropertyMap,
-  run: ComponentRun,
-  isOpen: boolean,
+  children: readonly ComponentChild[],
+  open?: ComponentRun["actions"],
 ): ConvertedObject {
-  const ids = run.children
+  const ids = children
     .filter(({ isReplaced }) => !isReplaced)
     .map((child): [string, PropertyValue] => {
-      const settled = !isOpen || (run.actions.get(child.urn) === "same" && child.id !== "");
+      const settled = open === undefined || (open.get(child.urn) === "same" && child.id !== "");
       return [
         childKey(urn, child.urn),
         settled ? stringProperty(child.id) : unknownProperty("string"),
@@ -276,7 +303,7 @@ function objectOf(
     .set(component.urn, stringProperty(urn))
     .set(component.children, mapProperty(ids));
   return fromProperties(shapes.all, known, (name, type) =>
-    isOpen && shapes.outputs.has(name) ? Value.unknown(type) : Value.null(type),
+    open !== undefined && shapes.outputs.has(name) ? Value.unknown(type) : Value.null(type),
   );
 }
 

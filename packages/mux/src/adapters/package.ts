@@ -59,7 +59,12 @@ export function readPackage(schema: PackageSchema): Package {
     functionMember(types, token, asObject(asObject(schema.functions)[token])),
   );
   const schemas = (members: ReadonlyMap<string, Member>) =>
-    new Map([...members].map(([name, { shapes }]) => [name, { version: 0, block: shapes.block }]));
+    new Map(
+      [...members].map(([name, { shapes, component }]) => [
+        name,
+        { version: 0, block: shapes.block, ...(component !== undefined && { hasNotes: true }) },
+      ]),
+    );
   return {
     name: schema.name ?? "",
     config,

@@ -122,6 +122,12 @@ interface ChangedChild {
   readonly failure?: RpcError;
 }
 
+/** A child whose create is about to be called. */
+export function openChild({ urn, type, retained, isProtected }: WantedChild, inputs: PropertyMap) {
+  const flags = { retained, isProtected, isReplaced: false, isOpen: true };
+  return { urn, type, id: "", inputs, outputs: new Map(), ...flags } satisfies ComponentChild;
+}
+
 /** Creates a child. In a preview nothing is made, and it has no id. */
 export async function createChild(
   call: ComponentCall,
@@ -224,7 +230,17 @@ function madeChild(
     const value = marked.get(name);
     if (value !== undefined && !isSecret(value)) marked.set(name, secretProperty(value));
   }
-  return { urn, type, id, inputs, outputs: marked, retained, isProtected, isReplaced: false };
+  return {
+    urn,
+    type,
+    id,
+    inputs,
+    outputs: marked,
+    retained,
+    isProtected,
+    isReplaced: false,
+    isOpen: false,
+  };
 }
 
 /** What the error of a change says that is there all the same; other errors pass. */

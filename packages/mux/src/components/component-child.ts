@@ -23,19 +23,24 @@ export interface ComponentChild {
   readonly isProtected: boolean;
   /** It was replaced and is still to be deleted. */
   readonly isReplaced: boolean;
+  /** Its create was called, and what came of it is not known: it has no id. */
+  readonly isOpen: boolean;
 }
 
 /** What is kept of a component: its inputs, and what it made in the order in which that was made. */
 interface ComponentRecord {
+  /** Only while it is made: afterwards it is an attribute of the object. */
+  readonly urn?: string;
   readonly inputs: PropertyMap;
   readonly children: readonly ComponentChild[];
 }
 
-const FLAGS = ["retained", "isProtected", "isReplaced"] as const;
+const FLAGS = ["retained", "isProtected", "isReplaced", "isOpen"] as const;
 
-export function encodeComponent({ inputs, children }: ComponentRecord): Uint8Array {
+export function encodeComponent({ urn, inputs, children }: ComponentRecord): Uint8Array {
   return encodeStruct(
     new Map<string, PropertyValue>([
+      ...(urn === undefined ? [] : [["urn", stringProperty(urn)] as const]),
       ["inputs", mapProperty(inputs)],
       ["children", listProperty(children.map(encodeChild))],
     ]),
@@ -46,7 +51,9 @@ export function encodeComponent({ inputs, children }: ComponentRecord): Uint8Arr
 export function decodeComponent(bytes: Uint8Array): ComponentRecord {
   const members = decodeStruct(bytes);
   const children = members.get("children");
+  const urn = members.get("urn");
   return {
+    ...(urn?.kind === "string" && { urn: urn.value }),
     inputs: mapOf(members.get("inputs")),
     children: children?.kind === "list" ? children.values.map(decodeChild) : [],
   };
@@ -81,6 +88,7 @@ function decodeChild(value: PropertyValue): ComponentChild {
     retained: members.has("retained"),
     isProtected: members.has("isProtected"),
     isReplaced: members.has("isReplaced"),
+    isOpen: members.has("isOpen"),
   };
 }
 

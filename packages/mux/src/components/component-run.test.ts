@@ -170,6 +170,65 @@ describe("what a component makes", () => {
     expect(nested.failures).toMatchObject([{ urn: "urn" }]);
   });
 
+  it("is in a record before it is called, and there with its id when the next one is", async () => {
+    const peer = createPeer();
+    const { children } = await run(peer, [], [disk("a")]);
+    peer.calls.length = 0;
+    const records: string[] = [];
+    const component = new ComponentRun(peer.call(), children, async (noted) => {
+      const texts = noted.map(({ urn, id, isOpen, isReplaced }) => {
+        const flags = `${isOpen ? "?" : ""}${isReplaced ? "!" : ""}`;
+        return `${urn.split("::").at(-1)}${flags} ${id}`;
+      });
+      records.push(`${peer.calls.length}: ${texts.join(", ")}`);
+    });
+    await component.register(disk("b"));
+    await component.register(disk("a", { inputs: { size: 2 } }));
+    await expect(component.register(disk("c", { inputs: { size: 0 } }))).rejects.toThrow(
+      "too small",
+    );
+    await component.settled();
+    expect(records.filter((text) => text.includes("?"))).toEqual([
+      "0: a id-1, b? ",
+      "1: a id-1, b id-2, a? ",
+      "2: b id-2, a! id-1, a id-3, c? ",
+    ]);
+  });
+
+  it("is not made where that cannot be recorded", async () => {
+    const peer = createPeer();
+    const component = new ComponentRun(peer.call(), [], async () => {
+      throw new Error("the lock was lost");
+    });
+    await expect(component.register(disk("a"))).rejects.toThrow("the lock was lost");
+    await component.settled();
+    expect(peer.calls).toEqual([]);
+    expect(component.children).toEqual([]);
+  });
+
+  it("is recorded many at a time, each before its call", async () => {
+    const peer = createPeer();
+    let durable: ReadonlySet<string> = new Set();
+    let records = 0;
+    const { provider } = peer.call().peer;
+    const call = peer.call();
+    const create: ResourceProvider["create"] = async (request, context) => {
+      expect(durable).toContain(request.urn);
+      return provider.create(request, context);
+    };
+    const watched = { ...call, peer: { ...call.peer, provider: { ...provider, create } } };
+    const component = new ComponentRun(watched, [], async (noted) => {
+      records += 1;
+      await new Promise(setImmediate);
+      durable = new Set(noted.map(({ urn }) => urn));
+    });
+    const all = Array.from({ length: 50 }, (_, index) => disk(`d${index}`));
+    await Promise.all(all.map(async (request) => component.register(request)));
+    await component.settled();
+    expect(component.children).toHaveLength(50);
+    expect(records).toBeLessThan(20);
+  });
+
   it("has something to do as long as what was replaced is there", async () => {
     const peer = createPeer();
     const { children } = await run(peer, [], [disk("a")]);

@@ -4,11 +4,14 @@ import {
   type RegisterResourceRequest,
   RegisterResourceResponse,
 } from "@stackwright/proto/pulumirpc";
+import { isStateUnknown } from "../is-state-unknown.ts";
+import { ChildJournal, type NoteChildren } from "./child-journal.ts";
 import {
   type ChildAction,
   createChild,
   decideChild,
   deleteChild,
+  openChild,
   updateChild,
   type WantedChild,
 } from "./child-steps.ts";
@@ -41,10 +44,13 @@ export class ComponentRun {
   readonly #outputs = new Map<string, PropertyMap>();
   readonly #failures: ChildFailure[] = [];
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #open = new Map<string, ComponentChild>();
+  readonly #journal: ChildJournal;
   #refusal: string | undefined;
 
-  constructor(call: ComponentCall, before: readonly ComponentChild[]) {
+  constructor(call: ComponentCall, before: readonly ComponentChild[], note?: NoteChildren) {
     this.#call = call;
+    this.#journal = new ChildJournal(note, () => [...this.#there.values(), ...this.#open.values()]);
     this.#there = new Map(before.map((child) => [keyOf(child), child]));
   }
 
@@ -81,6 +87,7 @@ export class ComponentRun {
   async settled(): Promise<void> {
     this.#refusal ??= "the component has ended";
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+    await this.#journal.settled();
   }
 
   async register(request: RegisterResourceRequest): Promise<RegisterResourceResponse> {
@@ -169,6 +176,10 @@ export class ComponentRun {
       return this.#keep({ ...old, urn, inputs, retained, isProtected });
     }
     const { child, failure } = await this.#carryOut(action, wanted, inputs, old);
+    // Both in one step: no record has the one without the other. The old one goes when all that uses it uses the other one.
+    if (action === "replace" && old !== undefined && !this.#call.dryRun) {
+      this.#keep({ ...old, isReplaced: true });
+    }
     this.#keep(child);
     if (failure !== undefined) throw failure;
     return child;
@@ -180,14 +191,36 @@ export class ComponentRun {
     inputs: PropertyMap,
     old: ComponentChild | undefined,
   ) {
-    if (old === undefined) return createChild(this.#call, wanted, inputs);
+    if (old === undefined) return this.#create(wanted, inputs);
     if (action === "update") return updateChild(this.#call, wanted, inputs, old);
     if (this.#call.dryRun) return createChild(this.#call, wanted, inputs);
     if (action === "delete-then-create") await this.#remove(old);
-    const made = await createChild(this.#call, wanted, inputs);
-    // It goes when all that uses it uses the other one.
-    if (action === "replace") this.#keep({ ...old, isReplaced: true });
-    return made;
+    return this.#create(wanted, inputs);
+  }
+
+  /**
+   * Its create is recorded before it is called, so that it can be looked for where this process ends meanwhile. It stays open until
+   * it is among what is there, or is known not to be.
+   */
+  async #create(wanted: WantedChild, inputs: PropertyMap) {
+    const { urn } = wanted;
+    this.#open.set(urn, openChild(wanted, inputs));
+    try {
+      await this.#journal.save();
+    } catch (error) {
+      this.#open.delete(urn);
+      const reason = RpcError.from(error).rawMessage;
+      throw new RpcError(
+        "ABORTED",
+        `${urn} was not made, as that could not be recorded: ${reason}`,
+      );
+    }
+    try {
+      return await createChild(this.#call, wanted, inputs);
+    } catch (error) {
+      if (!isStateUnknown(RpcError.from(error), true)) this.#open.delete(urn);
+      throw error;
+    }
   }
 
   /** What was made under this URN, or under one that the component says it had. */
@@ -208,6 +241,8 @@ export class ComponentRun {
     // Last in the order: it was registered after all that it uses.
     this.#there.delete(keyOf(child));
     this.#there.set(keyOf(child), child);
+    if (!child.isReplaced) this.#open.delete(child.urn);
+    this.#journal.saveLater();
     return child;
   }
 

@@ -24,6 +24,7 @@ export type {
   LifecycleProvider,
   MoveReply,
   MoveRequest,
+  NotedDecision,
   OpenEphemeralRequest,
   OpenReply,
   OperationIdentity,

@@ -89,6 +89,12 @@ export interface LifecycleContext {
   readonly sessionId?: string;
   /** The address of the object in the configuration, for providers in this process; others do not receive it. */
   readonly address?: string;
+  /**
+   * Of an apply, for providers in this process: records private bytes beside the object before the apply has an answer. Durable when it
+   * resolves. Where the apply is interrupted, they come back as those of the read that has {@link ReadResourceRequest.noted}. Only for
+   * types whose schema `hasNotes`.
+   */
+  readonly note?: (privateBytes: Uint8Array) => Promise<void>;
 }
 
 /** Identifies one operation on one state object, so that a repeated delivery can be recognised. */
@@ -180,7 +186,20 @@ export interface ReadResourceRequest {
   readonly identity?: Value;
   readonly providerMeta?: Value;
   readonly deferralAllowed: boolean;
+  /**
+   * Present where an apply was interrupted, of a type whose schema `hasNotes`: the private bytes are the last that it noted. After a
+   * create `state` is null. What is not known to exist, and not decided here, is an error.
+   */
+  readonly noted?: NotedDecision;
 }
+
+/** What the user says of parts that an interrupted apply may have made. */
+export type NotedDecision =
+  | { readonly kind: "undecided" }
+  /** They do not exist. */
+  | { readonly kind: "absent" }
+  /** It has this id; `PART=ID` where there are several. */
+  | { readonly kind: "id"; readonly id: string };
 
 /** What a reply says of the values in it, since values carry no marks. */
 export interface ValueReply extends Reply {

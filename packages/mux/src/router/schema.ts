@@ -60,6 +60,8 @@ export interface ResourceSchema {
   };
   /** Objects exist nowhere but in the state: a call whose answer was lost has done nothing. */
   readonly stateOnly?: boolean;
+  /** An apply notes what it has made so far, see `LifecycleContext.note`. */
+  readonly hasNotes?: boolean;
 }
 
 export interface IdentityAttributeSchema {

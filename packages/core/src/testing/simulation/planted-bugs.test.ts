@@ -469,6 +469,7 @@ function withoutDependencies(change: StateChange): StateChange {
         : change;
     case "update":
     case "delete":
+    case "note":
     case "restore":
     case "adopt":
     case "move":

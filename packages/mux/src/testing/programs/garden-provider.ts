@@ -6,7 +6,8 @@ import * as provider from "@pulumi/pulumi/provider/index.js";
 
 /*
  * A provider on Pulumi's SDK for Node, for tests: plants as files in the folder GARDEN, and beds, which are components that
- * plant them. A plant that is called `dead` fails, one that is called `kill` ends the process when it has been planted. With parameters
+ * plant them. A plant that is called `dead` fails, one that is called `kill` ends the process when it has been planted, and one that is called `wait` is
+ * planted and never answers. With parameters
  * `NAME VERSION` it becomes the package of that name.
  */
 
@@ -102,6 +103,7 @@ const garden: provider.Provider = {
     await mkdir(folder, { recursive: true });
     await writeFile(pathOf(id), JSON.stringify(inputs));
     if (inputs.kind === "kill") process.kill(process.pid, "SIGKILL");
+    if (inputs.kind === "wait") await new Promise(() => undefined);
     return { id, outs: { ...inputs, label: `${inputs.kind} of ${pkg}` } };
   },
   update: async (id, _urn, _olds, news) => {
