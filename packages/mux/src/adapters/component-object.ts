@@ -33,11 +33,11 @@ import type {
   OperationIdentity,
   PlanResourceRequest,
 } from "../router/lifecycle-provider.ts";
+import { componentName } from "./component-name.ts";
 import type { Member } from "./package.ts";
 import { type ConvertedObject, fromProperties, toProperties } from "./property-values.ts";
 import { callContext, EMPTY, type PulumiAdapterSession, resourceUrn } from "./pulumi-session.ts";
 import { rpcDiagnostic } from "./replies.ts";
-import { possibleNames } from "./token-name.ts";
 
 /** The attributes of a component that are not its program's: its URN, and the ids of what it made. */
 export interface ComponentAttributes {
@@ -180,24 +180,15 @@ function callOf(
   return { peer, context: callContext(context), dryRun, seed };
 }
 
-/**
- * The URN of a component that is to be made, which it keeps: its program names what it makes after it. So it is called as in the
- * configuration, `b` for `lab_binder.b` and `a-b-0` for `module.a.lab_binder.b[0]`.
- */
+/** The URN of a component that is to be made, which it keeps: its program names what it makes after it. */
 function newUrn(
   token: string,
   { address }: LifecycleContext,
   operation: OperationIdentity | undefined,
 ): string {
-  if (address === undefined) return resourceUrn(token, operation);
-  const steps = [...address.matchAll(/([\w-]+)|\[(?:"((?:[^"\\]|\\.)*)"|(\d+))\]/g)].map(
-    ([, word, key, index]) => word ?? key ?? index ?? "",
-  );
-  const names = steps.filter((step, at) => step !== "module" || steps[at - 1] === "module");
-  // The type stands before the name of the resource; keys may follow.
-  const type = names.findIndex((step) => possibleNames(token).includes(step));
-  const name = names.filter((_step, at) => at !== type).join("-");
-  return childUrn("", token, name.replaceAll(/[^\w-]+/g, "-"));
+  return address === undefined
+    ? resourceUrn(token, operation)
+    : childUrn("", token, componentName(token, address));
 }
 
 async function construct(

@@ -143,6 +143,22 @@ describe("what a component makes", () => {
     expect(names(component)).toEqual(["kept id-2", "safe id-3", "new id-1"]);
   });
 
+  it("does not lose its object to an alias of another that is registered", async () => {
+    const peer = createPeer();
+    const { children } = await run(peer, [], [disk("a")]);
+    const alias = { aliasURNs: [children[0]?.urn ?? ""] };
+    peer.calls.length = 0;
+    // The other one is registered first: it has its own object.
+    const first = await run(peer, children, [disk("a"), disk("b", alias)]);
+    expect(names(first)).toEqual(["a id-1", "b id-2"]);
+    // The other one comes later: what it would make is not made in silence.
+    const later = await run(peer, children, [disk("b", alias), disk("a")]);
+    expect(later.failures.map(({ error }) => error.rawMessage)).toEqual([
+      expect.stringMatching(/::a is registered, and is an alias of .*::b, which has taken/),
+    ]);
+    expect(peer.calls).toEqual(["create b"]);
+  });
+
   it("is what it was where a part fails, and what was made by then is known", async () => {
     const peer = createPeer();
     const before = await run(peer, [], [disk("a"), disk("z")]);

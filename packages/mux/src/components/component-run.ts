@@ -41,6 +41,8 @@ export class ComponentRun {
   readonly #there: Map<string, ComponentChild>;
   readonly #actions = new Map<string, ChildAction | "delete">();
   readonly #registered = new Set<string>();
+  /** URNs whose objects others have taken by an alias, with these. */
+  readonly #taken = new Map<string, string>();
   readonly #outputs = new Map<string, PropertyMap>();
   readonly #failures: ChildFailure[] = [];
   readonly #pending = new Set<Promise<unknown>>();
@@ -223,12 +225,21 @@ export class ComponentRun {
     }
   }
 
-  /** What was made under this URN, or under one that the component says it had. */
+  /**
+   * What was made under this URN, or under one that the component says it had. A URN under which something else is registered, before
+   * or after, has its own object.
+   */
   #claim(urn: string, { aliasURNs }: RegisterResourceRequest): ComponentChild | undefined {
+    const taker = this.#taken.get(urn);
+    if (taker !== undefined) {
+      const text = `${urn} is registered, and is an alias of ${taker}, which has taken its object`;
+      throw new RpcError("FAILED_PRECONDITION", text);
+    }
     for (const candidate of [urn, ...aliasURNs]) {
       const old = this.#there.get(candidate);
-      if (old === undefined) continue;
+      if (old === undefined || (candidate !== urn && this.#registered.has(candidate))) continue;
       if (candidate !== urn) {
+        this.#taken.set(candidate, urn);
         this.#there.delete(candidate);
         this.#there.set(urn, { ...old, urn });
       }

@@ -19,6 +19,7 @@ import {
 import type { ComponentCall } from "./component-peer.ts";
 import type { ComponentRun } from "./component-run.ts";
 import { childUrn } from "./component-urn.ts";
+import { openMonitorPlace } from "./monitor-place.ts";
 
 const EMPTY = encodeStruct(new Map());
 
@@ -27,12 +28,12 @@ const FEATURES: ReadonlySet<string> = new Set(["secrets", "resourceReferences"])
 
 /** The service that a component's program registers its resources with, while it is listening. */
 interface ResourceMonitor extends AsyncDisposable {
-  /** `host:port`, as programs get it. */
+  /** `unix:PATH`, or on Windows `host:port`, as programs get it. */
   readonly address: string;
 }
 
 /**
- * Serves the ResourceMonitor service of Pulumi's protocol for one call, on loopback. Whatever the program has made, looked up or
+ * Serves the ResourceMonitor service of Pulumi's protocol for one call, for this user alone. Whatever the program has made, looked up or
  * invoked goes to the provider of the call.
  */
 export async function startResourceMonitor(
@@ -98,10 +99,13 @@ export async function startResourceMonitor(
   const health = implementService(HealthService, {
     check: () => ({ status: HealthCheckResponse_ServingStatus.SERVING }),
   });
-  const server = await startServer({ services: [monitor, health] });
-  if ("socketPath" in server.address) throw new TypeError("a monitor listens on a port");
-  address = `${server.address.host}:${server.address.port}`;
-  return { address, [Symbol.asyncDispose]: () => server.close() };
+  await using resources = new AsyncDisposableStack();
+  const place = resources.use(await openMonitorPlace());
+  address = await place.start(async (where) =>
+    startServer({ services: [monitor, health], ...(where && { address: where }) }),
+  );
+  const owned = resources.move();
+  return { address, [Symbol.asyncDispose]: async () => owned.disposeAsync() };
 }
 
 /** What requests that run a component's program have in common. */
