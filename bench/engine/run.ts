@@ -25,6 +25,8 @@ const { values: flags, positionals } = parseArgs({
     provider: { type: "string", default: "terraform_data" },
     /** `sqlite`, or `postgres`: the server that `TEST_POSTGRES_URL` names. */
     store: { type: "string", default: "sqlite" },
+    /** As if nothing were known of the program of the provider: objects that it wrote itself are upgraded all the same. */
+    upgrades: { type: "boolean", default: false },
   },
 });
 
@@ -38,6 +40,7 @@ const resources = {
 const resource = resources[flags.provider as keyof typeof resources];
 if (resource === undefined) throw new Error(`there is no provider ${flags.provider} here`);
 const { type, argument } = resource;
+const known = flags.upgrades ? {} : { digest: "h1:bench" };
 const program = process.env.TEST_TOOL_TERRAFORM_PROVIDER_NULL;
 if (flags.provider === "null" && program === undefined) {
   throw new Error("TEST_TOOL_TERRAFORM_PROVIDER_NULL is not set; see BENCHMARKS.md");
@@ -59,6 +62,8 @@ interface Row {
   readonly instances: number;
   readonly phase: string;
   readonly ms: number;
+  /** Processor time of this process, which is without that of a provider. */
+  readonly cpuMs: number;
   readonly writes: number;
 }
 
@@ -95,7 +100,7 @@ async function measure(shape: keyof typeof SHAPES, instances: number): Promise<v
           providers: new Map(
             program === undefined
               ? []
-              : [[NULL_SOURCE, { version: undefined, executable: program }]],
+              : [[NULL_SOURCE, { version: undefined, executable: program, ...known }]],
           ),
         }),
       ],
@@ -111,11 +116,14 @@ async function measure(shape: keyof typeof SHAPES, instances: number): Promise<v
     const timed = async <T>(phase: string, work: () => Promise<T>): Promise<T> => {
       globalThis.gc?.();
       const writes = counter.writes;
+      const before = process.cpuUsage();
       const begun = performance.now();
       const result = await work();
       const ms = performance.now() - begun;
+      const used = process.cpuUsage(before);
+      const cpuMs = (used.user + used.system) / 1000;
       peak = Math.max(peak, process.memoryUsage().rss);
-      rows.push({ shape, instances, phase, ms, writes: counter.writes - writes });
+      rows.push({ shape, instances, phase, ms, cpuMs, writes: counter.writes - writes });
       return result;
     };
     const plan = async (phase: string, options: PlanOptions = {}) => {
@@ -179,8 +187,8 @@ function report(): void {
         .map((cell, at) => (at < 1 ? String(cell).padEnd(16) : String(cell).padStart(14)))
         .join(""),
     );
-  line(["shape", "instances", "phase", "ms", "us/instance", "ratio", "writes/inst"]);
-  for (const { shape, instances, phase, ms, writes } of rows) {
+  line(["shape", "instances", "phase", "ms", "cpu ms", "us/instance", "ratio", "writes/inst"]);
+  for (const { shape, instances, phase, ms, cpuMs, writes } of rows) {
     const each = (ms * 1000) / instances;
     const key = `${shape} ${phase}`;
     const first = base.get(key) ?? each;
@@ -190,6 +198,7 @@ function report(): void {
       instances,
       phase,
       ms.toFixed(0),
+      cpuMs.toFixed(0),
       each.toFixed(0),
       (each / first).toFixed(2),
       (writes / instances).toFixed(2),

@@ -203,7 +203,10 @@ export class ApplyRun {
     if (schema === undefined) throw new TypeError(`there is no type ${change.type}`);
     const identity = recordIdentity(object.identity, schema);
     return {
-      value: recordValue(object.value, blockType(schema.block), { schemaVersion: schema.version }),
+      value: recordValue(object.value, blockType(schema.block), {
+        schemaVersion: schema.version,
+        writer: use.digest,
+      }),
       privateBytes: object.privateBytes,
       ...(identity !== undefined && { identity }),
     };

@@ -1,9 +1,10 @@
-import { CtyError, type Path, type Value } from "@stackwright/cty";
+import { CtyError, decodeJson, type Path, type Value } from "@stackwright/cty";
 import {
   hasProviderErrors,
   type ProviderDiagnostic,
   type ResourceSchema,
 } from "@stackwright/mux/router";
+import { normalizeLegacyObject } from "@stackwright/tfplugin/checks";
 import type { ReadPolicy } from "../plan/plan.ts";
 import type { ProviderInstance } from "../providers/provider-instances.ts";
 import { restoreValue } from "../state/record-value.ts";
@@ -63,6 +64,11 @@ export async function upgradeObject(
     if (restored !== undefined) use.secrets.addValue(restored);
     return restored;
   }
+  const own = ownAnswer(value, schema, use);
+  if (own !== undefined) {
+    use.secrets.addValue(own);
+    return own;
+  }
   const stored = { schemaVersion: value.schemaVersion, json: value.json };
   const reply = await use.provider.upgrade({ type, ...stored }, { ...(signal && { signal }) });
   report(reply.diagnostics);
@@ -70,6 +76,31 @@ export async function upgradeObject(
   const state = markObject(reply.state, schema.block, value.sensitive);
   use.secrets.addValue(state);
   return state;
+}
+
+/**
+ * What this very program answered before, under the present version of the schema. By the contract of UpgradeResourceState a program gives
+ * back what it wrote itself, so that it need not be asked; what it is asked about otherwise are attributes that the schema no
+ * longer has, and older versions. Undefined where the program is another one or not known, and where an object could come back
+ * in another shape: programs with the legacy type system write blocks as null that they read as empty.
+ */
+function ownAnswer(
+  value: RecordedValue,
+  { block, version }: ResourceSchema,
+  { digest }: ProviderInstance,
+): Value | undefined {
+  const isOwn = digest !== undefined && value.writer === digest;
+  if (!isOwn || value.schemaVersion !== version || value.omitted !== undefined) return undefined;
+  try {
+    const plain = decodeJson(value.json, blockType(block));
+    if (block.blocks.size > 0 && !normalizeLegacyObject(block, plain).rawEquals(plain)) {
+      return undefined;
+    }
+    return markObject(plain, block, value.sensitive);
+  } catch (error) {
+    if (error instanceof CtyError) return undefined;
+    throw error;
+  }
 }
 
 function restoreData(value: RecordedValue, { block, version }: ResourceSchema): Value | undefined {

@@ -15,6 +15,8 @@ export interface OpenedProvider extends NamedLifecycleProvider {
   readonly check?: (signal?: AbortSignal) => Promise<void>;
   /** As {@link ProviderOrigin.identify} says. */
   readonly identity?: string;
+  /** Of the package of its program, where nothing else decides what it answers. @default not known */
+  readonly digest?: string;
   /** The program that serves each name, for a provider that is made of several. @default it is one program */
   readonly programs?: ProviderPrograms;
 }

@@ -10,7 +10,10 @@ export interface InstalledOriginOptions {
   /** By full source, as an installation returns them. */
   readonly providers: ReadonlyMap<
     string,
-    Pick<InstalledProvider, "version" | "executable" | "digest">
+    Pick<InstalledProvider, "version" | "executable"> & {
+      /** Of the package; absent where the program may change. */
+      readonly digest?: string;
+    }
   >;
   /** How the processes are started. Their logs come without the secrets of the runs that use them. */
   readonly launch?: Omit<LaunchTerraformOptions, "command" | "signal" | "redact">;
@@ -96,7 +99,12 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
           ...(digest !== undefined && schemaStore && { schemaStore }),
         });
         return [
-          { name: source, provider: client, check: async (end) => launched.checkHealth(end) },
+          {
+            name: source,
+            provider: client,
+            check: async (end) => launched.checkHealth(end),
+            ...(digest !== undefined && { digest }),
+          },
         ];
       } catch (error) {
         await launched.close();

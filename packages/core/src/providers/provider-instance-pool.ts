@@ -93,8 +93,12 @@ export class ProviderInstancePool implements AsyncDisposable {
         return other;
       },
     });
-    const { identity, programs } = instance.opened;
-    const facts = { ...(identity !== undefined && { identity }), ...(programs && { programs }) };
+    const { identity, digest, programs } = instance.opened;
+    const facts = {
+      ...(identity !== undefined && { identity }),
+      ...(digest !== undefined && { digest }),
+      ...(programs && { programs }),
+    };
     return [{ name: reference.source, provider, ...facts }];
   }
 

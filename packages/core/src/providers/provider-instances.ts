@@ -49,6 +49,8 @@ export interface ProviderInstance {
   readonly provider: LifecycleProvider;
   readonly schema: ProviderSchema;
   readonly capabilities: LifecycleCapabilities;
+  /** Of the package of its program, where one is all of it. */
+  readonly digest?: string;
   /** Learns the secrets that go to the provider and come from it. */
   readonly secrets: Redactor;
   /** What the schema says about a type; undefined where the provider has no such type. */
@@ -157,8 +159,10 @@ export class ProviderInstances implements AsyncDisposable {
       );
     }
     let configured: Promise<readonly ProviderDiagnostic[]> | undefined;
+    const [{ digest }, second] = providers;
     return {
       reference,
+      ...(digest !== undefined && second === undefined && { digest }),
       provider: checkedProvider(provider, schema, reference.source),
       secrets: this.secrets,
       schema,

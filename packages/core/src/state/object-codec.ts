@@ -176,6 +176,7 @@ async function encodeValue(
     schemaVersion: BigInt(value.schemaVersion),
     json: keep(await textContent(cut.json, parts.blobs)),
     sensitive: value.sensitive.map(wirePath),
+    writer: value.writer ?? "",
     sealed: cut.parts.map(({ at, text }) => ({
       at: { steps: at.map(jsonStep) },
       sealed:
@@ -202,6 +203,7 @@ async function decodeValue(
         schemaVersion: Number(value.schemaVersion),
         json,
         sensitive: value.sensitive.map(plainPath),
+        ...(value.writer !== "" && { writer: value.writer }),
         omitted: value.sealed.map(({ at }) => (at?.steps ?? []).map(plainJsonStep)),
       };
     }
@@ -222,6 +224,7 @@ async function decodeValue(
     schemaVersion: Number(value.schemaVersion),
     json,
     sensitive: value.sensitive.map(plainPath),
+    ...(value.writer !== "" && { writer: value.writer }),
   };
 }
 

@@ -20,6 +20,8 @@ interface RecordOptions {
   readonly schemaVersion: number;
   /** Secret parts in addition to the marked ones: those of the schema or the provider's reply. */
   readonly sensitive?: readonly Path[];
+  /** As {@link RecordedValue.writer} says. */
+  readonly writer?: string | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export function recordValue(value: Value, type: Type, options: RecordOptions): R
     schemaVersion: options.schemaVersion,
     json: encodeJson(plain, type),
     sensitive: storablePaths(sensitive),
+    ...(options.writer !== undefined && { writer: options.writer }),
   };
 }
 

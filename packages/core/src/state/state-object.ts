@@ -30,6 +30,11 @@ export interface RecordedValue {
   readonly sensitive: readonly Path[];
   /** Secret parts that were read without their key: `null` in the text. Such a value is for display, and is never stored. */
   readonly omitted?: readonly JsonPath[];
+  /**
+   * Digest of the provider's package whose own answer this is. The same program would answer it unchanged when it is asked to upgrade it.
+   * @default not known: it comes from elsewhere, or its program is being developed
+   */
+  readonly writer?: string;
 }
 
 /** The identity that a provider gave an object; never secret. */

@@ -30,7 +30,7 @@ export function content(id: string, password = "canary-7d1f"): ObjectContent {
     size: Value.parseNumber("90071992547409931234.5"),
   });
   return {
-    value: recordValue(value, TYPE, { schemaVersion: 2 }),
+    value: recordValue(value, TYPE, { schemaVersion: 2, writer: "h1:program" }),
     privateBytes: Buffer.from("canary-private"),
   };
 }

@@ -77,6 +77,8 @@ export interface RecordedValue {
   sensitive: ValuePath[];
   /** Encrypted parts of the text. */
   sealed: SealedPart[];
+  /** Digest of the provider's package whose answer the text is; empty where that is not known. */
+  writer: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -949,7 +951,7 @@ export const SealedPart: MessageFns<SealedPart> = {
 };
 
 function createBaseRecordedValue(): RecordedValue {
-  return { schemaVersion: 0n, json: undefined, sensitive: [], sealed: [] };
+  return { schemaVersion: 0n, json: undefined, sensitive: [], sealed: [], writer: "" };
 }
 
 export const RecordedValue: MessageFns<RecordedValue> = {
@@ -968,6 +970,9 @@ export const RecordedValue: MessageFns<RecordedValue> = {
     }
     for (const v of message.sealed) {
       SealedPart.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.writer !== "") {
+      writer.uint32(42).string(message.writer);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1025,6 +1030,14 @@ export const RecordedValue: MessageFns<RecordedValue> = {
             message.sealed.push(SealedPart.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.writer = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1063,6 +1076,7 @@ export const RecordedValue: MessageFns<RecordedValue> = {
     message.json = (object.json !== undefined && object.json !== null) ? Content.fromPartial(object.json) : undefined;
     message.sensitive = object.sensitive?.map((e) => ValuePath.fromPartial(e)) || [];
     message.sealed = object.sealed?.map((e) => SealedPart.fromPartial(e)) || [];
+    message.writer = object.writer ?? "";
     return message;
   },
 };
