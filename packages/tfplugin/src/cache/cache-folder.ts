@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from "node:
 import { join } from "node:path";
 
 /** How much a folder may hold, and what a file in it may be. */
-export interface CacheFolderLimits {
+interface CacheFolderLimits {
   /** Most files; those that were used least recently make way. */
   readonly maxFiles: number;
   /** Largest file that is read or written, in bytes. */

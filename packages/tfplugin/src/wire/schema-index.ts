@@ -6,7 +6,7 @@ const KINDS = { 2: "resources", 3: "dataSources", 8: "ephemeralResources" } as c
 export type IndexedKind = (typeof KINDS)[keyof typeof KINDS];
 
 /** Where in an encoded answer each type is, and all that is no type. */
-export interface SchemaIndex {
+interface SchemaIndex {
   /** By name, a message that has this one type and nothing else. */
   readonly types: Readonly<Record<IndexedKind, ReadonlyMap<string, Uint8Array>>>;
   /** The same answer without types. */
