@@ -14,6 +14,7 @@ export type {
   NotificationDelivery,
   NotificationDestination,
   Operations,
+  PlanSet,
   PolicyEnforcement,
   PolicyFinding,
   PolicyResults,

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
-import { isClientError, type NewRun, type Run } from "@stackwright/client";
+import type { NewRun, Run } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { attendRun } from "../runs/attend-run.ts";
+import { ensureStack } from "../runs/ensure-stack.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { packConfiguration } from "../runs/pack-configuration.ts";
 import {
@@ -13,6 +14,7 @@ import {
   type ServerStackOptions,
 } from "../runs/run-place.ts";
 import { humanRunView, jsonRunView } from "../runs/run-view.ts";
+import { withheldNote } from "../runs/withheld-note.ts";
 
 export interface RunsStartOptions extends ServerStackOptions {
   readonly message?: string;
@@ -65,15 +67,6 @@ export async function runsStart(
   });
 }
 
-const NAMED_FILES = 5;
-
-/** Says which files stay here, so that a run that misses one is understood. */
-function withheldNote(paths: readonly string[]): string {
-  const names = paths.slice(0, NAMED_FILES).map((path) => `"${path}"`);
-  if (paths.length > NAMED_FILES) names.push(`and ${paths.length - NAMED_FILES} more`);
-  return `Not uploaded, as states and .env files hold secrets: ${names.join(", ")}. A line "!/PATH" in .stackwrightignore includes a file.\n`;
-}
-
 /** Requests a run again that did not apply all of its plan: the same configuration and options, with a new plan. */
 export async function runsRetry(
   text: string | undefined,
@@ -99,28 +92,6 @@ function modeOf({ destroy, planOnly, refreshOnly }: RunsStartOptions): NonNullab
   if (destroy) return "destroy";
   if (planOnly) return "plan_only";
   return refreshOnly ? "refresh_only" : "apply";
-}
-
-async function ensureStack({ client, place, context }: ServerStack, json: boolean): Promise<void> {
-  const { signal, terminal } = context;
-  try {
-    await client.showStack(place, { signal });
-    return;
-  } catch (error) {
-    if (!isClientError(error, "not_found")) throw error;
-  }
-  const { project, stack } = place;
-  try {
-    await client.createStack({ project, body: { name: stack } }, { signal });
-  } catch (error) {
-    if (isClientError(error, "name_taken")) return;
-    if (!isClientError(error, "forbidden")) throw error;
-    throw new CommandError(`The stack "${project}/${stack}" does not exist on ${client.server}.`, {
-      cause: error,
-      advice: "Your token is not allowed to create it: ask an administrator, or check --stack.",
-    });
-  }
-  if (!json) terminal.write(`Created the stack ${project}/${stack}.\n`);
 }
 
 /** Shows the run that was requested, and follows it. */

@@ -9,6 +9,7 @@ import { type ExecuteClaimParts, executeClaim } from "../worker/execute-claim.ts
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { MAX_NAMED_RUNS, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import { RunningSteps } from "../worker/running-steps.ts";
+import { claimPauseMs, isRefusal } from "./claim-pause.ts";
 import { isClaimLost, remoteClaimHost } from "./remote-claim-host.ts";
 
 type Claim = NonNullable<Operations["ClaimStep"]["output"]>;
@@ -32,8 +33,6 @@ export interface RemoteTenureParts extends ExecuteClaimParts {
 const WAIT_SECONDS = 15;
 /** How long such a request may take altogether. */
 const CLAIM_TIMEOUT_MS = 45_000;
-/** The pause after a failure. */
-const AWAY_MS = 1_000;
 
 /** One tenure of a remote worker: from its lease to the loss of it. */
 export class RemoteTenure {
@@ -98,6 +97,7 @@ export class RemoteTenure {
   async #claimAll(): Promise<void> {
     const { capacity, clock, logger } = this.#parts;
     const signal = AbortSignal.any([this.#ending.signal, this.#lease.signal]);
+    let refusals = 0;
     while (!signal.aborted) {
       this.#bell = Promise.withResolvers<void>();
       if (this.#running.size >= capacity) {
@@ -106,11 +106,14 @@ export class RemoteTenure {
       }
       try {
         const claim = await this.#ask(signal);
+        refusals = 0;
         if (claim !== undefined) await this.#execute(claim);
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ err: error }, "the worker could not ask for steps and tries again");
-        await sleep(clock, AWAY_MS, signal).catch(() => undefined);
+        const pauseMs = claimPauseMs(error, refusals);
+        refusals = isRefusal(error) ? refusals + 1 : 0;
+        logger.warn({ err: error, pauseMs }, "the worker could not ask for steps and tries again");
+        await sleep(clock, pauseMs, signal).catch(() => undefined);
       }
     }
   }

@@ -1,17 +1,68 @@
 import { randomBytes } from "node:crypto";
 import { createStoredKeys, type NamedStack } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { PolicyResult, Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { expect, it } from "vitest";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { beginPlanning } from "../queue/plan-steps.ts";
 import { listTickets } from "../queue/sweep.ts";
+import { idOf } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
 
+const ADMIN = { account: "acme", actor: "ann", isOperator: true, isAdmin: true, projects: [] };
+
+function runsOf(
+  { parts, storage }: ReturnType<typeof createRunFixture>,
+  reference: NamedStack["reference"],
+) {
+  const served = {
+    ...parts,
+    blobs: new MemoryBlobs(),
+    keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
+  };
+  return workspaceRuns({
+    ...served,
+    audited: () => served,
+    stackOf: async () => ({ name: "one", reference }) as NamedStack,
+  });
+}
+
+it("an override of policies is done, although others have to approve the plan", async () => {
+  const fixture = createRunFixture();
+  const { storage, put } = fixture;
+  const stack = await fixture.stack("one");
+  const reference = { stack, run: "01J9ZC0000000000000000RUN1" };
+  const run = Run.create({
+    id: reference.run,
+    stack: stack.stack,
+    phase: Run_Phase.PHASE_POLICY_FAILED,
+    mode: Run_Mode.MODE_APPLY,
+    planDigest: "d".repeat(64),
+    autoApply: true,
+    approvers: ["cyd"],
+    requiredApprovals: 1,
+  });
+  await put(RUN_KIND, runPlace(reference), run);
+  await put(SERVER_KINDS.policyResult, runPlace(reference), PolicyResult.create({}));
+  const runs = runsOf(fixture, stack);
+  const shown = await runs.get(ADMIN, stack.stack, run.id);
+  if (shown === undefined) throw new Error("no run");
+  await runs.overridePolicies(ADMIN, shown);
+  const stored = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+  expect(stored && decodeRecord(RUN_KIND, stored)).toMatchObject({
+    phase: Run_Phase.PHASE_AWAITING_APPROVAL,
+    approvals: [],
+  });
+});
+
 it("ends a run at once for admins; for others once it had its time to stop", async () => {
   const fixture = createRunFixture();
-  const { parts, storage } = fixture;
+  const { parts } = fixture;
   const reference = await fixture.stack("one");
   const { run: id } = await fixture.enqueue(reference, "one", Run_Mode.MODE_APPLY);
   const worker = await fixture.worker("w");
@@ -19,17 +70,8 @@ it("ends a run at once for admins; for others once it had its time to stop", asy
   const claim = ticket && (await claimTicket(parts, ticket.id, worker, parts.token()));
   if (claim === undefined) throw new Error("nothing to claim");
   await beginPlanning(parts, claim);
-  const served = {
-    ...parts,
-    blobs: new MemoryBlobs(),
-    keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
-  };
-  const runs = workspaceRuns({
-    ...served,
-    audited: () => served,
-    stackOf: async () => ({ name: "one", reference }) as NamedStack,
-  });
-  const admin = { account: "acme", actor: "ann", isOperator: true, isAdmin: true, projects: [] };
+  const runs = runsOf(fixture, reference);
+  const admin = ADMIN;
   const other = { ...admin, actor: "ben", isAdmin: false };
   const workspace = reference.stack;
   const run = await runs.get(other, workspace, id);

@@ -6,7 +6,7 @@ import { UploadPlaces } from "../api/upload-places.ts";
 import { storeConfiguration } from "../configuration/store-configuration.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, type Place, RUN_KIND, runPlace } from "../domain/run-places.ts";
-import { ServerError } from "../domain/server-error.ts";
+import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { cancelRun } from "../queue/cancel.ts";
@@ -235,7 +235,12 @@ export function workspaceRuns(parts: RunParts): RunPort {
       });
       if (run?.autoApply !== true) return;
       const approved = audited(caller, "ApproveRun", runTarget(named, id));
-      await approveRun(approved, reference, { actor, planDigest });
+      try {
+        await approveRun(approved, reference, { actor, planDigest });
+      } catch (error) {
+        // The override is done. Whom the rules do not let approve leaves the plan to others, as without `auto_apply`.
+        if (!isServerError(error, "forbidden", "self_approval", "conflict")) throw error;
+      }
     },
     discard: async (caller, { workspace, id }, reason) => {
       const named = await stackOf(caller, workspace);

@@ -1,0 +1,55 @@
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startServer } from "../testing/start-server.ts";
+import { tryCommand } from "../testing/try-command.ts";
+
+const NETWORK = `
+resource "terraform_data" "net" { input = "v1" }
+output "id" { value = terraform_data.net.id }
+`;
+const APP = `
+data "terraform_remote_state" "network" {
+  backend = "stackwright"
+  config  = { stack = "network" }
+}
+resource "terraform_data" "a" { input = data.terraform_remote_state.network.outputs.id }
+`;
+
+it("several stacks are planned and applied by a server", { timeout: 120_000 }, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "server-set-"));
+  onTestFinished(() => scratch.remove());
+  const write = async (name: string, text: string) => {
+    await mkdir(join(scratch.path, name), { recursive: true });
+    await writeFile(join(scratch.path, name, "main.tf"), text);
+  };
+  await write("app", APP);
+  await write("network", NETWORK);
+  const { server, token } = await startServer("in-process");
+  const set = async (verb: "plan" | "up", ...words: string[]) =>
+    tryCommand(["stacks", verb, "--server", server.url, "--project", "web", ...words], {
+      cwd: scratch.path,
+      env: { HOME: scratch.path, STACKWRIGHT_TOKEN: token },
+    });
+  const plan = await set("plan", "app", "network", "--detailed-exitcode");
+  expect([plan.code, plan.error]).toEqual([2, ""]);
+  expect([...plan.output.matchAll(/^Stack (\S+)$/gm)].map(([, name]) => name)).toEqual([
+    "web/network",
+    "web/app",
+  ]);
+  const unasked = await set("up");
+  expect([unasked.code, unasked.error]).toEqual([
+    1,
+    expect.stringContaining("Approval is required"),
+  ]);
+  const up = await set("up", "--yes", "app", "network");
+  expect([up.code, up.error]).toEqual([0, ""]);
+  expect(up.output).toContain("  app: applied\n");
+  const again = await set("plan", "app", "network", "--json");
+  expect([again.code, JSON.parse(again.output)]).toMatchObject([0, { phase: "no_changes" }]);
+  await write("network", `${NETWORK}output "bad" { value = tonumber("x") }\n`);
+  const broken = await set("up", "--yes", "app", "network");
+  expect(broken.code).toBe(1);
+  expect(broken.error).toContain("The plan set is failed: the run of the stack network");
+});
