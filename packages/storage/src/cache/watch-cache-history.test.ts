@@ -109,3 +109,23 @@ describe("lists from memory", () => {
     }
   });
 });
+
+test("own writes are in every eventual answer after them, however late the instance learns of commits", async () => {
+  const store = new LateFeedStore(1, 20);
+  await using storage = createWatchCache(store.open());
+  using watch = await storage.watchList(A1, HOME, "", { endOfSnapshot: true });
+  await watch.next();
+  let stored = await storage.writeCAS(sample(A1, HOME, "web"));
+  for (let count = 0; count < 20; count += 1) {
+    stored = await storage.writeCAS(stored);
+    expect((await storage.read("eventual", stored.id)).version).toBe(stored.version);
+    const [listed] = await storage.list("eventual", A1, HOME, "");
+    expect(listed?.version).toBe(stored.version);
+  }
+  await storage.deleteCAS(stored.id, stored.version);
+  expect(await storage.list("eventual", A1, HOME, "")).toEqual([]);
+  const [again] = await storage.batch([{ kind: "write", resource: sample(A1, HOME, "web") }]);
+  const [listed] = await storage.list("eventual", A1, HOME, "");
+  expect(listed?.version).toBe(again?.version);
+  expect(storage.cacheStatistics().hits.list).toBeGreaterThan(0);
+});

@@ -81,7 +81,7 @@ class WatchCache implements CachedStorage {
   readonly #turn = new Gate(async () => turn());
   /** Through which the gate asks: they all are of one instance, so any will do. */
   #asked: CachedType | undefined;
-  /** Answers of the engine, which may be ahead of the cache, and how many of them it has reached. */
+  /** Answers of the engine, to writes too, which may be ahead of the cache, and how many of them it has reached. */
   #answers = 0;
   #reached = 0;
   #isClosed = false;
@@ -212,18 +212,18 @@ class WatchCache implements CachedStorage {
   }
 
   writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
-    return this.#storage.writeCAS(resource, options);
+    return this.#ask(this.#storage.writeCAS(resource, options));
   }
 
   deleteCAS(id: ResourceId, version: string, options?: WriteOptions): Promise<void> {
-    return this.#storage.deleteCAS(id, version, options);
+    return this.#ask(this.#storage.deleteCAS(id, version, options));
   }
 
   batch(
     operations: readonly BatchOperation[],
     options?: WriteOptions,
   ): Promise<readonly (Resource | undefined)[]> {
-    return this.#storage.batch(operations, options);
+    return this.#ask(this.#storage.batch(operations, options));
   }
 
   snapshot(options?: ReadManyOptions): Promise<Snapshot> {

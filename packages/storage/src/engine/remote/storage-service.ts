@@ -15,8 +15,8 @@ import {
   ResourceHead as ResourceHeadMessage,
   type RestoreRequest,
   StorageService,
-  type WatchListEvent,
   type WatchListRequest,
+  type WatchListResponse,
   type WriteCasRequest as WriteCasMessage,
   type WriteLargeRequest,
 } from "@stackwright/proto/storage";
@@ -25,19 +25,14 @@ import { StorageError } from "../../errors.ts";
 import type { ResourceHead } from "../../list/types.ts";
 import { readStored } from "../../read-stored.ts";
 import type { Resource, ResourceId, UnversionedType } from "../../resource.ts";
-import type {
-  BatchOperation,
-  CallOptions,
-  StorageBackend,
-  WatchEvent,
-  WriteOptions,
-} from "../../types.ts";
+import type { BatchOperation, CallOptions, StorageBackend, WriteOptions } from "../../types.ts";
 import { answerLarge } from "./answer-large.ts";
 import { Authority, type AuthorityOptions, type HeldGrant } from "./authority.ts";
 import { allows, type Grant, requireAccess, requireAll, requireKind } from "./grant.ts";
 import { MAX_REQUEST_BYTES, Slots } from "./large-requests.ts";
 import { restoreFrom } from "./restore-from.ts";
 import { SealedContinuations } from "./sealed-continuations.ts";
+import { SharedEvents } from "./shared-events.ts";
 import {
   capabilitiesToMessage,
   headToMessage,
@@ -97,7 +92,15 @@ const LARGE_WRITES = 4;
  */
 export function createStorageService(options: StorageServiceOptions): ServiceBinding {
   const authority = new Authority(options);
-  return implementService(StorageService, new Service(options, authority), {
+  const events = new SharedEvents();
+  const definition = {
+    ...StorageService,
+    watchList: {
+      ...StorageService.watchList,
+      responseSerialize: (response: WatchListResponse) => events.serialize(response),
+    },
+  };
+  return implementService(definition, new Service(options, authority, events), {
     mapError: storageToRpcError,
     admit: authority.admit,
     maxRequestBytes: MAX_REQUEST_BYTES,
@@ -107,13 +110,19 @@ export function createStorageService(options: StorageServiceOptions): ServiceBin
 class Service implements ServiceImplementation<typeof StorageService> {
   readonly #storage: StorageBackend;
   readonly #authority: Authority;
+  readonly #events: SharedEvents;
   readonly #appendOnly: readonly UnversionedType[];
   readonly #protect: ProtectedKind | undefined;
   readonly #largeWrites = new Slots(LARGE_WRITES);
   readonly #sealed = new SealedContinuations();
 
-  constructor({ storage, appendOnly = [], protect }: StorageServiceOptions, authority: Authority) {
+  constructor(
+    { storage, appendOnly = [], protect }: StorageServiceOptions,
+    authority: Authority,
+    events: SharedEvents,
+  ) {
     this.#storage = storage;
+    this.#events = events;
     this.#authority = authority;
     this.#appendOnly = appendOnly;
     this.#protect = protect;
@@ -279,11 +288,12 @@ class Service implements ServiceImplementation<typeof StorageService> {
       bookmarks: request.bookmarks,
       resumeAfter: request.resumeAfter,
     });
+    using _ = this.#events.join();
     context.sendHeader(new Metadata());
     for (;;) {
       const event = await watch.next({ signal });
       if (!("resource" in event) || allows(grant, event.resource.id, "read")) {
-        yield { events: [eventToMessage(event)] };
+        yield this.#events.toResponse(event);
       }
     }
   }.bind(this);
@@ -408,15 +418,6 @@ function* pagedHeads(heads: readonly ResourceHead[]) {
 /** What the server holds of a page at a time is bounded regardless of what the client asks for. */
 function mostBytes(asked: number): number {
   return Math.min(asked, MOST_PAGE_BYTES);
-}
-
-function eventToMessage(event: WatchEvent): WatchListEvent {
-  const { cursor } = event;
-  if (!("resource" in event)) {
-    return { event: { $case: event.operation, value: {} }, cursor };
-  }
-  const value = resourceToMessage(event.resource);
-  return { event: { $case: event.operation, value }, cursor };
 }
 
 function missing(field: string): never {
