@@ -10,6 +10,7 @@ import type { Effort } from "./measure.ts";
 import { benchMemory } from "./memory.ts";
 import { benchPostgres } from "./postgres.ts";
 import { benchProcesses } from "./processes.ts";
+import { benchRemoteWatches } from "./remote-watches.ts";
 import { benchSqlite } from "./sqlite/run.ts";
 import { benchWatches } from "./watches.ts";
 
@@ -57,6 +58,10 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
       await admin`DROP SCHEMA IF EXISTS ${admin(schema)} CASCADE`;
       await admin.end();
     }
+    return [];
+  },
+  "remote-watches": async () => {
+    await benchRemoteWatches(Math.max(3, Math.round(effort.rounds / 3)));
     return [];
   },
   etcd: async () => {
