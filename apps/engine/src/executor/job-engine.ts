@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import {
   type AdopterFinder,
   builtinOrigin,
@@ -164,7 +164,10 @@ export async function openJobEngine(
         directory,
         env: { HOME: directory, ...environment },
         isIsolated: true,
+        filesRoot: join(directory, relative(job.configuration.root ?? "", "")),
       }),
+      // Others see the plan: what another configuration calls sensitive is not shown.
+      keepSensitiveOutputs: true,
     }),
     installedOrigin({
       providers: installed,

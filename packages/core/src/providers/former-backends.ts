@@ -8,22 +8,44 @@ import {
 import {
   type ArgumentValue,
   BACKEND_ARGUMENT_NAMES,
+  CALL_DEADLINE_MS,
   type OpenBackendOptions,
   openBackend,
   placeDigest,
   type StateBackend,
+  withDeadline,
 } from "@stackwright/tfstate/backend";
+import { confinedStateFiles } from "./confined-state-files.ts";
 
 /** The ones that the provider reads by itself. */
 const OWN_READERS = new Set(["local", "http"]);
+
+/** What one reading may take where somebody else than the user of this process asks. */
+const ISOLATED_BYTES = 64 * 1024 * 1024;
+const ISOLATED_MS = 2 * 60_000;
+
+interface FormerBackendsOptions extends OpenBackendOptions {
+  /** The folder whose files `local` reads. @default all files */
+  readonly filesRoot?: string;
+}
 
 /**
  * The backends of the reference command, for `terraform_remote_state`: all that an adoption reads, with the same arguments, and the same
  * variables of the environment behind them.
  */
-export function formerBackends(options: OpenBackendOptions): readonly RemoteStateBackend[] {
-  const { directory, env } = options;
-  const http = httpStateBackend({ environment: env });
+export function formerBackends({
+  filesRoot,
+  ...given
+}: FormerBackendsOptions): readonly RemoteStateBackend[] {
+  const { directory, env, isIsolated = false } = given;
+  const options = isIsolated ? { maxBytes: ISOLATED_BYTES, ...given } : given;
+  const { maxBytes } = options;
+  const ms = isIsolated ? ISOLATED_MS : CALL_DEADLINE_MS;
+  const http = httpStateBackend({
+    environment: env,
+    followsToOtherHosts: !isIsolated,
+    ...(maxBytes !== undefined && { maxBytes }),
+  });
   const others = Object.entries(BACKEND_ARGUMENT_NAMES)
     .filter(([type]) => !OWN_READERS.has(type))
     .map(([type, names]) => formerBackend(type, names, options));
@@ -31,11 +53,27 @@ export function formerBackends(options: OpenBackendOptions): readonly RemoteStat
     await using backend = await opened("http", settings, options);
     return placeDigest(backend, workspace);
   };
-  return [
-    localStateBackend({ workingDirectory: directory }),
+  const all: readonly RemoteStateBackend[] = [
+    localStateBackend({
+      workingDirectory: directory,
+      ...(filesRoot !== undefined && {
+        readFile: confinedStateFiles({
+          directory,
+          root: filesRoot,
+          maxBytes: maxBytes ?? ISOLATED_BYTES,
+        }),
+      }),
+    }),
     { ...http, placeDigest: httpDigest },
     ...others,
   ];
+  return all.map((backend) => ({
+    ...backend,
+    read: async (settings, workspace, { signal }) =>
+      withDeadline(`the backend "${backend.type}"`, { signal, ms }, async (until) =>
+        backend.read(settings, workspace, { signal: until }),
+      ),
+  }));
 }
 
 function formerBackend(

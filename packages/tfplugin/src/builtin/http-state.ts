@@ -15,6 +15,8 @@ export interface HttpStateOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Longest state that is read. @default 256 MiB */
   readonly maxBytes?: number;
+  /** Whether redirects to other hosts are followed: they may lead to servers that the reader alone reaches. @default true */
+  readonly followsToOtherHosts?: boolean;
   /** Waits between attempts. @default a timer */
   readonly delay?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -22,6 +24,7 @@ export interface HttpStateOptions {
 interface ResolvedHttpStateOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly maxBytes: number;
+  readonly followsToOtherHosts: boolean;
   readonly delay: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
@@ -54,6 +57,7 @@ export function httpStateBackend(options: HttpStateOptions = {}): RemoteStateBac
   const resolved: ResolvedHttpStateOptions = {
     environment: options.environment ?? {},
     maxBytes: options.maxBytes ?? 256 * 1024 * 1024,
+    followsToOtherHosts: options.followsToOtherHosts ?? true,
     delay: options.delay ?? (async (ms, signal) => delay(ms, undefined, signal && { signal })),
   };
   return {
@@ -196,6 +200,11 @@ async function followRedirects(
     if (answer.status < 300 || answer.status > 399 || answer.location === undefined) return answer;
     const next = parseAddress(new URL(answer.location, url).href);
     if (next === undefined) throw new UnusableAnswer("redirected to an address that is not HTTP");
+    if (next.hostname !== start.hostname && !options.followsToOtherHosts) {
+      throw new UnusableAnswer(
+        `redirected to another host, ${next.hostname}, which a run on a server does not follow; give its address`,
+      );
+    }
     url = next;
   }
   throw new UnusableAnswer(`more than ${MAX_REDIRECTS} redirects`);

@@ -5,6 +5,7 @@ export { BackendArguments } from "./backend-arguments.ts";
 export type { CommandBackendOptions } from "./command-backend.ts";
 export { commandBackend } from "./command-backend.ts";
 export { commandEnvironment } from "./command-environment.ts";
+export { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 export { encryptedBackend } from "./encrypted-backend.ts";
 export { describeLock, lockIdOf } from "./lock-record.ts";
 export type { BackendConfiguration, OpenBackendOptions } from "./open-backend.ts";

@@ -16,6 +16,8 @@ export interface OpenBackendOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Use no credentials but those of the arguments and of `env`: the user of this process is not the one who asks. @default false */
   readonly isIsolated?: boolean;
+  /** Bytes of the largest state that is read. @default 512 MiB */
+  readonly maxBytes?: number;
 }
 
 type Factory = (
@@ -28,8 +30,8 @@ const FACTORIES: Readonly<Record<string, Factory>> = {
   local: async (configuration, { directory }) =>
     (await import("./local-backend.ts")).localBackend(configuration, directory),
   http: async (configuration) => (await import("./http-backend.ts")).httpBackend(configuration),
-  pg: async (configuration, { env }) =>
-    (await import("./pg-backend.ts")).pgBackend(configuration, env),
+  pg: async (configuration, { env, maxBytes }) =>
+    (await import("./pg-backend.ts")).pgBackend(configuration, env, { maxBytes }),
   gcs: async (configuration, options) =>
     (await import("./gcs/gcs-backend.ts")).gcsBackend(configuration, options),
   azurerm: async (configuration, options) =>

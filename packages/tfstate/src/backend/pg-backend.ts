@@ -10,14 +10,17 @@ import {
   type StateBackend,
   sortedWorkspaces,
 } from "./state-backend.ts";
+import { MAX_STATE_BYTES, stateTooLarge } from "./state-bytes.ts";
 
 interface StateRow {
   readonly id: string;
   readonly data: string | null;
+  readonly isTooLarge: boolean | null;
 }
 
-/** Options that tests set. */
 interface PgBackendOptions {
+  /** Of the largest state that is read. @default 512 MiB */
+  readonly maxBytes?: number | undefined;
   /** For each call, in milliseconds. @default 5 minutes */
   readonly deadlineMs?: number;
 }
@@ -26,7 +29,7 @@ interface PgBackendOptions {
 export function pgBackend(
   configuration: BackendArguments,
   env: NodeJS.ProcessEnv,
-  { deadlineMs = CALL_DEADLINE_MS }: PgBackendOptions = {},
+  { deadlineMs = CALL_DEADLINE_MS, maxBytes = MAX_STATE_BYTES }: PgBackendOptions = {},
 ): StateBackend {
   const address = configuration.text("conn_str", "PG_CONN_STR") ?? "postgres://";
   const schema = configuration.text("schema_name", "PG_SCHEMA_NAME") ?? "terraform_remote_state";
@@ -80,9 +83,10 @@ export function pgBackend(
   const table = sql`${sql(schema)}.states`;
   const rowOf = async (workspace: string): Promise<StateRow | undefined> => {
     if (!(await hasTable())) return undefined;
-    const [row] = await sql<
-      StateRow[]
-    >`SELECT id::text, data FROM ${table} WHERE name = ${workspace}`;
+    const [row] = await sql<StateRow[]>`
+      SELECT id::text, octet_length(data) > ${maxBytes} AS "isTooLarge",
+        CASE WHEN octet_length(data) <= ${maxBytes} THEN data END AS data
+      FROM ${table} WHERE name = ${workspace}`;
     return row;
   };
   const hasTable = async (): Promise<boolean> => {
@@ -104,6 +108,7 @@ export function pgBackend(
     read: async (workspace, call = {}) =>
       guarded("reading the state", call, async () => {
         const row = await rowOf(workspace);
+        if (row?.isTooLarge === true) throw stateTooLarge(shown, maxBytes);
         const data = row?.data ?? "";
         return data === "" ? undefined : Buffer.from(data);
       }),

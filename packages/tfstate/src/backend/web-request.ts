@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { TfstateError } from "../errors.ts";
 import { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 import { foreignText } from "./foreign-text.ts";
+import { MAX_STATE_BYTES } from "./state-bytes.ts";
 
 /** What protects a connection. */
 interface WebSecurity {
@@ -27,6 +28,8 @@ interface WebRequest {
   readonly retries?: number;
   /** For each attempt with its whole answer. @default 5 minutes */
   readonly deadlineMs?: number;
+  /** Of the answer. @default 512 MiB */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface WebAnswer {
@@ -36,7 +39,6 @@ export interface WebAnswer {
 }
 
 const TIMEOUT_MS = 60_000;
-const MAX_BYTES = 512 * 1024 * 1024;
 const RETRY_MS = 500;
 /** Of an answer that is shown as a reason; longer ones are pages or states. */
 const MAX_REASON_BYTES = 300;
@@ -57,6 +59,10 @@ export async function sendRequest(request: WebRequest): Promise<WebAnswer> {
       if (answer.status < 500 || attempt >= retries) return answer;
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
+      if (error instanceof LargeAnswer) {
+        const { host } = new URL(request.url);
+        throw new TfstateError("TFSTATE_BACKEND_UNAVAILABLE", `${host}: ${error.message}`);
+      }
       if (attempt >= retries) throw unavailable(request.url, error);
     }
     await delay(RETRY_MS * 2 ** attempt, undefined, signal === undefined ? {} : { signal }).catch(
@@ -65,6 +71,9 @@ export async function sendRequest(request: WebRequest): Promise<WebAnswer> {
   }
 }
 
+/** Of which another attempt would get as much. */
+class LargeAnswer extends Error {}
+
 async function send({
   method,
   url,
@@ -72,6 +81,7 @@ async function send({
   body,
   security,
   signal,
+  maxBytes = MAX_STATE_BYTES,
 }: WebRequest): Promise<WebAnswer> {
   const target = new URL(url);
   const secure = target.protocol === "https:";
@@ -97,7 +107,8 @@ async function send({
       let size = 0;
       incoming.on("data", (part: Buffer) => {
         size += part.length;
-        if (size > MAX_BYTES) incoming.destroy(new Error("the answer is larger than 512 MiB"));
+        if (size > maxBytes)
+          incoming.destroy(new LargeAnswer(`the answer is larger than ${maxBytes} bytes`));
         else parts.push(part);
       });
       incoming.on("error", reject);

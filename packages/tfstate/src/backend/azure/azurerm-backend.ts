@@ -69,6 +69,7 @@ export function azurermBackend(
     const sent = method === "PUT" ? (body ?? new Uint8Array()) : body;
     return sendRequest({
       method,
+      maxBytes: options.maxBytes,
       url: signed.url.href,
       headers: signed.headers,
       signal,

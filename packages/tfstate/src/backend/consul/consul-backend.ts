@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { lockedError, lockText } from "../lock-record.ts";
@@ -11,6 +11,7 @@ import {
   type StateBackend,
   sortedWorkspaces,
 } from "../state-backend.ts";
+import { MAX_STATE_BYTES, stateTooLarge, unpackedState } from "../state-bytes.ts";
 import { type ConsulStore, consulStore } from "./consul-store.ts";
 
 const TTL_SECONDS = 15;
@@ -26,6 +27,7 @@ export function consulBackend(
   const compresses = configuration.flag("gzip") ?? false;
   const locks = configuration.flag("lock") ?? true;
   const store = consulStore(configuration, options);
+  const { maxBytes = MAX_STATE_BYTES } = options;
   const keyOf = (workspace: string): string =>
     workspace === DEFAULT_WORKSPACE ? path : `${path}-env:${workspace}`;
   const place = (workspace: string): string => `consul key ${keyOf(workspace)}`;
@@ -93,7 +95,7 @@ export function consulBackend(
       const found = await store.get(key, call);
       indexes.set(key, found?.index ?? 0);
       if (found === undefined || found.bytes.length === 0) return undefined;
-      return whole(store, found.bytes, place(workspace), call);
+      return whole(store, found.bytes, { place: place(workspace), maxBytes }, call);
     },
     write: async (workspace, bytes, { signal } = {}) =>
       write(workspace, keyOf(workspace), bytes, { signal }),
@@ -129,7 +131,12 @@ export function consulBackend(
       const found = await store.get(key, {});
       const name = `${key}.${suffix}`;
       if (found !== undefined) {
-        await write(workspace, name, await whole(store, found.bytes, place(workspace), {}), {});
+        await write(
+          workspace,
+          name,
+          await whole(store, found.bytes, { place: place(workspace), maxBytes }, {}),
+          {},
+        );
       }
       await write(workspace, key, marker, {});
       return `consul key ${name}`;
@@ -157,21 +164,24 @@ function renewed(store: ConsulStore, session: string): Disposable {
 async function whole(
   store: ConsulStore,
   value: Buffer,
-  place: string,
+  { place, maxBytes }: { readonly place: string; readonly maxBytes: number },
   call: BackendCall,
 ): Promise<Buffer> {
   const parts = partsOf(value);
   let bytes = value;
   if (parts !== undefined) {
     const read: Buffer[] = [];
+    let size = 0;
     for (const key of parts.chunks) {
       const part = await store.get(key, call);
       if (part === undefined) throw digestError(place, `the part ${key} is missing`);
+      size += part.bytes.length;
+      if (size > maxBytes) throw stateTooLarge(place, maxBytes);
       read.push(part.bytes);
     }
     bytes = Buffer.concat(read);
   }
-  if (bytes[0] === 0x1f) bytes = gunzipSync(bytes);
+  if (bytes[0] === 0x1f) bytes = unpackedState(bytes, place, maxBytes);
   if (parts !== undefined && md5(bytes) !== parts.hash)
     throw digestError(place, `it has the digest ${md5(bytes)}, and ${parts.hash} is recorded`);
   return bytes;

@@ -5,6 +5,7 @@ import type { BackendArguments } from "../backend-arguments.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import { serverIdentity } from "../server-identity.ts";
 import type { BackendCall } from "../state-backend.ts";
+import { MAX_STATE_BYTES } from "../state-bytes.ts";
 import { answerError, sendRequest, type WebAnswer } from "../web-request.ts";
 
 /** The value of a key, with the number of its last change. */
@@ -51,7 +52,7 @@ const LOCK_DELAY = "5s";
 /** The agent of a configuration. Nothing is contacted yet. */
 export function consulStore(
   configuration: BackendArguments,
-  { directory, env }: OpenBackendOptions,
+  { directory, env, maxBytes = MAX_STATE_BYTES }: OpenBackendOptions,
 ): ConsulStore {
   const option = (name: string, ...variables: string[]) => configuration.text(name, ...variables);
   const given = option("address", "CONSUL_HTTP_ADDR") ?? "127.0.0.1:8500";
@@ -110,6 +111,8 @@ export function consulStore(
       url: url.href,
       signal,
       security,
+      // Values are in base 64.
+      maxBytes: 2 * maxBytes,
       headers: {
         ...(token !== undefined && { "X-Consul-Token": token }),
         ...(user !== undefined && {

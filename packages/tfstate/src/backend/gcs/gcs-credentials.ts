@@ -17,6 +17,8 @@ export interface GcsEnvironment {
   readonly env: NodeJS.ProcessEnv;
   /** The account of the machine is not that of the one who asks. @default false */
   readonly isIsolated?: boolean;
+  /** Of the largest state that is read. @default 512 MiB */
+  readonly maxBytes?: number;
   /** Where tokens of another account are made. @default Google's */
   readonly iamEndpoint?: string;
 }

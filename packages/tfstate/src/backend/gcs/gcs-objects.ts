@@ -71,6 +71,7 @@ export function gcsObjects(
       method,
       url: url.href,
       signal,
+      maxBytes: environment.maxBytes,
       headers: {
         ...headers,
         ...(tokens !== undefined && { Authorization: `Bearer ${await tokens({ signal })}` }),

@@ -1,4 +1,4 @@
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { isOwnLock, lockedError, lockText } from "../lock-record.ts";
@@ -9,6 +9,7 @@ import {
   type StateBackend,
   sortedWorkspaces,
 } from "../state-backend.ts";
+import { MAX_STATE_BYTES, unpackedState } from "../state-bytes.ts";
 import { answerError, sendRequest, type WebAnswer } from "../web-request.ts";
 import { openCluster } from "./cluster-access.ts";
 
@@ -41,6 +42,7 @@ export function kubernetesBackend(
   const namespace = configuration.text("namespace", "KUBE_NAMESPACE") ?? "default";
   const labels = configuration.map("labels") ?? {};
   const access = openCluster(configuration, options);
+  const { maxBytes = MAX_STATE_BYTES } = options;
   const secrets = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const nameOf = (workspace: string): string => {
@@ -74,6 +76,8 @@ export function kubernetesBackend(
       url: `${server.replace(/\/+$/, "")}${path}`,
       signal,
       security,
+      // Values are in base 64.
+      maxBytes: 2 * maxBytes,
       headers: { Accept: "application/json", "Content-Type": "application/json", ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
@@ -165,7 +169,7 @@ export function kubernetesBackend(
           `kubernetes namespace ${namespace}: the secret ${name} has no state in its member "tfstate"; restore it, or remove the secret`,
         );
       });
-      return gunzipSync(Buffer.concat(packed));
+      return unpackedState(Buffer.concat(packed), place(workspace), maxBytes);
     },
     write: async (workspace, bytes, { signal } = {}) => {
       const packed = gzipSync(bytes);

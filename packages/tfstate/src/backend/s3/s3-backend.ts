@@ -12,6 +12,7 @@ import {
   type StateBackend,
   sortedWorkspaces,
 } from "../state-backend.ts";
+import { MAX_STATE_BYTES, stateTooLarge } from "../state-bytes.ts";
 import { createS3Clients } from "./s3-clients.ts";
 import { fileLock, type ItemTable, itemTable } from "./s3-locks.ts";
 import { abort, type CustomerKey, isMissing } from "./s3-request.ts";
@@ -27,7 +28,7 @@ export interface S3BackendOptions {
 /** Objects of a bucket, with locks as objects next to them, as items of a table, or both. */
 export async function s3Backend(
   configuration: BackendArguments,
-  environment: Pick<OpenBackendOptions, "env" | "isIsolated">,
+  environment: Pick<OpenBackendOptions, "env" | "isIsolated" | "maxBytes">,
   { digestPatienceMs = 10_000, deadlineMs = CALL_DEADLINE_MS }: S3BackendOptions = {},
 ): Promise<StateBackend> {
   const bucket = configuration.need("bucket");
@@ -39,6 +40,7 @@ export async function s3Backend(
   const clients = await createS3Clients(configuration, environment);
   const sdk = await import("@aws-sdk/client-s3");
   const { s3 } = clients;
+  const { maxBytes = MAX_STATE_BYTES } = environment;
   const keyOf = (workspace: string): string =>
     workspace === DEFAULT_WORKSPACE ? key : `${prefix}${workspace}/${key}`;
   const customer = customerKey(configuration.text("sse_customer_key", "AWS_SSE_CUSTOMER_KEY"));
@@ -70,7 +72,14 @@ export async function s3Backend(
     const input: GetObjectCommandInput = { Bucket: bucket, Key: keyOf(workspace), ...customer };
     try {
       const { Body } = await s3.send(new sdk.GetObjectCommand(input), abort(signal));
-      const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+      const parts: Uint8Array[] = [];
+      let size = 0;
+      for await (const part of (Body ?? []) as AsyncIterable<Uint8Array>) {
+        size += part.length;
+        if (size > maxBytes) throw stateTooLarge(place(workspace), maxBytes);
+        parts.push(part);
+      }
+      const bytes = Buffer.concat(parts);
       return bytes.length === 0 ? undefined : bytes;
     } catch (error) {
       if (isMissing(error)) return undefined;
