@@ -6,6 +6,7 @@ import { rotatingSlice } from "@stackwright/base/testing";
 import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { type CliResult, cli } from "../testing/cli.ts";
 import { Scratch } from "../testing/scratch.ts";
+import { ODD_SUITES } from "./odd-suites.ts";
 import { SUITES, type Suite } from "./suites.ts";
 
 const run = promisify(execFile);
@@ -85,7 +86,7 @@ function cases(report: string): readonly string[] {
 }
 
 describe("test files, side by side with the real command", () => {
-  for (const [name, suite] of rotatingSlice(Object.entries(SUITES), 3)) {
+  for (const [name, suite] of rotatingSlice(Object.entries({ ...SUITES, ...ODD_SUITES }), 4)) {
     it(name, async (ctx) => {
       const { words = [], env = {} } = suite;
       const scratch = await ground(ctx, suite);

@@ -1,5 +1,11 @@
 import type { Value } from "@stackwright/cty";
-import { checkCondition, type Diagnostic, sourceRange, type TestRun } from "@stackwright/lang";
+import {
+  type ConditionRule,
+  checkCondition,
+  type Diagnostic,
+  sourceRange,
+  type TestRun,
+} from "@stackwright/lang";
 import { isEngineError } from "../errors.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { type TestStatus, worse } from "./test-result.ts";
@@ -44,8 +50,10 @@ export async function checkAssertions(
       diagnostics.push(...result.diagnostics.map(withoutCondition));
       if (result.status === "unknown") diagnostics.push(unknown);
       if (result.status === "fail") failures.push(result.message ?? "");
+      const { messageProblem } = result;
+      if (messageProblem !== undefined) diagnostics.push(noMessage(rule, messageProblem));
       const ended = { pass: "pass", fail: "fail", unknown: "error", error: "error" } as const;
-      status = worse(status, ended[result.status]);
+      status = worse(status, messageProblem === undefined ? ended[result.status] : "error");
     } catch (error) {
       // A plan that ended early has no values for the rest.
       if (!isEngineError(error, "ENGINE_WALK_ORDER")) throw error;
@@ -54,6 +62,17 @@ export async function checkAssertions(
     }
   }
   return { status, diagnostics, failures, outputs: await outputsOf(world) };
+}
+
+function noMessage({ errorMessage }: ConditionRule, detail: string): Diagnostic {
+  const { source, start, end } = errorMessage;
+  return {
+    severity: "error",
+    code: "ENGINE_TEST",
+    summary: "Invalid error message",
+    detail,
+    subject: sourceRange(source, start, end),
+  };
 }
 
 /** An assertion is no condition of the configuration, so that nothing can expect it to fail. */

@@ -17,7 +17,7 @@ import type { Redactor } from "../secrets/redactor.ts";
 import type { StackState } from "../state/stack-state.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { type Assertions, checkAssertions } from "./assertions.ts";
-import { planProblems, withoutExpected } from "./expected-failures.ts";
+import { planProblems, uncheckable, withoutExpected } from "./expected-failures.ts";
 import { replacedCatalog } from "./mock-catalog.ts";
 import { evaluateMock, evaluateOverrides, Replacements } from "./replacements.ts";
 import { providersOf, type RunProvider, runConfiguration } from "./run-configuration.ts";
@@ -126,7 +126,7 @@ function prepare(request: ExecuteRunRequest): Prepared | { diagnostics: readonly
     given,
     diagnostics: found,
   } = runVariables(suite.values, file, run, tree.root.config.variables, scope, outputs);
-  diagnostics.push(...found, ...unknownTargets(run, tree));
+  diagnostics.push(...found, ...unknownTargets(run, tree), ...uncheckable(run.expectFailures));
   if (hasErrors(diagnostics)) return { diagnostics };
   const seed = Buffer.from(suite.randomBytes(16)).toString("hex");
   const catalog = replacedCatalog(suite.catalog, replacements, seed);

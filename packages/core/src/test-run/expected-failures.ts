@@ -46,6 +46,21 @@ export function planProblems(
   return left;
 }
 
+/** Expected failures of what has no conditions. */
+export function uncheckable(expected: readonly ExpectedFailure[]): Diagnostic[] {
+  return expected
+    .filter(({ address }) => WITHOUT_CONDITIONS.test(address))
+    .map(({ address, range }) => ({
+      severity: "error",
+      code: "ENGINE_TEST",
+      summary: "Invalid `expect_failures` reference",
+      detail: `${address} has no conditions. Only variables, outputs, checks, resources and data sources can be expected to fail.`,
+      subject: range,
+    }));
+}
+
+const WITHOUT_CONDITIONS = /^(?:local|each|count|self|path|terraform|run)\./;
+
 function isOf(expected: string, address: string): boolean {
   return address === expected || address.startsWith(`${expected}[`);
 }

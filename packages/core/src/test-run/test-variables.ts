@@ -5,6 +5,7 @@ import {
   type ContentAttribute,
   type Diagnostic,
   type EvaluationScope,
+  type Expression,
   evaluate,
   expressionReferences,
   hasErrors,
@@ -111,10 +112,31 @@ function evaluateAll(
   const values = new Map<string, Value>();
   for (const [name, { expression }] of attributes) {
     const result = evaluate(expression, scope);
-    diagnostics.push(...result.diagnostics);
-    if (!hasErrors(result.diagnostics)) values.set(name, result.value);
+    const found = [...result.diagnostics, ...unknownOutputs(expression, scope)];
+    diagnostics.push(...found);
+    if (!hasErrors(found)) values.set(name, result.value);
   }
   return values;
+}
+
+/** Outputs of earlier runs that are not known, as those runs only planned: an apply cannot be given such values. */
+function unknownOutputs(expression: Expression, scope: EvaluationScope): Diagnostic[] {
+  return expressionReferences(expression).flatMap((reference): Diagnostic[] => {
+    const [run, output] = reference.steps;
+    if (reference.root !== "run" || run?.kind !== "attribute-step") return [];
+    const { value, diagnostics } = evaluate(reference, scope);
+    if (hasErrors(diagnostics) || value.isWhollyKnown) return [];
+    const name = output?.kind === "attribute-step" ? `${run.name}.${output.name}` : run.name;
+    return [
+      {
+        severity: "error",
+        code: "ENGINE_TEST",
+        summary: "Reference to unknown value",
+        detail: `The value of run.${name} is not known: the run "${run.name}" only plans, and the value is known after an apply. Set command = apply in that run.`,
+        subject: sourceRange(reference.source, reference.start, reference.end),
+      },
+    ];
+  });
 }
 
 /** All variables that a file sets or refers to. */

@@ -48,3 +48,21 @@ describe("a condition that does not hold", () => {
     ]);
   });
 });
+
+describe("the message of a condition that does not hold", () => {
+  const withMessage = (message: string) => {
+    const condition = parseExpression({ name: "main.tf", text: "false" }).value;
+    const errorMessage = parseExpression({ name: "main.tf", text: message }).value;
+    const range = { source: condition.source, start: 0, end: 5 };
+    return checkCondition({ condition, errorMessage, range }, scope, "Failed").messageProblem;
+  };
+
+  it.for([
+    ["null", "The message of a condition must not be null."],
+    ["[1]", "The message of a condition must be a text: expected string, got tuple."],
+    ["7", undefined],
+    ["var.key", undefined],
+  ] as const)("%s is found to be one or not", ([message, problem]) => {
+    expect(withMessage(message)).toBe(problem);
+  });
+});

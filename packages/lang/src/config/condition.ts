@@ -12,6 +12,8 @@ export interface ConditionResult {
   readonly status: "pass" | "fail" | "unknown" | "error";
   /** The message of a failed condition, for display. Without what must not be shown. */
   readonly message?: string;
+  /** Why a failed condition has no message of its own. */
+  readonly messageProblem?: string;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -49,10 +51,11 @@ export function checkCondition(
   }
   if (holds) return { status: "pass", diagnostics };
   const text = evaluate(errorMessage, scope);
-  const message = messageText(text.value);
+  const [message, messageProblem] = messageText(text.value);
   return {
     status: "fail",
     message,
+    ...(messageProblem !== undefined && { messageProblem }),
     diagnostics: [
       ...diagnostics,
       ...text.diagnostics,
@@ -70,18 +73,22 @@ export function checkCondition(
   };
 }
 
-function messageText(given: Value): string {
+/** The message for display, and what is wrong with it as a message. */
+function messageText(given: Value): readonly [message: string, problem?: string] {
   const [value, marks] = unmarkDeep(given);
   for (const mark of [Mark.sensitive, Mark.ephemeral]) {
     if (marks.has(mark)) {
-      return `The message of this condition is made of ${mark.kind} values and is not shown.`;
+      return [`The message of this condition is made of ${mark.kind} values and is not shown.`];
     }
   }
+  const none = "The condition does not hold, and its message could not be evaluated.";
+  if (value.isNull) return [none, "The message of a condition must not be null."];
   try {
     const text = convert(value, Type.string);
-    if (text.isKnown && !text.isNull) return text.asString().trim();
+    if (text.isKnown) return [text.asString().trim()];
   } catch (error) {
     if (!(error instanceof CtyError)) throw error;
+    return [none, `The message of a condition must be a text: ${error.message}.`];
   }
-  return "The condition does not hold, and its message could not be evaluated.";
+  return [none, "The message of a condition is not known."];
 }

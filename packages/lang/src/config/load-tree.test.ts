@@ -7,6 +7,7 @@ import { createDirectoryFiles } from "../function/directory-files.ts";
 import { memoryBundle } from "../testing/memory-bundle.ts";
 import {
   type LoadedTree,
+  loadCalledTree,
   loadModuleTree,
   type PackageRequest,
   type TreeOptions,
@@ -181,5 +182,22 @@ describe("createDirectoryFiles", () => {
   it("bounds the size of files", () => {
     const files = createDirectoryFiles(folder, { maxFileBytes: 0 });
     expect(() => files.read("secret.txt")).toThrow(FunctionError);
+  });
+});
+
+describe("loadCalledTree", () => {
+  const CALLER = {
+    "main.tf": 'module "m" { source = "./m" }',
+    "m/main.tf": 'output "o" { value = 1 }',
+  };
+
+  it("loads the module of a call, and refuses a folder without files", async () => {
+    const call = (await load(CALLER)).root.config.modules.get("m");
+    if (call === undefined) throw new Error("there is no call");
+    const found = await loadCalledTree(memoryBundle(CALLER), call, ["m"]);
+    expect("root" in found && found.root.config.outputs.has("o")).toBe(true);
+    const none = await loadCalledTree(memoryBundle({}), call, ["m"]);
+    expect("root" in none).toBe(false);
+    expect(none.diagnostics.map(({ summary }) => summary)).toEqual(["Unreadable module directory"]);
   });
 });

@@ -111,7 +111,9 @@ export async function loadCalledTree(
 ): Promise<LoadedTree | Pick<LoadedTree, "diagnostics">> {
   const finder = new TreeLoader({ ...options, ...below(path.slice(0, -1), options) });
   const start = await finder.locate({ path: [], files, folder: ".", ancestors: [] }, call);
-  if (start === undefined) return { diagnostics: finder.diagnostics };
+  if (start === undefined || finder.refuseEmpty(start, call)) {
+    return { diagnostics: finder.diagnostics };
+  }
   return loadModuleTree(files, { ...options, ...below(path, options), start });
 }
 
@@ -270,15 +272,20 @@ class TreeLoader {
         call,
       );
     }
-    const { primary, override } = selectModuleFiles(place.files.names(place.folder));
-    if (primary.length + override.length === 0) {
-      return this.#fail(
-        "Unreadable module directory",
-        `There are no configuration files in "${place.folder}", which is the source ${JSON.stringify(hideCredentials(call.source))} of the module "${call.name}".`,
-        call,
-      );
-    }
+    if (this.refuseEmpty(place, call)) return undefined;
     return this.load({ ...place, path: [...parent.path, call.name], call, ancestors, caller });
+  }
+
+  /** Whether there is nothing where a call leads, which is reported. */
+  refuseEmpty({ files, folder }: Pick<Place, "files" | "folder">, call: ModuleCall): boolean {
+    const { primary, override } = selectModuleFiles(files.names(folder));
+    if (primary.length + override.length > 0) return false;
+    this.#fail(
+      "Unreadable module directory",
+      `There are no configuration files in "${folder}", which is the source ${JSON.stringify(hideCredentials(call.source))} of the module "${call.name}".`,
+      call,
+    );
+    return true;
   }
 
   async locate(
