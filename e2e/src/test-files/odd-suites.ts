@@ -55,7 +55,7 @@ export const ODD_SUITES: Readonly<Record<string, Suite>> = {
   "variables of the file from a run": suite(
     `variables {\n  name = run.one.name\n}\n${run("one")}${run("two")}`,
   ),
-  "conditions that are no bool": suite(
+  "conditions of other types": suite(
     run("text", assertion('"true"')) +
       run("number", assertion("1")) +
       run("null", assertion("null")) +
@@ -77,9 +77,9 @@ export const ODD_SUITES: Readonly<Record<string, Suite>> = {
   "an assertion without a condition": suite(
     run("one", '  assert {\n    error_message = "no"\n  }\n') + run("two"),
   ),
-  "a command that is none": suite(run("one", "  command = destroy\n") + run("two")),
+  "a command that does not exist": suite(run("one", "  command = destroy\n") + run("two")),
   "a command as a text": suite(run("one", '  command = "plan"\n')),
-  "a name that is no name": suite(run("one two") + run("two")),
+  "a name with a blank in it": suite(run("one two") + run("two")),
   "a name in other letters": suite(run("größe", assertion('var.name == "x"'))),
   "a block of an unknown type": suite(`${run("one")}task "x" {}\n`),
   "line ends of Windows and a mark at the start": suite(
