@@ -40,7 +40,7 @@ function isRoot(path: string, names: readonly string[]): boolean {
 /** Whether a file may have such a block; what it says is read by the language later. */
 function hasBackendBlock(text: string): boolean {
   return (
-    /^\s*(backend\s+"[^"]+"|cloud)\s*\{/m.test(text) || /"(backend|cloud)"\s*:\s*[{[]/.test(text)
+    /^[ \t]*(backend\s+"[^"]+"|cloud)\s*\{/m.test(text) || /"(backend|cloud)"\s*:\s*[{[]/.test(text)
   );
 }
 

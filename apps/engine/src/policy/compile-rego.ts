@@ -84,7 +84,7 @@ function allowRulesOf(
 }
 
 function packageOf(text: string): string | undefined {
-  const [, name] = /^\s*package\s+([\w.]+)\s*(?:#.*)?$/mu.exec(text) ?? [];
+  const [, name] = /^[ \t]*package\s+([\w.]+)[^\S\n]*(?:#.*)?$/mu.exec(text) ?? [];
   return name?.replaceAll(".", "/");
 }
 

@@ -25,7 +25,7 @@ export function readPolicyUpload(content: Uint8Array<ArrayBuffer>): PolicyUpload
   if (startsWith(content, [0x1f, 0x8b])) return readBundle(unpack(content));
   const text = new TextDecoder("utf-8", { fatal: true });
   try {
-    if (/^\s*package\s/mu.test(text.decode(content))) {
+    if (/^[ \t]*package\s/mu.test(text.decode(content))) {
       return { format: "rego", files: new Map([["policy.rego", content]]) };
     }
   } catch {

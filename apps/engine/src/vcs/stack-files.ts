@@ -10,8 +10,12 @@ const MAX_FILE_BYTES = 32 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024;
 
 /** What belongs to tools, and states, which hold secrets: no part of a configuration. */
-const LEFT_OUT =
-  /(?:^|\/)(?:\.git|\.stackwright|\.terraform(?!\/modules\/))(?:\/|$)|\.tfstate(?:\.[^/]*)?$/;
+const LEFT_OUT = /(?:^|\/)(?:\.git|\.stackwright|\.terraform(?!\/modules\/))(?:\/|$)/;
+const STATE_NAME = /\.tfstate(?:\.|$)/;
+
+function isLeftOut(path: string): boolean {
+  return LEFT_OUT.test(path) || STATE_NAME.test(path.slice(path.lastIndexOf("/") + 1));
+}
 
 /** The configuration of a stack in a tree. */
 export interface StackFiles {
@@ -43,7 +47,7 @@ export async function stackFiles(
     isBelow(path, root) ||
     modules.some((folder) => isBelow(path, folder)) ||
     isNamed(path) === true;
-  const files = tree.select((path) => isPart(path) && !LEFT_OUT.test(path));
+  const files = tree.select((path) => isPart(path) && !isLeftOut(path));
   checkSizes(files);
   const sources = new Set(files.map(({ source }) => source));
   return {

@@ -146,7 +146,9 @@ function readQuery(text: string): GitQuery {
 
 function checkPort(address: string): void {
   const [, port] =
-    /^[a-z+]+:\/\/[^/]*?:([^/@]*)(?:\/|$)/i.exec(address.replace(/\/\/[^/@]*@/, "//")) ?? [];
+    /^[a-z+]+:\/\/(?:[^/]*@)?[^/@:]*:([^/@]*)(?:\/|$)/i.exec(
+      address.replace(/\/\/[^/@]*@/, "//"),
+    ) ?? [];
   if (port === undefined || /^\d+$/.test(port) || address.startsWith("file:")) return;
   const detail = `The port "${port}" is not a number. An address in the form of scp, as in git@host:path, is written without a scheme.`;
   throw new ModuleError("Invalid module source address", detail);

@@ -6,15 +6,13 @@ import { download, type InstallHttpClient, requireOk } from "@stackwright/tfplug
 import { archiveKind, unpackModule } from "./module-archive.ts";
 import { checkModuleFile } from "./module-checksum.ts";
 import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
+import { packageSourceOf } from "./page-source.ts";
 
 export interface HttpPackageOptions {
   readonly http: InstallHttpClient;
   readonly limits?: ModuleLimits;
   readonly signal: AbortSignal;
 }
-
-/** How the head of a page names the address of a package. */
-const META = /<meta\s+(?=[^>]*name=["']?terraform-get["'\s>])[^>]*content=["']([^"']+)["']/i;
 
 /** Fetches and unpacks an archive, or returns the address that a page sends to. */
 export async function fetchHttp(
@@ -62,7 +60,7 @@ async function sentTo(url: URL, http: InstallHttpClient, signal: AbortSignal): P
     bytes += part.length;
     if (bytes > 1024 * 1024) break;
   }
-  const [, found] = META.exec(Buffer.concat(parts).toString("utf8")) ?? [];
+  const found = packageSourceOf(Buffer.concat(parts).toString("utf8"));
   if (found !== undefined) return absolute(found.replaceAll("&amp;", "&"), url);
   const detail = `No source URL was returned by ${url.origin}${url.pathname}: its ending is not that of an archive, and the response has neither the header X-Terraform-Get nor a meta element terraform-get. Add archive=zip (or the like) to the address of an archive.`;
   throw new ModuleError("Failed to download module", detail);

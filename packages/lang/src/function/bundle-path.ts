@@ -30,7 +30,7 @@ export function bundlePath(path: string, position = 0): string {
 /** The last part of a path. */
 export function baseName(path: string): string {
   if (path === "") return ".";
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = path.replace(/(?<!\/)\/+$/, "");
   if (trimmed === "") return "/";
   return trimmed.slice(trimmed.lastIndexOf("/") + 1);
 }

@@ -58,7 +58,7 @@ function unpad(block: Uint8Array): Uint8Array | undefined {
 }
 
 function rsaDecrypt(ciphertext: string, pem: string): string {
-  if (!/^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/.test(ciphertext)) {
+  if (!/^[A-Za-z0-9+/\r\n]*(?:={1,2}[\r\n]*)?$/.test(ciphertext)) {
     invalidArgument("failed to decode input: cipher text must be base64-encoded", 0);
   }
   let key: ReturnType<typeof createPrivateKey>;

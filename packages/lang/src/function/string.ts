@@ -92,7 +92,7 @@ function join(args: readonly Value[], host: FunctionHost): Value {
 
 export const STRING_FUNCTIONS: readonly LangFunction[] = [
   textFunction("chomp", "The string without line endings at its end.", [str], (input) =>
-    input.replace(/(?:\r\n?|\n)+$/, ""),
+    input.replace(/(?<![\r\n])[\r\n]+$/, ""),
   ),
   textFunction("lower", "The string in lower case.", [str], toLower),
   textFunction("upper", "The string in upper case.", [str], toUpper),

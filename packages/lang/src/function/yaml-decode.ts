@@ -244,7 +244,7 @@ function timestamp(text: string): Value | undefined {
     `${year}-${two(month)}-${two(day)}T${two(hour)}:${minute}:${whole}${offset}`,
   );
   if (parsed === undefined) return undefined;
-  const digits = fraction.replace(/0+$/, "").slice(0, 9);
+  const digits = fraction.replace(/(?<!0)0+$/, "").slice(0, 9);
   const formatted = formatTimestamp(parsed);
   return Value.string(
     digits === "" ? formatted : formatted.replace(/(:[0-9]{2})(Z|[-+][0-9:]+)$/, `$1.${digits}$2`),

@@ -4,7 +4,8 @@ import type { TemplatePart, TemplateTextPart } from "./template-tree.ts";
 // The characters with the Unicode property White_Space, which strip markers and flush heredocs
 // remove. JavaScript's own trimming also takes U+FEFF and leaves U+0085.
 const LEADING = /^[\t-\r\x85\p{Z}]+/u;
-const TRAILING = /[\t-\r\x85\p{Z}]+$/u;
+// Looks behind, so that a run that is not at the end is tried once and not from each of its characters.
+const TRAILING = /(?<![\t-\r\x85\p{Z}])[\t-\r\x85\p{Z}]+$/u;
 
 /** A text without the white space at its beginning. */
 export function trimSpaceLeft(text: string): string {

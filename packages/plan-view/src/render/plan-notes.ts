@@ -68,8 +68,14 @@ export function warningTexts({ checks }: PlanView): string[] {
   return checks
     .filter(({ status }) => status !== "unknown")
     .map(({ address, message = "a condition does not hold" }) =>
-      visibleText(`${address}: ${message.trim().replaceAll(/\s*\n\s*/g, " ")}`),
+      visibleText(`${address}: ${oneLine(message)}`),
     );
+}
+
+/** A text without its line ends and the white space around them. */
+function oneLine(text: string): string {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
 }
 
 /** Whether a plan has nothing to decide about. */

@@ -54,7 +54,7 @@ function join(pkg: string, module: readonly string[], name: string): string {
 function snakeCase(text: string): string {
   return text
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1_$2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
     .replace(/[^A-Za-z0-9]+/g, "_")
     .toLowerCase();
 }

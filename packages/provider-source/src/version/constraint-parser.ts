@@ -73,7 +73,7 @@ export function parseConstraintList(text: string): VersionConstraint[] {
 }
 
 function parseOne(input: string, raw: string, offset: number): VersionConstraint {
-  const part = raw.replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, "");
+  const part = raw.replace(/^[\t\n\f\r ]+|(?<![\t\n\f\r ])[\t\n\f\r ]+$/g, "");
   const fail = (problem: string): never => {
     throw new ProviderSourceError(
       "PROVIDER_SOURCE_CONSTRAINT_INVALID",

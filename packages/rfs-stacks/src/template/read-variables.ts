@@ -120,5 +120,5 @@ function expressionOf({ name, textIsLiteral }: VariableConfig, text: string): st
   if (textIsLiteral) return `"${quoteLiteral(text)}"`;
   const { diagnostics } = parseExpression({ name: `vars_structure.${name}`, text });
   refuseErrors(diagnostics, "RFS_VARIABLES_INVALID");
-  return text.replaceAll(/\s+$/g, "");
+  return text.trimEnd();
 }

@@ -194,7 +194,7 @@ export class TreeFiles {
       const target = this.#links.get(place);
       if (target === undefined) continue;
       const joined = posix.join(posix.dirname(place), target, ...parts.slice(count));
-      const clean = joined.replace(/\/+$/, "");
+      const clean = joined.replace(/(?<!\/)\/+$/, "");
       if (target.startsWith("/") || clean === ".." || clean.startsWith("../")) {
         throw new ServerError("unprocessable", `the link ${place} leads out of the repository`);
       }
