@@ -6,7 +6,7 @@ import { ReportWriter } from "./tools/ci/src/vitest-reporter.ts";
 /** Folders whose direct children may hold tests. */
 const PARENTS = ["packages", "apps", "tools"];
 /** Folders that hold tests themselves. */
-const SINGLE = ["e2e"];
+const SINGLE = ["e2e", "bench/all"];
 
 /**
  * Packages without anything that outlives a test: their files share one worker with its loaded modules. A worker and the

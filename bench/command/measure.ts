@@ -10,8 +10,10 @@ export interface Run {
   readonly ms: number;
   /** From the start to the first byte on standard output. */
   readonly firstMs: number;
-  /** Most memory at a time; undefined where GNU time is not installed. */
+  /** Most memory at a time of the largest of its processes; undefined where GNU time is not installed. */
   readonly peakMiB: number | undefined;
+  /** Processor time of the process and of those that it started and awaited; undefined as above. */
+  readonly cpuMs: number | undefined;
   readonly code: number | null;
   readonly error: string;
 }
@@ -24,7 +26,7 @@ export async function runOnce(
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<Run> {
   const report = join(tmpdir(), `peak-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  const wrapped = existsSync(TIME) ? [TIME, "-f", "%M", "-o", report, ...words] : words;
+  const wrapped = existsSync(TIME) ? [TIME, "-f", "%M %U %S", "-o", report, ...words] : words;
   const [file = "", ...args] = wrapped;
   const begun = performance.now();
   let firstMs = Number.NaN;
@@ -41,10 +43,14 @@ export async function runOnce(
     child.on("close", resolve);
   });
   const ms = performance.now() - begun;
-  const peak = await readFile(report, "utf8").catch(() => "");
+  const used = await readFile(report, "utf8").catch(() => "");
   await rm(report, { force: true });
-  const kib = Number(peak.trim().split("\n").at(-1));
-  return { ms, firstMs, peakMiB: peak === "" ? undefined : kib / 1024, code, error };
+  const result = { ms, firstMs, code, error };
+  if (used === "") return { ...result, peakMiB: undefined, cpuMs: undefined };
+  const [kib = 0, user = 0, system = 0] = (used.trim().split("\n").at(-1) ?? "")
+    .split(" ")
+    .map(Number);
+  return { ...result, peakMiB: kib / 1024, cpuMs: (user + system) * 1000 };
 }
 
 /** Middle, least and most of some numbers. */

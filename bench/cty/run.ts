@@ -10,6 +10,7 @@ import {
   type Value,
   walk,
 } from "@stackwright/cty";
+import { recordFigure } from "@stackwright-bench/figures";
 import {
   numberList,
   objectList,
@@ -153,6 +154,19 @@ function growth(sizes: readonly number[], best: readonly (number | undefined)[])
 
 function printTimes(make: (size: number) => Subject, sizes: readonly number[]): void {
   const all = sizes.map((size) => rowsOf(make(size)));
+  for (const [at, size] of sizes.entries()) {
+    for (const { what, own, plain, against } of all[at] ?? []) {
+      if (plain === undefined) continue;
+      recordFigure({
+        name: `values: ${what}, ${make(1).name}`,
+        unit: "ms",
+        size,
+        of: "elements",
+        ours: { subject: "cty", middle: own.median },
+        baseline: { subject: against, middle: plain.median },
+      });
+    }
+  }
   const largest = all.at(-1) ?? [];
   const title = `${make(1).name}, ${sizes.map((size) => size.toLocaleString("en")).join(", ")}`;
   console.log(`\n${title} (milliseconds for the last, growth per element from size to size)`);

@@ -17,6 +17,7 @@ import { EMPTY_BUNDLE } from "@stackwright/lang";
 import type { StorageBackend } from "@stackwright/storage";
 import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createSqliteStorage } from "@stackwright/storage/sqlite";
+import { recordFigure } from "@stackwright-bench/figures";
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -193,6 +194,17 @@ function report(): void {
     const key = `${shape} ${phase}`;
     const first = base.get(key) ?? each;
     base.set(key, first);
+    if (first !== each) {
+      recordFigure({
+        name: `engine: ${phase} of ${type}, ${shape}, an instance`,
+        unit: "us",
+        size: instances,
+        of: "instances",
+        target: 1.1,
+        ours: { subject: `of ${instances}`, middle: each },
+        baseline: { subject: `of ${sizes[0] ?? 1_000}`, middle: first },
+      });
+    }
     line([
       shape,
       instances,

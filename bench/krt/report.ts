@@ -1,3 +1,4 @@
+import { recordFigure } from "@stackwright-bench/figures";
 import { showSpread, type Timing } from "./measure.ts";
 
 const missed: string[] = [];
@@ -31,6 +32,27 @@ export function timingRows(size: string, timings: ReadonlyMap<string, Timing>): 
 }
 
 export const TIMING_HEAD = ["", "size", "ms", "ratio"];
+
+/** The figure of a measurement for `bench/all`: krt beside what was written by hand. */
+export function recordTimings(
+  name: string,
+  size: number,
+  of: string,
+  timings: ReadonlyMap<string, Timing>,
+  target?: number,
+): void {
+  const [ours, byHand] = ["krt", "hand-written"].map((subject) => timings.get(subject)?.ms);
+  if (ours === undefined || byHand === undefined || Number.isNaN(size)) return;
+  recordFigure({
+    name: `krt: ${name}`,
+    unit: "ms",
+    size,
+    of,
+    ...(target !== undefined && { target }),
+    ours: { subject: "krt", middle: ours.median, least: ours.low, most: ours.high },
+    baseline: { subject: "by hand", middle: byHand.median, least: byHand.low, most: byHand.high },
+  });
+}
 
 /** Prints a target beside its figure. */
 export function target(id: string, text: string, met: boolean): void {

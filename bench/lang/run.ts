@@ -8,6 +8,7 @@ import {
   parseFile,
   parseJson,
 } from "@stackwright/lang";
+import { recordFigure } from "@stackwright-bench/figures";
 import { graphs, instances } from "./instances.ts";
 import { measure, milliseconds } from "./measure.ts";
 import { CALLS, configuration } from "./subjects.ts";
@@ -32,6 +33,14 @@ function reading(): void {
     const formatted = measure(() => formatFile({ name: "main.tf", text }));
     const ours = measure(() => parseJson({ name: "main.json", text: json }));
     const platform = measure(() => JSON.parse(json) as unknown);
+    recordFigure({
+      name: "language: parsing a template",
+      unit: "ms",
+      size,
+      of: "lines",
+      ours: { subject: "lang", middle: parsed.median },
+      baseline: { subject: "JSON.parse of as many bytes", middle: platform.median },
+    });
     return {
       lines: size,
       KB: Math.round(text.length / 1024),

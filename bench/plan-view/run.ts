@@ -6,6 +6,7 @@ import {
   renderTerminal,
   showDiff,
 } from "@stackwright/plan-view";
+import { recordFigure } from "@stackwright-bench/figures";
 import { longList, planOf, type Sides, sides } from "./subjects.ts";
 
 /*
@@ -64,14 +65,24 @@ if (part !== "lists") {
     const objects = sides(size);
     const plan = planOf(objects);
     const view = planView(plan);
+    const viewed = measure(() => planView(plan));
+    const written = measure(() => JSON.stringify(objects));
+    recordFigure({
+      name: "plan view: the view of a plan",
+      unit: "ms",
+      size,
+      of: "changes",
+      ours: { subject: "planView", middle: viewed },
+      baseline: { subject: "JSON.stringify of the objects", middle: written },
+    });
     return {
       changes: size,
       "view bytes": JSON.stringify(view).length,
       "plain bytes": JSON.stringify(objects).length,
-      planView: shown(measure(() => planView(plan))),
+      planView: shown(viewed),
       terminal: shown(measure(() => renderTerminal(view))),
       Markdown: shown(measure(() => renderMarkdown(view))),
-      "JSON.stringify": shown(measure(() => JSON.stringify(objects))),
+      "JSON.stringify": shown(written),
       "by position": shown(measure(() => changedLeaves(objects))),
     };
   });

@@ -3,6 +3,7 @@
  * protobufjs in the same run, and prints one table for each. See BENCHMARKS.md.
  */
 import { availableParallelism, cpus } from "node:os";
+import { recordFigure } from "@stackwright-bench/figures";
 import { type Cases, measure, type Timing } from "./measure.ts";
 import { type MessageName, measureMemory } from "./memory.ts";
 import { type StructShape, schemaBytes, schemaDecoders, structSubject } from "./subjects.ts";
@@ -33,8 +34,16 @@ const ratio = ({ ratio: median, ratioQuartiles }: Timing) =>
   `${median.toFixed(2)} (${ratioQuartiles.map((value) => value.toFixed(2)).join("-")})`;
 const megabytes = (bytes: Uint8Array) => (bytes.length / MB).toFixed(1);
 
-function compare(name: string, bytes: Uint8Array, cases: Cases): string[] {
+function compare(what: string, name: string, bytes: Uint8Array, cases: Cases): string[] {
   const [peer, ours] = [...measure(cases, ROUNDS).values()] as [Timing, Timing];
+  recordFigure({
+    name: `messages: ${what}, ${name}`,
+    unit: "ms",
+    size: bytes.length / MB,
+    of: "MB",
+    ours: { subject: "proto", middle: ours.medianMs },
+    baseline: { subject: "protobufjs", middle: peer.medianMs },
+  });
   return [name, megabytes(bytes), ms(peer), ms(ours), ratio(ours)];
 }
 
@@ -52,6 +61,7 @@ function structTable(): string[][] {
     const { bytes, codec, protobufjs } = structSubject(shape, size * MB);
     const row = (name: string, of: (side: typeof codec) => () => unknown) =>
       compare(
+        "Struct",
         `${shape}, ${name}`,
         bytes,
         new Map([
@@ -75,7 +85,7 @@ async function schemaTable(): Promise<string[][]> {
       ["protobufjs", () => protobufjs(bytes)],
       ["ours", () => ours(bytes)],
     ]);
-    return compare("decode", bytes, cases);
+    return compare("provider schema", "decode", bytes, cases);
   });
 }
 

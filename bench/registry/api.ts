@@ -1,8 +1,10 @@
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import { type LoadRequest, type LoadResult, runLoad } from "./load.ts";
 import { startBenchServer } from "./server-process.ts";
 import { printTable } from "./table.ts";
 
 const CLIENTS = 64;
+const BARE = "bare route, one read";
 
 /** How much is measured. */
 interface ApiEffort {
@@ -22,7 +24,7 @@ export async function benchApi(name: string, store: string, effort: ApiEffort): 
   let created = 0;
   const seed = (n: number): string => `seed-${(n * 7919) % providers}`;
   const operations: Readonly<Record<string, (n: number) => LoadRequest>> = {
-    "bare route, one read": (n) => ({ path: `/baseline/${seed(n)}` }),
+    [BARE]: (n) => ({ path: `/baseline/${seed(n)}` }),
     "get a provider": (n) => ({ path: `/v1/private-providers/${seed(n)}/metadata` }),
     "list 10": () => ({ path: "/v1/private-providers?limit=10" }),
     "list 1000": () => ({ path: "/v1/private-providers?limit=1000" }),
@@ -39,7 +41,25 @@ export async function benchApi(name: string, store: string, effort: ApiEffort): 
       results.set(operation, [...(results.get(operation) ?? []), result]);
     }
   }
-  const baseline = median((results.get("bare route, one read") ?? []).map((r) => r.perSecond));
+  const bare = results.get(BARE) ?? [];
+  for (const [operation, all] of results) {
+    if (operation === BARE) continue;
+    recordFigure({
+      name: `registry: ${operation}, ${name}`,
+      unit: "ms",
+      size: CLIENTS,
+      of: "clients",
+      ours: spreadOf(
+        "registry",
+        all.map((one) => one.p50),
+      ),
+      baseline: spreadOf(
+        BARE,
+        bare.map((one) => one.p50),
+      ),
+    });
+  }
+  const baseline = median(bare.map((r) => r.perSecond));
   printTable(
     `${name}, ${CLIENTS} clients, ${rounds} rounds of ${roundMs} ms`,
     ["operation", "per s", "of bare", "lowest", "highest", "p50 ms", "p99 ms", "failed"],

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import { type RemoteServer, send, startFileServer, startServer } from "./server.ts";
 
 // Unmodified terraform against a server, next to what it does alone: node run.ts [state] [plan] [log] [list].
@@ -41,6 +42,16 @@ async function states(given: RemoteServer): Promise<void> {
     }
   }
   print(`A state of ${STATE_MB} MB`, took);
+  for (const method of ["GET", "POST"]) {
+    recordFigure({
+      name: `remote: ${method} of a state`,
+      unit: "ms",
+      size: STATE_MB,
+      of: "MB",
+      ours: spreadOf("state API", took[`${method}, state API`] ?? []),
+      baseline: spreadOf("file server", took[`${method}, file server`] ?? []),
+    });
+  }
 }
 
 function stateOf(serial: number): Buffer {

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
 import { createServerClient } from "@stackwright/client";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import { archiveOf, instances } from "./archive.ts";
 import { printFigures, quantile } from "./figures.ts";
 import { startServer } from "./processes.ts";
@@ -53,6 +54,17 @@ export async function benchApi(
       rates.set(operation, [...(rates.get(operation) ?? []), result.perSecond]);
       failures += result.failures;
     }
+  }
+  for (const [operation, all] of times) {
+    if (operation === BARE) continue;
+    recordFigure({
+      name: `server: ${operation}, ${name}`,
+      unit: "ms",
+      size: CLIENTS,
+      of: "clients",
+      ours: spreadOf("server", [quantile(all, 0.5)]),
+      baseline: spreadOf(BARE, [quantile(times.get(BARE) ?? [], 0.5)]),
+    });
   }
   const bare = quantile(rates.get(BARE) ?? [], 0.5);
   printFigures(

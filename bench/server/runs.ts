@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServerClient, type ServerClient } from "@stackwright/client";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import { archiveOf, instances } from "./archive.ts";
 import { printFigures, quantile } from "./figures.ts";
 import { executorsBelow, startServer, startWorker } from "./processes.ts";
@@ -82,6 +83,15 @@ export async function benchOverhead(rounds: number): Promise<void> {
       await rm(folder, { recursive: true, force: true });
     }
   }
+  recordFigure({
+    name: "server: a run, queued to applied",
+    unit: "ms",
+    size: 100,
+    of: "resources",
+    ours: spreadOf("server", byServer),
+    baseline: spreadOf("command", byCommand),
+    target: 1.2,
+  });
   const base = quantile(byCommand, 0.5);
   printFigures(`A run of 100 resources, ${rounds} rounds`, [
     ["by", "median ms", "lowest - highest", "of the command"],

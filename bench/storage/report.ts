@@ -1,3 +1,4 @@
+import { recordFigure } from "@stackwright-bench/figures";
 import type { Result } from "./measure.ts";
 
 /** Prints a Markdown table with padded columns. */
@@ -20,6 +21,18 @@ export function printTable(
 
 /** Prints rates, latencies, and their ratios to the first row (above 1 is better than it). */
 export function printResults(title: string, results: readonly Result[]): void {
+  const [base] = results;
+  for (const { name, p50 } of results) {
+    if (base === undefined || name === base.name) continue;
+    recordFigure({
+      name: `store: ${title}: ${name}`,
+      unit: "ms",
+      size: 1,
+      of: "operation",
+      ours: { subject: name, middle: p50 },
+      baseline: { subject: base.name, middle: base.p50 },
+    });
+  }
   printTable(
     title,
     ["what", "per second", "min-max", "p50 ms", "p99 ms", "rate", "1 / p50"],

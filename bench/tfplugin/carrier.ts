@@ -1,6 +1,7 @@
 import { encodeMsgpack, Type, Value } from "@stackwright/cty";
 import * as t5 from "@stackwright/proto/tfplugin5";
 import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 
 /** One way to make the same call; `close` ends what serves it. */
 interface Carrier {
@@ -40,6 +41,15 @@ export async function carrier(scale: number): Promise<void> {
           if (round > 0) rounds[index]?.push(us);
         }
       }
+      const [former = [], frames = []] = rounds;
+      recordFigure({
+        name: "providers: a call, processor time of the client",
+        unit: "us",
+        size: concurrency,
+        of: "calls at a time",
+        ours: spreadOf("frames", frames),
+        baseline: spreadOf("grpc-js", former),
+      });
       for (const [index, values] of rounds.entries()) {
         const sorted = values.toSorted((a, b) => a - b);
         const [least, middle, most] = [sorted[0], sorted[ROUNDS >> 1], sorted.at(-1)];

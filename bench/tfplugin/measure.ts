@@ -1,3 +1,5 @@
+import { recordFigure } from "@stackwright-bench/figures";
+
 /** One row of the report. */
 interface Row {
   readonly what: string;
@@ -65,6 +67,16 @@ export function printLatencies(title: string, rows: readonly Row[]): void {
   for (const { what, p50, p10, p99, low, high } of rows) {
     const added = base === undefined ? 0 : p50 - base.p50;
     const ratio = base === undefined ? 1 : p50 / base.p50;
+    if (base !== undefined && base.what !== what) {
+      recordFigure({
+        name: `providers: ${title}: ${what}`,
+        unit: "us",
+        size: 1,
+        of: "call",
+        ours: { subject: what, middle: p50, least: low, most: high },
+        baseline: { subject: base.what, middle: base.p50, least: base.low, most: base.high },
+      });
+    }
     console.log(
       `| ${what} | ${p50.toFixed(2)} | ${low.toFixed(2)}-${high.toFixed(2)} | ${p10.toFixed(2)} | ${p99.toFixed(2)} | ${added.toFixed(2)} | ${ratio.toFixed(2)}x |`,
     );

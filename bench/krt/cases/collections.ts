@@ -2,7 +2,7 @@ import { type Collection, createRuntime, kind } from "@stackwright/krt";
 import { Subject } from "rxjs";
 import { createRandom } from "../data.ts";
 import { measure, type Operation, threadMs } from "../measure.ts";
-import { heading, TIMING_HEAD, table, target, timingRows } from "../report.ts";
+import { heading, recordTimings, TIMING_HEAD, table, target, timingRows } from "../report.ts";
 
 interface Item {
   readonly key: string;
@@ -182,6 +182,7 @@ export async function runHandlers(): Promise<void> {
     );
     if (seen === 0) throw new Error("no handler was called");
     rows.push(...timingRows(`${handlers}`, timings));
+    recordTimings("10,000 events, one turn each", handlers, "handlers", timings);
     rt.dispose();
   }
   table(TIMING_HEAD, rows);

@@ -10,7 +10,7 @@ import {
 import type { Engine } from "../engine/engine.ts";
 import { ENGINES, WATCHED_ENGINES } from "../engine/index.ts";
 import { measure, type Operation, type Timing } from "../measure.ts";
-import { heading, TIMING_HEAD, table, target, timingRows } from "../report.ts";
+import { heading, recordTimings, TIMING_HEAD, table, target, timingRows } from "../report.ts";
 
 /** Engines with what each has done so far, so that every one goes through the same writes. */
 interface Bench {
@@ -84,7 +84,11 @@ export async function runUpdates(shapes: ReadonlyMap<string, Shape>): Promise<vo
     const perPod = await measureApart(engines, "pods", shape);
     const perService = await measureApart(engines, "services", shape);
     const some = ["hand-written", "krt", "signals"];
-    shuffled.push(...timingRows(name, await measureApart(some, "pods in random order", shape)));
+    const inRandomOrder = await measureApart(some, "pods in random order", shape);
+    shuffled.push(...timingRows(name, inRandomOrder));
+    recordTimings("updates in random order", Number(name), "objects", inRandomOrder, 1.3);
+    recordTimings("updates", Number(name), "objects", perPod, 1.3);
+    recordTimings("changed selectors", Number(name), "objects", perService, 1.5);
     const behind = await measureApart([...WATCHED_ENGINES.keys()], "pods", shape);
     watched.push(...timingRows(name, behind));
     updates.push(...timingRows(name, perPod));
@@ -132,6 +136,7 @@ export async function runLoads(sizes: readonly number[]): Promise<void> {
         : ["hand-written", "krt", "signals", "rxjs", "mobx", "db-ivm"];
     const timings = await measureApart(names, "load", shape);
     rows.push(...timingRows(`${size}`, timings));
+    recordTimings("initial load", size, "objects", timings, 2);
     last = ratio(timings, "krt");
   }
   table(TIMING_HEAD, rows);

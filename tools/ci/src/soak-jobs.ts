@@ -173,4 +173,14 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     runs: 1,
     limitMinutes: 120,
   },
+  {
+    name: "bench-ratios",
+    what: "short benchmarks, whose ratios to their baselines are compared with docs/benchmarks.md; needs pnpm build",
+    files: [],
+    program: ["bench/all/run.ts", "--compare"],
+    live: false,
+    slices: 1,
+    runs: 1,
+    limitMinutes: 60,
+  },
 ];

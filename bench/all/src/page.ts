@@ -1,0 +1,119 @@
+import type { Figure, Measured } from "@stackwright-bench/figures";
+import { type Curve, curvesOf, ratioOf } from "./curves.ts";
+import type { Job } from "./jobs.ts";
+
+/** What a run of all benchmarks found. */
+export interface Recorded {
+  readonly commit: string;
+  /** When it was begun, as a date. */
+  readonly date: string;
+  /** Cores, Node, versions of the peers. */
+  readonly machine: readonly string[];
+  readonly jobs: readonly RecordedJob[];
+}
+
+export interface RecordedJob {
+  readonly name: string;
+  /** Of the machine, before the job and after it, over a minute. */
+  readonly load: readonly [before: number, after: number];
+  readonly minutes: number;
+  /** Undefined where it came to its end. */
+  readonly failed?: string;
+  readonly figures: readonly Figure[];
+}
+
+/** More than this before a job: something else ran. */
+const BUSY = 1.5;
+
+/** The name of a plot's file. */
+export function plotName({ name }: Curve): string {
+  return `${name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "")}.svg`;
+}
+
+/** `docs/benchmarks.md`. */
+export function renderPage(recorded: Recorded, jobs: readonly Job[]): string {
+  const lines = [
+    "# Benchmarks",
+    "",
+    "Written by `node bench/all/run.ts --record`, which runs the benchmarks of all packages one after the other and takes from each the",
+    "figures that have a baseline in the same run: the reference command, a bare driver, the platform's own codec, code written by hand. Ours and",
+    "the baseline take turns, so that what else the machine does meets both. A ratio is ours by the baseline: below 1 is less than it needs.",
+    "Brackets hold least and most of the rounds. What a benchmark does, and figures of former times with their reasons, is in `BENCHMARKS.md` of",
+    "its folder under `bench`.",
+    "",
+    `Commit ${recorded.commit}, ${recorded.date}. ${recorded.machine.join("; ")}.`,
+    "",
+  ];
+  for (const job of recorded.jobs) lines.push(...section(job, jobs));
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+function section(job: RecordedJob, jobs: readonly Job[]): string[] {
+  const known = jobs.find(({ name }) => name === job.name);
+  const [before, after] = job.load;
+  const busy =
+    before > BUSY ? " **The machine was busy: times say little, ratios a bit more.**" : "";
+  const lines = [
+    `## ${job.name}`,
+    "",
+    `${capital(known?.what ?? job.name)}. \`node ${known?.words.join(" ") ?? ""}\`, ${job.minutes.toFixed(1)} minutes, load ${before.toFixed(1)} before it and ${after.toFixed(1)} after it.${busy}`,
+    "",
+  ];
+  if (job.failed !== undefined) lines.push(`It did not come to its end: ${job.failed}.`, "");
+  const curves = curvesOf(job.figures);
+  if (curves.length === 0) {
+    lines.push("No figure with a baseline.", "");
+    return lines;
+  }
+  const rows = curves.flatMap((curve) => curve.points.map((figure) => row(figure)));
+  lines.push(...tableOf([["what", "size", "ours", "baseline", "ratio", "target"], ...rows]), "");
+  for (const curve of curves.filter(({ points }) => points.length > 2)) {
+    lines.push(`![${curve.name} by ${curve.of}](benchmarks/${plotName(curve)})`, "");
+  }
+  return lines;
+}
+
+function row(figure: Figure): string[] {
+  const ratio = ratioOf(figure);
+  const { target } = figure;
+  const met = target === undefined ? "" : `${target} ${ratio <= target ? "met" : "**missed**"}`;
+  const size = figure.size.toLocaleString("en-US", { maximumFractionDigits: 1 });
+  return [
+    figure.name,
+    `${size} ${figure.of}`,
+    cell(figure.ours, figure.unit, false),
+    cell(figure.baseline, figure.unit, true),
+    ratio.toFixed(2),
+    met,
+  ].map((text) => text.replaceAll("|", "\\|"));
+}
+
+function cell(measured: Measured, unit: string, named: boolean): string {
+  const { middle, least, most } = measured;
+  const range =
+    least === undefined || most === undefined || least === most
+      ? ""
+      : ` (${shown(least)} to ${shown(most)})`;
+  return `${shown(middle)}${range} ${unit}${named ? `, ${measured.subject}` : ""}`;
+}
+
+function shown(value: number): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+/** A Markdown table as the formatter of the repository leaves it. */
+function tableOf([head = [], ...rows]: readonly (readonly string[])[]): string[] {
+  const widths = head.map((cell, i) =>
+    Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
+}
