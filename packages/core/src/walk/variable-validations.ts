@@ -25,7 +25,7 @@ interface Checked {
 export class VariableValidations {
   readonly #module: CheckedModule;
   readonly #known = new Map<string, Recorded<Checked>>();
-  /** Variables whose conditions are being evaluated: these see the variable without its conditions. */
+  /** Variables whose conditions are being evaluated: these see each other without their conditions. */
   readonly #running = new Set<string>();
 
   constructor(module: CheckedModule) {
@@ -35,7 +35,7 @@ export class VariableValidations {
   /** For an evaluation that uses a variable: adds what its conditions need, and that they do not hold. */
   guard(name: string): void {
     const { world } = this.#module;
-    if (this.#running.size > 0 || !this.#isGuarded(name)) return;
+    if (this.#running.has(name) || !this.#isGuarded(name)) return;
     const { result, targets, blocked } = this.#check(name);
     world.recorder.block(blocked);
     // A decided validation adds no dependencies.
@@ -59,7 +59,11 @@ export class VariableValidations {
     if (known !== undefined) return known;
     const { world } = this.#module;
     const { pending } = world;
-    const checked = world.recorder.apart(() => this.#evaluate(name));
+    const evaluated = world.recorder.apart(() => this.#evaluate(name));
+    const own = this.#module.addressOf(`var.${name}`);
+    // What it is made of is refused already: whether these conditions hold says nothing, and is not shown.
+    const open = [...evaluated.blocked].some((address) => address !== own);
+    const checked = open ? withoutResult(evaluated) : evaluated;
     if (world.pending > pending) return checked;
     this.#known.set(name, checked);
     world.report(checked.result.diagnostics);
@@ -98,4 +102,13 @@ export class VariableValidations {
     }
     return { results, diagnostics };
   }
+}
+
+function withoutResult(checked: Recorded<Checked>): Recorded<Checked> {
+  const { results } = checked.result;
+  const open = results.map(({ message: _, ...result }) => ({
+    ...result,
+    status: "unknown" as const,
+  }));
+  return { ...checked, result: { results: open, diagnostics: [] } };
 }

@@ -251,6 +251,14 @@ describe("conditions", () => {
       errors: ["Invalid value for variable"],
     },
   ]);
+  scenario("of variables say nothing where what the value is made of is refused", [
+    {
+      config:
+        'variable "v" {\n  default = 1\n  validation {\n    condition = var.v > 2\n    error_message = "no good"\n  }\n}\n' +
+        'variable "w" {\n  default = 1\n  validation {\n    condition = var.w + var.v > 9\n    error_message = "neither"\n  }\n}\n',
+      errors: ["Invalid value for variable"],
+    },
+  ]);
   scenario("hold for every instance by itself", [
     {
       config: thing("a", `count = 2\n${condition("precondition", "count.index < 1")}`),
