@@ -22,6 +22,8 @@ export type {
   PolicyVerdict,
   Problem,
   ProblemCode,
+  Project,
+  ProjectSettings,
   PublishedModule,
   PublishedModuleVersion,
   Role,

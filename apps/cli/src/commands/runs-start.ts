@@ -134,5 +134,8 @@ async function attend(
 ): Promise<ExitCode> {
   const { terminal } = server.context;
   const view = json ? jsonRunView(terminal) : humanRunView(terminal, run);
-  return attendRun({ ...server, run, view, asks: asks && !json });
+  // The caller requested it, and is not asked what only others may answer.
+  const others = asks && run.exclude_author;
+  if (others && !json) terminal.write("Its plan is approved by another person.\n");
+  return attendRun({ ...server, run, view, asks: asks && !json && !others });
 }

@@ -183,6 +183,16 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     expect(after.output).toMatch(/Freeze +overridden by .*: hot fix/);
   });
 
+  it("asks only those whose approval would count: the run waits for another person", async () => {
+    await logIn();
+    await stackwright("projects", "create", "web", "--exclude-author");
+    const run = start();
+    expect(await run.ended, run.text()).toBe(2);
+    expect(run.text()).toContain("Its plan is approved by another person.");
+    expect(run.text()).toContain("Run 1 waits for approval.");
+    expect(run.text()).not.toContain('Only "yes"');
+  });
+
   it("the decision of another user ends the question", async () => {
     await logIn();
     const run = start();

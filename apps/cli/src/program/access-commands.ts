@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { AccountOptions } from "../commands/account-call.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
+import { withServer } from "./with-server.ts";
 
 type RoleOptions = AccountOptions & { project?: string; user?: string; team?: string };
 type TeamOptions = AccountOptions & { group: string[]; provider?: string; description?: string };
@@ -168,10 +169,4 @@ function defineTokenCommands(define: Define, run: CommandAction): void {
       await run(command, async (context) => tokensRevoke(id, options, context));
     },
   );
-}
-
-function withServer(command: Command): Command {
-  return command
-    .option("--server <url>", "address of the server; without it that of the last login")
-    .option("--json", "write JSON", false);
 }

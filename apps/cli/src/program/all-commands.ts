@@ -18,6 +18,7 @@ import { defineProviderCommands } from "./provider-commands.ts";
 import { defineProviderKitCommands } from "./provider-kit-commands.ts";
 import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
+import { defineServerProjectCommands } from "./server-project-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
 import { defineStateVersionCommands } from "./state-version-commands.ts";
@@ -50,6 +51,7 @@ export const ALL_COMMANDS: readonly DefineCommands[] = [
   ({ define, run }) => defineVcsCommands(define, run),
   ({ define, run }) => defineNotificationCommands(define, run),
   ({ define, run }) => defineHookCommands(define, run),
+  ({ define, run }) => defineServerProjectCommands(define, run),
   ({ define, run }) => defineAccessCommands(define, run),
   ({ define, run }) => defineStateVersionCommands(define, run),
   ({ define, run, process }) => defineEditorCommands(define, run, process),

@@ -1,0 +1,61 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startServer } from "../testing/start-server.ts";
+import { tryCommand } from "../testing/try-command.ts";
+
+it("projects are made with rules of approval, changed, shown and deleted", {
+  timeout: 60_000,
+}, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "projects-command-"));
+  onTestFinished(() => scratch.remove());
+  const cwd = scratch.path;
+  const { server, token } = await startServer("none");
+  const env = { HOME: cwd, STACKWRIGHT_SERVER: server.url, STACKWRIGHT_TOKEN: token };
+  const command = async (...words: readonly string[]) =>
+    tryCommand(["projects", ...words], { cwd, env });
+  const output = async (...words: readonly string[]) => {
+    const done = await command(...words);
+    expect([words, done.code, done.error]).toEqual([words, 0, ""]);
+    return done.output;
+  };
+
+  const made = await output(
+    ...["create", "web", "--required-approvals", "2", "--exclude-author", "--auto-apply", "never"],
+  );
+  expect(made).toContain("plans need 2 approvals of any operator, not of who requested the run");
+  expect(made).toContain("applied without an approval: never");
+  expect(await output("list")).toContain("web\n");
+  // What is not named stays.
+  const changed = await output("set", "web", "--no-exclude-author", "--approver", "token:x");
+  expect(changed).toContain("plans need 2 approvals of token:x\n");
+  expect(await output("set", "web", "--any-approver", "--share-outputs-with", "base")).toContain(
+    "outputs for: base\n",
+  );
+  expect(JSON.parse(await output("show", "web", "--json"))).toMatchObject({
+    name: "web",
+    required_approvals: 2,
+    exclude_author: false,
+    approvers: [],
+    auto_apply: "never",
+    outputs_shared_with: ["base"],
+  });
+  for (const [words, message] of [
+    [["set", "web"], "There is nothing to change."],
+    [["set", "web", "--required-approvals", "many"], "takes a number"],
+    [["set", "web", "--auto-apply", "sometimes"], "takes on_request, never, always"],
+    [["set", "web", "--approver", "token:x", "--any-approver"], "excludes --approver"],
+    [["create", "web"], '"web"'],
+    [["show", "none"], '"none"'],
+  ] as const) {
+    const refused = await command(...words);
+    expect([words, refused.code, refused.error]).toEqual([
+      words,
+      1,
+      expect.stringContaining(message),
+    ]);
+  }
+  expect(await output("delete", "web")).toBe("Deleted the project web.\n");
+  expect((await command("delete", "web")).code).toBe(1);
+});

@@ -1,0 +1,169 @@
+import type { Project, ProjectSettings, ServerClient } from "@stackwright/client";
+import { isClientError } from "@stackwright/client";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { type AccountOptions, accountCall } from "./account-call.ts";
+
+/** Settings as options of a command; what is undefined stays as it is. */
+export interface ProjectOptions extends AccountOptions {
+  readonly displayName?: string;
+  readonly requiredApprovals?: string;
+  readonly excludeAuthor?: boolean;
+  readonly approver: readonly string[];
+  readonly anyApprover: boolean;
+  readonly autoApply?: string;
+  readonly supersede?: string;
+  readonly shareOutputsWith: readonly string[];
+  readonly shareNoOutputs: boolean;
+}
+
+/** Lists the projects that the caller may see. */
+export async function projectsList(
+  options: AccountOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return accountCall(
+    options,
+    context,
+    async (client, signal) => (await client.listProjects({}, { signal })).data.projects,
+    (projects) =>
+      projects.length === 0 ? ["The account has no projects."] : projects.map(({ name }) => name),
+  );
+}
+
+/** Shows the settings of a project. */
+export async function projectsShow(
+  project: string,
+  options: AccountOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return accountCall(
+    options,
+    context,
+    async (client, signal) => (await client.showProject({ project }, { signal })).data,
+    linesOf,
+  );
+}
+
+/** Creates a project with the settings that the options name. */
+export async function projectsCreate(
+  name: string,
+  options: ProjectOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const body = { name, ...settingsOf(options) };
+  return accountCall(
+    options,
+    context,
+    async (client, signal) => (await client.createProject({ body }, { signal })).data,
+    linesOf,
+  );
+}
+
+/** Changes the settings that the options name. */
+export async function projectsSet(
+  project: string,
+  options: ProjectOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const body = settingsOf(options);
+  if (Object.keys(body).length === 0) {
+    throw new CommandError("There is nothing to change.", {
+      advice: "Name a setting, such as --required-approvals 2. --help lists them.",
+    });
+  }
+  return accountCall(
+    options,
+    context,
+    async (client, signal) => change(client, project, body, signal),
+    linesOf,
+  );
+}
+
+/** Deletes a project without stacks. */
+export async function projectsDelete(
+  project: string,
+  options: AccountOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  return accountCall(
+    options,
+    context,
+    async (client, signal) =>
+      (await client.deleteProject({ project, ifMatch: "*" }, { signal })).data,
+    () => [`Deleted the project ${project}.`],
+  );
+}
+
+/** What was read is what is changed: a change of somebody else in between is made again on what they set. */
+async function change(
+  client: ServerClient,
+  project: string,
+  body: ProjectSettings,
+  signal: AbortSignal,
+): Promise<Project> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { etag } = await client.showProject({ project }, { signal });
+    try {
+      return (await client.changeProject({ project, ifMatch: etag, body }, { signal })).data;
+    } catch (error) {
+      if (attempt === 5 || !isClientError(error, "changed")) throw error;
+    }
+  }
+}
+
+function settingsOf(options: ProjectOptions): ProjectSettings {
+  const { displayName, excludeAuthor, approver, anyApprover, shareOutputsWith } = options;
+  if (anyApprover && approver.length > 0) {
+    throw new CommandError("--any-approver excludes --approver.");
+  }
+  if (options.shareNoOutputs && shareOutputsWith.length > 0) {
+    throw new CommandError("--share-no-outputs excludes --share-outputs-with.");
+  }
+  const autoApply = oneOf(options.autoApply, "--auto-apply", ["on_request", "never", "always"]);
+  const supersede = oneOf(options.supersede, "--supersede", ["none", "pending", "unapproved"]);
+  const approvals = numberOf(options.requiredApprovals);
+  return {
+    ...(displayName !== undefined && { display_name: displayName }),
+    ...(approvals !== undefined && { required_approvals: approvals }),
+    ...(excludeAuthor !== undefined && { exclude_author: excludeAuthor }),
+    ...((anyApprover || approver.length > 0) && { approvers: [...approver] }),
+    ...(autoApply !== undefined && { auto_apply: autoApply }),
+    ...(supersede !== undefined && { supersede }),
+    ...((options.shareNoOutputs || shareOutputsWith.length > 0) && {
+      outputs_shared_with: [...shareOutputsWith],
+    }),
+  };
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,4}$/.test(text)) return Number(text);
+  throw new CommandError(`--required-approvals takes a number, not "${text}".`);
+}
+
+function oneOf<T extends string>(
+  text: string | undefined,
+  option: string,
+  values: readonly T[],
+): T | undefined {
+  if (text === undefined) return undefined;
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw new CommandError(`${option} takes ${values.join(", ")}, not "${text}".`);
+}
+
+function linesOf(project: Project): readonly string[] {
+  const { required_approvals: approvals, approvers, outputs_shared_with: shared } = project;
+  const many = approvals === 1 ? "1 approval" : `${approvals} approvals`;
+  const from = approvers.length === 0 ? "any operator" : approvers.join(" ");
+  const title = project.display_name === "" ? "" : `, ${project.display_name}`;
+  return [
+    `${project.name}${title}`,
+    `  plans need ${many} of ${from}${project.exclude_author ? ", not of who requested the run" : ""}`,
+    `  applied without an approval: ${project.auto_apply}`,
+    `  runs that a new one ends: ${project.supersede}`,
+    `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,
+  ];
+}

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it, onTestFinished } from "vitest";
+import { spawnCommand } from "../testing/spawned-command.ts";
+
+// docs/tutorial.md as a reader follows it: its commands as they are written there, with another port.
+
+const PAGE = join(import.meta.dirname, "../../../../docs/tutorial.md");
+const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
+const SERVE = "stackwright serve ";
+
+it("the tutorial leads from an empty folder to a reviewed change and back", {
+  timeout: 300_000,
+}, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "tutorial-"));
+  onTestFinished(() => scratch.remove());
+  const folder = scratch.path;
+  await mkdir(join(folder, "bin"));
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
+  await writeFile(join(folder, "bin/stackwright"), program, { mode: 0o755 });
+  const env = {
+    HOME: folder,
+    NO_COLOR: "1",
+    PATH: `${join(folder, "bin")}:${dirname(process.execPath)}:${process.env["PATH"]}`,
+  };
+  const shell = async (text: string, cwd: string): Promise<string> =>
+    (await promisify(execFile)("sh", ["-ec", text], { cwd, env })).stdout;
+
+  const text = await readFile(PAGE, "utf8");
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
+  const at = blocks.findIndex((block) => block.startsWith(SERVE));
+  const alone = await shell(blocks.slice(0, at).join("\n"), folder);
+  expect(alone).toContain('"development-web-1"');
+  expect(alone).toContain("2 passed, 0 failed");
+  expect(alone).toMatch(/1 (?:destroyed|deleted)/);
+
+  await mkdir(join(folder, "server"), { recursive: true });
+  const cwd = join(folder, "shop");
+  const words = [...(blocks[at]?.trim().split(" ").slice(1) ?? []), "--port", "0"];
+  await using server = spawnCommand(words, { cwd });
+  const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
+  const rest = blocks.slice(at + 1).join("\n");
+  expect(rest).toContain("http://127.0.0.1:7400");
+  const output = await shell(rest.replaceAll("http://127.0.0.1:7400", url), cwd);
+  expect(output.match(/refused, as it should be/g)).toHaveLength(2);
+  expect(output).toContain("one test failed");
+  expect(output.match(/^Run \d+ is applied, revision \d+\.$/gm)).toHaveLength(4);
+  const audit = await readFile(join(folder, "server/audit.txt"), "utf8");
+  expect(audit).toContain("ben");
+});
