@@ -29,6 +29,8 @@ const folder = join(root, "docs/benchmarks");
 const record = join(folder, "figures.json");
 
 const { values } = parseArgs({
+  // The soak names a seed, which measuring has no use for.
+  allowPositionals: true,
   options: {
     only: { type: "string" },
     record: { type: "boolean", default: false },

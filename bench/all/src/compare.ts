@@ -2,7 +2,7 @@ import type { Figure } from "@stackwright-bench/figures";
 import { ratioOf } from "./curves.ts";
 
 /** A figure whose ratio is worse than the recorded one by more than noise. */
-export interface Regression {
+interface Regression {
   readonly figure: Figure;
   readonly ratio: number;
   readonly recorded: number;
