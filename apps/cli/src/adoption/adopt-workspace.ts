@@ -323,7 +323,9 @@ async function record(
     const kept = await backend.retire(workspace, suffix, marker);
     return `kept as ${kept}; the old name holds a marker that the other command refuses`;
   }
-  return "left as it is: do not use the other command on it";
+  return options.mirror
+    ? "kept in step, by a copy of each revision: do not use the other command on it"
+    : "left as it is: do not use the other command on it";
 }
 
 function parseState(bytes: Uint8Array): TerraformState {

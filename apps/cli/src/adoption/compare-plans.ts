@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import {
@@ -13,7 +13,7 @@ import {
   comparePlanJson,
   type PlanDifference,
 } from "@stackwright/plan-view";
-import { commandEnvironment } from "@stackwright/tfstate/backend";
+import { commandEnvironment, DEFAULT_WORKSPACE } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { CommandEngine } from "../session/open-engine.ts";
@@ -76,11 +76,10 @@ async function planOf(
   let directory = context.directory;
   const env = commandEnvironment(context.env);
   try {
-    if (state === undefined) env["TF_WORKSPACE"] = workspace;
-    else {
-      directory = await linkedDirectory(state, scratch, context);
+    env["TF_WORKSPACE"] = workspace;
+    if (state !== undefined) {
+      directory = await linkedDirectory({ state, workspace, scratch }, context);
       env["TF_DATA_DIR"] = join(scratch, "data");
-      delete env["TF_WORKSPACE"];
       await initialize(command, directory, env, context);
     }
     const out = join(scratch, "plan");
@@ -110,8 +109,11 @@ async function planOf(
 
 /** A directory next to that of the configuration, so that relative module sources lead to the same places. */
 async function linkedDirectory(
-  state: string,
-  scratch: string,
+  {
+    state,
+    workspace,
+    scratch,
+  }: { readonly state: string; readonly workspace: string; readonly scratch: string },
   { directory }: CommandContext,
 ): Promise<string> {
   const linked = await mkdtemp(join(dirname(directory), `.${basename(directory)}-compare-`)).catch(
@@ -130,8 +132,18 @@ async function linkedDirectory(
     else await symlink(join(directory, name), join(linked, name));
   }
   const path = join(scratch, "terraform.tfstate");
-  await writeFile(path, state, { mode: 0o600 });
-  const block = `terraform {\n  backend "local" {\n    path = ${JSON.stringify(path)}\n  }\n}\n`;
+  const workspaces = join(scratch, "workspaces");
+  const file =
+    workspace === DEFAULT_WORKSPACE ? path : join(workspaces, workspace, "terraform.tfstate");
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, state, { mode: 0o600 });
+  const block = `terraform {
+  backend "local" {
+    path          = ${JSON.stringify(path)}
+    workspace_dir = ${JSON.stringify(workspaces)}
+  }
+}
+`;
   await writeFile(join(linked, "stackwright_compare_override.tf"), block);
   return linked;
 }

@@ -170,13 +170,20 @@ describe("adopting a state of the real command", { timeout: 300_000 }, () => {
 
   it("plans beside the real command after the state was adopted", async () => {
     const root = await applied(config(1, "v0"));
+    expect((await root.terraform("workspace", "new", "stg")).code).toBe(0);
+    expect((await root.terraform("apply", "-auto-approve")).code).toBe(0);
+    expect((await root.terraform("workspace", "select", "default")).code).toBe(0);
     expect((await root.stackwright("adopt", "--yes")).code).toBe(0);
     await root.write(config(2, "v1"));
+    const same = /The plan of \S+ 1\.\d+\.\d+ is the same: 3 objects and outputs compared/;
     const { code, output, error } = await root.stackwright("plan", "--compare", COMMAND);
     expect(code, error).toBe(0);
-    expect(output).toMatch(
-      /The plan of \S+ 1\.\d+\.\d+ is the same: 3 objects and outputs compared/,
-    );
+    expect(output).toMatch(same);
+    // The name of another stack is that of the workspace on both sides.
+    const other = await root.stackwright("plan", "--stack", "stg", "--compare", COMMAND);
+    expect(other.code, other.output + other.error).toBe(0);
+    expect(other.output).toContain("stg-v1-0");
+    expect(other.output).toMatch(same);
   });
 
   it("comes back by hand-back and by export-state", async () => {
