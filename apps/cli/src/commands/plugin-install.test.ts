@@ -85,7 +85,8 @@ async function setUp(archives: Readonly<Record<string, Buffer>>) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
-    const body = served.get(request.url?.split("/").at(-1) ?? "");
+    const { pathname } = new URL(request.url ?? "", "http://localhost");
+    const body = served.get(pathname.split("/").at(-1) ?? "");
     response.writeHead(body === undefined ? 404 : 200);
     response.end(body);
   });
@@ -112,6 +113,7 @@ async function setUp(archives: Readonly<Record<string, Buffer>>) {
     home,
     plugins: join(home, "plugins"),
     requests,
+    url,
     served,
     scratch,
     [Symbol.asyncDispose]: async () => {
@@ -177,6 +179,27 @@ describe("plug-ins of a server", { timeout: 120_000 }, () => {
     expect(locked.code).toBe(1);
     expect(flat(locked.error)).toContain("stackwright init -upgrade");
     expect(tried.requests).toEqual([]);
+  });
+
+  it("are chosen from a list of versions, which is asked again for an upgrade alone", async () => {
+    const listed = (...versions: readonly string[]) => Buffer.from(JSON.stringify({ versions }));
+    await using tried = await setUp({
+      [archiveName("1.2.0")]: await plugin("1.2.0"),
+      [archiveName("1.3.0")]: await plugin("1.3.0"),
+      "versions.json": listed("1.0.0", "1.2.0", "2.0.0"),
+    });
+    const one = await tried.folder("one", "~> 1.0", { versions: `${tried.url}/versions.json` });
+    expect(await one.run(["init"])).toMatchObject({ code: 0 });
+    expect(await readFile(one.lockFile, "utf8")).toContain('version     = "1.2.0"');
+    tried.served.set("versions.json", listed("1.3.0"));
+    const up = await one.run(["up", "--yes"]);
+    expect(up, up.error).toMatchObject({ code: 0 });
+    expect((await one.run(["output", "-raw", "made_by"])).output).toBe("1.2.0");
+    expect(await one.run(["init", "-upgrade"])).toMatchObject({ code: 0 });
+    expect(await readFile(one.lockFile, "utf8")).toContain('version     = "1.3.0"');
+    tried.served.delete("versions.json");
+    const gone = await one.run(["init", "-upgrade"]);
+    expect(flat(gone.error)).toContain(`the versions of the plug-in ${SOURCE} cannot be read from`);
   });
 
   it("are refused where the checksum or the lock file says another, also in their folder", async () => {

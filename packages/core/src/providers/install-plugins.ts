@@ -26,7 +26,7 @@ export interface InstalledPlugins {
 
 /**
  * Installs the plug-ins that templates require and that have a server: the version that is locked, else the one that is constrained
- * exactly, else the newest that is allowed of a server that is a folder.
+ * exactly, else the newest that is allowed of a server that is a folder or has a list of versions.
  *
  * `ENGINE_PROVIDER_UNAVAILABLE` where one cannot be chosen or brought, or is not what its checksum and the lock file say.
  */
@@ -38,9 +38,8 @@ export async function installPlugins(options: InstallPluginsOptions): Promise<In
     const server = servers.get(address.toString());
     if (server === undefined) continue;
     // Loaded where there are any: it needs what fetches and unpacks.
-    const { installPulumiPlugin, findInstalledPlugin, listPluginVersions } = await import(
-      "./install-pulumi-plugin.ts"
-    );
+    const { installPulumiPlugin, findInstalledPlugin } = await import("./install-pulumi-plugin.ts");
+    const { listPluginVersions } = await import("./list-plugin-versions.ts");
     const entry = options.lock.get(address);
     const locked = upgrade ? undefined : entry?.version;
     const hashesOf = (version: Version) =>
@@ -89,5 +88,10 @@ export function withServer(
   server: string | undefined,
 ): ReadonlyMap<string, PluginServer> {
   if (server === undefined || server === "") return servers;
-  return new Map([...servers].map(([source, plugin]) => [source, { ...plugin, server }]));
+  return new Map(
+    [...servers].map(([source, { versions: _versions, ...plugin }]) => [
+      source,
+      { ...plugin, server },
+    ]),
+  );
 }

@@ -10,20 +10,19 @@ import {
   rm,
   stat,
 } from "node:fs/promises";
-import { isIP } from "node:net";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import {
   hashDirectory,
   type PackageHash,
   Platform,
   readTarball,
-  Version,
+  type Version,
   zipHash,
 } from "@stackwright/provider-source";
 import { download, InstallHttpClient } from "@stackwright/tfplugin/install";
 import { EngineError } from "../errors.ts";
+import { archiveOf, isServerUrl, whyUnsafe } from "./plugin-places.ts";
 import type { PluginServer } from "./plugin-servers.ts";
-import { readVersion } from "./pulumi-plugins.ts";
 
 const MAX_ARCHIVE_BYTES = 2 * 1024 ** 3;
 /** How often a download that breaks off is resumed. */
@@ -127,21 +126,6 @@ function folderOfPlugin(directory: string, { name }: PluginServer, version: Vers
   return join(directory, `resource-${name}-v${version.toString()}`);
 }
 
-/** The versions that a server offers, the newest first, where it is a folder; undefined for URLs, which list nothing. */
-export async function listPluginVersions(
-  { name, server }: PluginServer,
-  { cwd, platform = Platform.ofNode() }: Pick<InstallPluginOptions, "cwd" | "platform">,
-): Promise<readonly Version[] | undefined> {
-  if (isUrl(server) || server.includes("${")) return undefined;
-  const prefix = `pulumi-resource-${name}-v`;
-  const suffix = `-${platform.os}-${platform.arch}.tar.gz`;
-  const entries = await readdir(folderOf(server, cwd)).catch(() => []);
-  return entries
-    .filter((entry) => entry.startsWith(prefix) && entry.endsWith(suffix))
-    .flatMap((entry) => readVersion(entry.slice(prefix.length, -suffix.length)) ?? [])
-    .toSorted((a, b) => Version.compare(b, a));
-}
-
 async function fetchPlugin(
   plugin: PluginServer,
   version: Version,
@@ -154,9 +138,9 @@ async function fetchPlugin(
     .replaceAll("${VERSION}", version.toString())
     .replaceAll("${OS}", platform.os)
     .replaceAll("${ARCH}", platform.arch);
-  const file = `pulumi-resource-${plugin.name}-v${version.toString()}-${platform.os}-${platform.arch}.tar.gz`;
-  if (!isUrl(filled)) {
-    await copyFile(join(folderOf(filled, cwd), file), path);
+  const file = archiveOf(plugin.name, version.toString(), platform);
+  if (!isServerUrl(filled)) {
+    await copyFile(join(resolve(cwd, filled), file), path);
     const hash = createHash("sha256");
     for await (const part of createReadStream(path)) {
       signal?.throwIfAborted();
@@ -165,34 +149,9 @@ async function fetchPlugin(
     return zipHash(hash.digest("hex"));
   }
   const url = new URL(`${filled.replace(/\/+$/, "")}/${encodeURIComponent(file)}`);
-  requireSafe(plugin, version, url);
+  const unsafe = whyUnsafe(url);
+  if (unsafe !== undefined) throw refused(plugin, version, unsafe);
   return download(url, path, { http, maxBytes: MAX_ARCHIVE_BYTES, resumes: RESUMES, signal });
-}
-
-/** What is fetched is run, so it comes over a connection that nothing alters, or from this machine. */
-function requireSafe(plugin: PluginServer, version: Version, url: URL): void {
-  if (url.protocol === "https:") return;
-  const { hostname } = url;
-  const isLoopback =
-    hostname === "localhost" ||
-    hostname === "[::1]" ||
-    (isIP(hostname) === 4 && hostname.startsWith("127."));
-  if (url.protocol === "http:" && isLoopback) return;
-  throw refused(
-    plugin,
-    version,
-    url.protocol === "http:"
-      ? "its server must have an https: URL"
-      : `servers have an https: URL or are a folder, and this one is ${url.protocol}; a release of GitHub is https://github.com/OWNER/REPOSITORY/releases/download/v\${VERSION}`,
-  );
-}
-
-function isUrl(server: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(server);
-}
-
-function folderOf(server: string, cwd: string): string {
-  return isAbsolute(server) ? server : resolve(cwd, server);
 }
 
 async function presentHash(

@@ -57,6 +57,7 @@ const JoinedFileSchema = Type.Object(
         Type.Object(
           {
             server: text("URL or folder"),
+            versions: Type.Optional(text("URL of a list of versions")),
             checksums: Type.Optional(
               Type.Record(Type.String(), text("SHA-256 of the archive, in hexadecimal")),
             ),

@@ -33,7 +33,28 @@ it.each([
   expect(servers.get(SOURCE)?.server).toBe(`${releases}/releases/download/v\${VERSION}`);
 });
 
+it("knows where GitHub, GitLab and other servers list their versions", async () => {
+  const read = async (entry: object) => {
+    const file = Buffer.from(JSON.stringify({ plugins: { [SOURCE]: entry } }));
+    return (await parsePluginServers(file)).get(SOURCE);
+  };
+  expect(await read({ server: "github://api.github.com/acme" })).toMatchObject({
+    versions: "https://api.github.com/repos/acme/pulumi-shelf/releases",
+  });
+  expect(await read({ server: "gitlab://gitlab.example.com/417" })).toMatchObject({
+    server: "https://gitlab.example.com/api/v4/projects/417/releases/v${VERSION}/downloads",
+    versions: "https://gitlab.example.com/api/v4/projects/417/releases",
+  });
+  const own = {
+    server: "https://plugins.example.com",
+    versions: "https://plugins.example.com/v.json",
+  };
+  expect(await read(own)).toMatchObject(own);
+});
+
 it.each([
+  "gitlab://gitlab.com/acme/plugins",
+  "gitlab://me:secret@gitlab.com/417",
   "github://acme/plugins",
   "github://api.github.com/",
   "github://api.github.com/acme/..",

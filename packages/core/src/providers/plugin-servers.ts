@@ -14,6 +14,8 @@ export interface PluginServer {
   readonly name: string;
   /** URL or folder; `${NAME}`, `${VERSION}`, `${OS}` and `${ARCH}` in it are filled in. */
   readonly server: string;
+  /** URL of the list of its versions; absent where none is known. */
+  readonly versions?: string;
   /** SHA-256 of archives by `<os>-<arch>`. */
   readonly checksums: ReadonlyMap<string, PackageHash>;
 }
@@ -32,7 +34,7 @@ export async function parsePluginServers(
   const file = checkJoinedFile(object);
   if (typeof file === "string") throw invalid(file);
   const found = new Map<string, PluginServer>();
-  for (const [source, { server, checksums = {} }] of Object.entries(file.plugins ?? {})) {
+  for (const [source, { server, versions, checksums = {} }] of Object.entries(file.plugins ?? {})) {
     try {
       const address = ProviderAddress.parse(source);
       const name = localName(address, "pulumi");
@@ -48,13 +50,19 @@ export async function parsePluginServers(
           `"checksums" of ${source} has "${platform}": platforms are OS-ARCH with the names of Go, such as linux-amd64`,
         );
       });
-      const place = server.startsWith("github:") ? releasesOf(server, name) : server;
+      const place = /^git(?:hub|lab):/.test(server) ? releasesOf(server, name) : { server };
       if (place === undefined) {
         throw invalid(
-          `${source} has the server ${server}: one of GitHub is github://api.github.com/OWNER/REPOSITORY`,
+          `${source} has the server ${server}: one of GitHub is github://api.github.com/OWNER/REPOSITORY, one of GitLab gitlab://gitlab.com/PROJECT-ID`,
         );
       }
-      found.set(address.toString(), { address, name, server: place, checksums: new Map(hashes) });
+      found.set(address.toString(), {
+        address,
+        name,
+        ...place,
+        ...(versions !== undefined && { versions }),
+        checksums: new Map(hashes),
+      });
     } catch (error) {
       if (error instanceof EngineError) throw error;
       throw invalid(error instanceof Error ? error.message : String(error), error);
@@ -64,15 +72,27 @@ export async function parsePluginServers(
 }
 
 /**
- * The releases that an address such as `github://api.github.com/OWNER/REPOSITORY` stands for; undefined for other forms. Without a
- * repository it is `pulumi-<name>`, as in schemas of Pulumi packages.
+ * The releases that an address such as `github://api.github.com/OWNER/REPOSITORY` or `gitlab://gitlab.com/PROJECT-ID` stands for, with
+ * the list of them; undefined for other forms. Without a repository it is `pulumi-<name>`, as in schemas of Pulumi packages.
  */
-function releasesOf(server: string, name: string): string | undefined {
+function releasesOf(
+  server: string,
+  name: string,
+): Pick<PluginServer, "server" | "versions"> | undefined {
+  const gitlab = /^gitlab:\/\/([a-z0-9.-]+)\/(\d+)\/?$/.exec(server);
+  if (gitlab !== null) {
+    const [, host = "", project = ""] = gitlab;
+    const versions = `https://${host}/api/v4/projects/${project}/releases`;
+    return { server: `${versions}/v\${VERSION}/downloads`, versions };
+  }
   const found = /^github:\/\/api\.([a-z0-9.-]+)\/([A-Za-z0-9-]+)(?:\/([A-Za-z0-9._-]+))?\/?$/.exec(
     server,
   );
   if (found === null) return undefined;
   const [, host = "", owner = "", repository = `pulumi-${name}`] = found;
   if (repository === "." || repository === "..") return undefined;
-  return `https://${host}/${owner}/${repository}/releases/download/v\${VERSION}`;
+  return {
+    server: `https://${host}/${owner}/${repository}/releases/download/v\${VERSION}`,
+    versions: `https://api.${host}/repos/${owner}/${repository}/releases`,
+  };
 }

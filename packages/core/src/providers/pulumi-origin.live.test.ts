@@ -1,4 +1,5 @@
-import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
@@ -104,4 +105,29 @@ it("a Go provider of Pulumi makes, changes, replaces and ends what a template sa
   expect(gone).toMatchObject({ problems: [], status: "applied" });
   expect(await files()).toEqual([]);
   expect((await state.read()).objects.size).toBe(0);
+});
+
+it("a plug-in that is a program for Go is built and run", { timeout: 240_000 }, async (ctx) => {
+  ctx.skip(LAB === "", "TEST_TOOL_PULUMI_RESOURCE_LAB is not set");
+  ctx.skip(spawnSync("go", ["version"]).status !== 0, "Go is not installed");
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "pulumi-go-"));
+  const folder = join(scratch.path, "resource-lab-v1.0.0");
+  await mkdir(folder);
+  // A program that becomes the provider: Pulumi's SDK takes minutes to build.
+  const program = `package main
+import ("os"; "syscall")
+func main() { panic(syscall.Exec(${JSON.stringify(LAB)}, os.Args, os.Environ())) }
+`;
+  await writeFile(join(folder, "main.go"), program);
+  await writeFile(join(folder, "go.mod"), "module example.com/lab\n\ngo 1.24\n");
+  await writeFile(join(folder, "PulumiPlugin.yaml"), "runtime: go\n");
+  const origin = pulumiOrigin({
+    directories: [scratch.path],
+    host: { env: { GOTOOLCHAIN: "local", GOFLAGS: "-mod=mod", GOWORK: "off" } },
+  });
+  const source = "stackwright.local/pulumi/lab";
+  const [opened] = await origin.open({ source, version: "1.0.0", alias: "" });
+  await using provider = opened?.provider;
+  const { schema } = (await provider?.schema({})) ?? {};
+  expect(schema?.resources.has("lab_note")).toBe(true);
 });

@@ -12,12 +12,14 @@ import type {
 import type { InstalledPlugin } from "./install-pulumi-plugin.ts";
 import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
+import { runtimeProgram } from "./plugin-runtimes.ts";
 import type { ProviderLog } from "./provider-log.ts";
 import {
   findPulumiPlugins,
   type PulumiPlugin,
   pluginProgram,
   readVersion,
+  refusedPlugins,
 } from "./pulumi-plugins.ts";
 
 export interface PulumiOriginOptions {
@@ -67,6 +69,12 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     const found = await findPulumiPlugins(name, directories);
     return [...found, { command: `pulumi-resource-${name}`, version: undefined }];
   };
+  const reasonsOf = async (name: string): Promise<readonly string[]> => {
+    const only = installed.get(name);
+    if (only === undefined) return refusedPlugins(name, directories);
+    const found = await runtimeProgram(only.path);
+    return found !== undefined && "refused" in found ? [found.refused] : [];
+  };
   const chosen = async (
     { source, version }: ProviderReference,
     how: OpenProviderOptions,
@@ -80,7 +88,7 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
       const own = await askVersion(candidate, options, name, how);
       if (own?.toString() === version) return candidate;
     }
-    throw noVersion(name, `has version ${version}`, candidates);
+    throw noVersion(name, `has version ${version}`, candidates, await reasonsOf(name));
   };
   const openPulumi = async (
     reference: ProviderReference,
@@ -98,7 +106,8 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
         const version = candidate.version ?? (await askVersion(candidate, options, name, how));
         if (version !== undefined && wanted.allows(version)) return version.toString();
       }
-      throw noVersion(name, `matches the version constraint "${wanted.toString()}"`, candidates);
+      const what = `matches the version constraint "${wanted.toString()}"`;
+      throw noVersion(name, what, candidates, await reasonsOf(name));
     },
     async open(reference, how = {}): Promise<OpenedProviders> {
       const { adaptPulumiProvider } = await import("@stackwright/mux/adapters");
@@ -159,7 +168,7 @@ interface Started {
 
 /** Starts the program, and before it the engine that it calls back. */
 async function start(
-  { command, args, env }: Candidate,
+  { command, args, env, startTimeoutMs }: Candidate,
   { host = {}, onLog }: PulumiOriginOptions,
   provider: string,
   { signal, secrets }: OpenProviderOptions,
@@ -176,6 +185,7 @@ async function start(
       command,
       engineAddress: engine.address,
       ...(args !== undefined && { args }),
+      ...(startTimeoutMs !== undefined && { startTimeoutMs }),
       ...(env !== undefined && { env }),
       ...(signal && { signal }),
       ...(secrets && { redact: redactProcess(secrets) }),
@@ -221,13 +231,18 @@ async function askVersion(
   }
 }
 
-function noVersion(name: string, what: string, candidates: readonly Candidate[]): EngineError {
+function noVersion(
+  name: string,
+  what: string,
+  candidates: readonly Candidate[],
+  reasons: readonly string[],
+): EngineError {
   const versions = candidates.flatMap(({ version }) => version?.toString() ?? []);
   const available =
     versions.length === 0 ? "No version is installed." : `Installed: ${versions.join(", ")}.`;
   return new EngineError(
     "ENGINE_PROVIDER_UNAVAILABLE",
-    `No Pulumi provider "${name}" ${what}. ${available} ` +
+    `No Pulumi provider "${name}" ${what}. ${[available, ...reasons].join(" ")} ` +
       `Install one with "pulumi plugin install resource ${name} VERSION", ` +
       `or name its server under "plugins" in ${JOINED_PROVIDERS_FILE}.`,
   );

@@ -1,8 +1,10 @@
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
 import { expect, it } from "vitest";
-import { pluginProgram } from "./pulumi-plugins.ts";
+import { pulumiOrigin } from "./pulumi-origin.ts";
+import { pluginProgram, refusedPlugins } from "./pulumi-plugins.ts";
 
 it("finds the programs of plug-ins in languages", async () => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "plugins-"));
@@ -28,4 +30,31 @@ it("finds the programs of plug-ins in languages", async () => {
   expect((await pluginProgram(python, "x"))?.command).toBe(join(python, "venv/bin/python"));
   const go = await put("go", { "PulumiPlugin.yaml": "runtime: go\n", "main.go": "" });
   expect(await pluginProgram(go, "x")).toBe(undefined);
+  const built = "runtime:\n  name: go\n  options:\n    binary: bin/x\n";
+  await put("go", { "PulumiPlugin.yaml": built, "bin/x": "" });
+  expect(await pluginProgram(go, "x")).toEqual({ command: join(go, "bin/x") });
+});
+
+it("says of plug-ins that cannot be started why, and what is to be done", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "plugins-"));
+  const put = async (version: string, text: string): Promise<void> => {
+    const folder = join(scratch.path, `resource-x-v${version}`);
+    await mkdir(folder);
+    await writeFile(join(folder, "PulumiPlugin.yaml"), text);
+  };
+  await put("1.0.0", "runtime: dotnet\n");
+  await put("2.0.0", "runtime:\n  name: java\n");
+  await put("3.0.0", "runtime: go\n");
+  await put("4.0.0", "runtime: constructor\n");
+  const reasons = (await refusedPlugins("x", [scratch.path])).toSorted();
+  expect(reasons.map((text) => text.slice(scratch.path.length + 1))).toEqual([
+    expect.stringContaining('v1.0.0 has the runtime "dotnet", which is not supported: install a'),
+    expect.stringContaining('v2.0.0 has the runtime "java", which is not supported'),
+    "resource-x-v3.0.0 has no go.mod.",
+    expect.stringMatching(/v4.0.0 .* is an executable\.$/),
+  ]);
+  const origin = pulumiOrigin({ directories: [scratch.path] });
+  const address = ProviderAddress.parse("stackwright.local/pulumi/x");
+  const constraints = VersionConstraints.parse("1.0.0");
+  await expect(origin.select({ address, constraints })).rejects.toThrow('has the runtime "dotnet"');
 });

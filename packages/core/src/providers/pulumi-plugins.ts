@@ -1,12 +1,10 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Version } from "@stackwright/provider-source";
+import { isFile, type RuntimeProgram, runtimeProgram } from "./plugin-runtimes.ts";
 
 /** A program of the Pulumi protocol that was found on this machine. */
-export interface PulumiPlugin {
-  readonly command: string;
-  /** Before those of the protocol. @default none */
-  readonly args?: readonly string[];
+export interface PulumiPlugin extends RuntimeProgram {
   /** That of the folder it is installed in; undefined for a program outside of such a folder. */
   readonly version: Version | undefined;
 }
@@ -50,53 +48,31 @@ async function inFolder(name: string, directory: string): Promise<readonly Pulum
 }
 
 /**
- * How the plug-in in a folder is started: a program of its name, or a program for Node or Python that `PulumiPlugin.yaml` names the
- * runtime of. Undefined where there is none of these.
- *
- * Source: Pulumi's plug-ins in languages.
+ * How the plug-in in a folder is started: a program of its name, or a program in a language that `PulumiPlugin.yaml` names the runtime
+ * of. Undefined where there is none of these.
  */
 export async function pluginProgram(
   folder: string,
   name: string,
-): Promise<Pick<PulumiPlugin, "command" | "args"> | undefined> {
+): Promise<RuntimeProgram | undefined> {
   const command = join(folder, `pulumi-resource-${name}`);
   if (await isFile(command)) return { command };
-  const file = await readFile(join(folder, "PulumiPlugin.yaml"), "utf8").catch(() => "");
-  const runtime = /^runtime:[ \t]*(?:\r?\n(?:[ \t]+.*\r?\n)*?[ \t]+name:[ \t]*)?["']?(\w+)/m.exec(
-    file,
-  )?.[1];
-  if (runtime === "python") return pythonProgram(folder, file);
-  if (runtime !== "nodejs") return undefined;
-  for (const main of [await mainOf(folder), "index.js", "index.ts"]) {
-    if (main !== undefined && (await isFile(join(folder, main)))) {
-      return { command: process.execPath, args: [join(folder, main)] };
-    }
-  }
-  return undefined;
+  const found = await runtimeProgram(folder);
+  return found !== undefined && "command" in found ? found : undefined;
 }
 
-/** The module `__main__` of the folder, by the Python of the virtual environment that the plug-in names, else that of `PATH`. */
-async function pythonProgram(
-  folder: string,
-  file: string,
-): Promise<Pick<PulumiPlugin, "command" | "args"> | undefined> {
-  if (!(await isFile(join(folder, "__main__.py")))) return undefined;
-  const named = /^\s+virtualenv:\s*["']?([^\s"'#]+)/m.exec(file)?.[1];
-  const own = named === undefined ? undefined : join(folder, named, "bin", "python");
-  const command = own !== undefined && (await isFile(own)) ? own : "python3";
-  return { command, args: ["-u", folder] };
-}
-
-/** The file that a package says is its program. */
-async function mainOf(folder: string): Promise<string | undefined> {
-  try {
-    const { main } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
-      readonly main?: unknown;
-    };
-    return typeof main === "string" ? main : undefined;
-  } catch {
-    return undefined;
-  }
+/** Why none of the installations of a plug-in can be started, as far as these say so. */
+export async function refusedPlugins(
+  name: string,
+  directories: readonly string[],
+): Promise<readonly string[]> {
+  const reasons = directories.map(async (directory) => {
+    const entries = await readdir(directory).catch(() => []);
+    const folders = entries.filter((entry) => entry.startsWith(`resource-${name}-v`));
+    return Promise.all(folders.map(async (entry) => runtimeProgram(join(directory, entry))));
+  });
+  const found = (await Promise.all(reasons)).flat();
+  return [...new Set(found.flatMap((one) => (one && "refused" in one ? [one.refused] : [])))];
 }
 
 /** A version as programs and folders write it; undefined for what is none. */
@@ -106,11 +82,4 @@ export function readVersion(text: string): Version | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }
