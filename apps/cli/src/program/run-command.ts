@@ -26,7 +26,6 @@ export async function runCommand(
   };
   const program = createProgram(process, report, await definitionsFor(words));
   try {
-    trustAuthorities(process.streams.env);
     const all = withEnvironmentArguments(
       withoutShortcuts(words, program),
       program,
@@ -37,6 +36,8 @@ export async function runCommand(
       return EXIT.noCommand;
     }
     const path = namedCommand(all, program)?.path ?? [];
+    // To read authorities takes as long as these commands take.
+    if (!OFFLINE.has(path[0]?.name() ?? "")) trustAuthorities(process.streams.env);
     for (const note of variableNotes(process.streams.env)) process.streams.error.write(`${note}\n`);
     await program.parseAsync([...normalizeOptions(all, [program, ...path])], { from: "user" });
     return code;
@@ -49,6 +50,9 @@ export async function runCommand(
     return ended;
   }
 }
+
+/** Commands that connect to nothing. */
+const OFFLINE: ReadonlySet<string> = new Set(["version", "fmt"]);
 
 const HELP = /^(?:-h|--?help)$/;
 

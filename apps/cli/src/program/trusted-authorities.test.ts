@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, rename, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -39,4 +39,10 @@ it("connections trust the authorities of SSL_CERT_FILE and SSL_CERT_DIR", async 
   expect(await reach({})).toBe("refused");
   expect(await reach({ SSL_CERT_FILE: file })).toBe("reached");
   expect(await reach({ SSL_CERT_DIR: `${scratch.path}/none:${folder}` })).toBe("reached");
+  // Links to other folders are how systems keep them, with a name by digest that is a link within the folder.
+  await rename(join(folder, "one.pem"), join(scratch.path, "one.crt"));
+  await symlink(join(scratch.path, "one.crt"), join(folder, "one.pem"));
+  await symlink("one.pem", join(folder, "0a1b2c3d.0"));
+  expect(await reach({ SSL_CERT_DIR: folder, SSL_CERT_FILE: file })).toBe("reached");
+  expect(await reach({ SSL_CERT_DIR: folder })).toBe("reached");
 });

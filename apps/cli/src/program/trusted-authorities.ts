@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { basename, delimiter, join } from "node:path";
 import process from "node:process";
 import { CommandError } from "../command-error.ts";
 
@@ -21,7 +21,9 @@ export function trustAuthorities(env: NodeJS.ProcessEnv): void {
   // Loaded here: most commands open no connection, and this module takes as long to load as they do.
   const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule("node:tls");
   const alone = file !== "" && folders.length > 0;
-  setDefaultCACertificates(alone ? found : [...getCACertificates("default"), ...found]);
+  // File and folder mostly have the same ones, and each costs time to read.
+  const different = [...new Set(found)];
+  setDefaultCACertificates(alone ? different : [...getCACertificates("default"), ...different]);
 }
 
 function certificatesOf(text: string): string[] {
@@ -45,10 +47,19 @@ function readable(file: string): string {
   }
 }
 
+/** Files of a folder. Names by digest are links to files of the same folder, which are read anyway. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isSymbolicLink() && isNeighbour(readlinkSync(join(folder, entry.name)))
+        ? []
+        : [entry.name],
+    );
   } catch {
     return [];
   }
+}
+
+function isNeighbour(target: string): boolean {
+  return basename(target) === target;
 }
