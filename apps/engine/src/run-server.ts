@@ -30,6 +30,7 @@ import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import type { RunMetrics } from "./metrics/run-metrics.ts";
+import type { UpstreamMetrics } from "./metrics/upstream-metrics.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
 import { NotificationWorker } from "./notify/notification-worker.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
@@ -47,6 +48,7 @@ import type { SpanSink } from "./tracing/span.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
+import { upstreamHostsOf, upstreamNamespacesOf } from "./upstream/upstream-names.ts";
 import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
 import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
@@ -97,6 +99,11 @@ interface RunServerOptions {
   readonly rfsAddressKey: () => Promise<Uint8Array>;
   /** The upstream registries that are mirrored, as `HOST` or `HOST=URL`. @default none */
   readonly upstreamHosts?: readonly string[] | undefined;
+  /** Namespaces of this server for theirs, as `NAMESPACE=HOST` or `NAMESPACE=HOST/NAMESPACE`. @default none */
+  readonly upstreamNamespaces?: readonly string[] | undefined;
+  /** MiB of their packages that are kept for an account. @default as many as it has room for */
+  readonly upstreamCacheMib?: number | undefined;
+  readonly upstreamMetrics?: UpstreamMetrics | undefined;
   /** Private networks in which they may be, in CIDR form. @default none */
   readonly upstreamNetworks?: readonly string[] | undefined;
   /** Folders of this machine whose Git repositories may be connected. @default none */
@@ -170,13 +177,21 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { vcsFolders: localFolders = [], tools = [] } = options;
   const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
   const fetch = guardedFetch(guard);
+  const upstreamHosts = upstreamHostsOf(options.upstreamHosts ?? []);
+  const { upstreamCacheMib } = options;
   const upstream = new UpstreamMirror({
     ...parts,
     logger,
-    hosts: upstreamHostsOf(options.upstreamHosts ?? []),
+    hosts: upstreamHosts,
+    maxCachedBytes: upstreamCacheMib === undefined ? undefined : upstreamCacheMib * 1024 ** 2,
+    metrics: options.upstreamMetrics,
     http: new InstallHttpClient({ fetch }),
     stopping,
   });
+  const upstreamNamespaces = upstreamNamespacesOf(
+    options.upstreamNamespaces ?? [],
+    upstreamHosts.keys(),
+  );
   const hosts = new OutgoingHosts(options.vcsHosts);
   const notifications = {
     logger,
@@ -234,6 +249,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             clock,
             rateLimit,
             addressKey: options.upstreamAddressKey,
+            namespaces: upstreamNamespaces,
           }),
       },
       {
@@ -349,14 +365,4 @@ function directoriesOf({ directory, address, facts }: RunServerOptions): readonl
 function defaultExecutor({ kind }: StoreAddress): "child" | "in-process" | "none" {
   if (kind === "memory") return "in-process";
   return kind === "remote" ? "none" : "child";
-}
-
-/** The registries of `HOST` and `HOST=URL`. */
-function upstreamHostsOf(given: readonly string[]): ReadonlyMap<string, string | undefined> {
-  return new Map(
-    given.map((text) => {
-      const at = text.indexOf("=");
-      return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-    }),
-  );
 }

@@ -55,6 +55,16 @@ const FLAGS = {
     kind: "list",
     help: "provider registry that is mirrored, as HOST or HOST=URL",
   },
+  "upstream-namespace": {
+    path: ["upstreamNamespaces"],
+    kind: "list",
+    help: "namespace of this server with the providers of a mirrored registry, as NAMESPACE=HOST or NAMESPACE=HOST/NAMESPACE",
+  },
+  "upstream-cache-mib": {
+    path: ["upstreamCacheMib"],
+    kind: "number",
+    help: "MiB of mirrored packages that are kept for an account; unlimited by default",
+  },
   "upstream-network": {
     path: ["upstreamNetworks"],
     kind: "list",

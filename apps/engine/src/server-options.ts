@@ -37,6 +37,18 @@ export const ServerOptionsSchema = Type.Object(
         maxItems: 100,
       }),
     ),
+    upstreamNamespaces: Type.Optional(
+      Type.Array(
+        Type.String({
+          pattern:
+            "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}=[A-Za-z0-9.:-]{1,253}(/[A-Za-z0-9][A-Za-z0-9_-]{0,63})?$",
+        }),
+        { description: helpOf("upstream-namespace"), maxItems: 100 },
+      ),
+    ),
+    upstreamCacheMib: Type.Optional(
+      Type.Integer({ description: helpOf("upstream-cache-mib"), minimum: 1, maximum: 2 ** 30 }),
+    ),
     upstreamNetworks: Type.Optional(
       Type.Array(text("a network"), { description: helpOf("upstream-network"), maxItems: 100 }),
     ),

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { EvictOptions } from "../commands/mirrored.ts";
 import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
 import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
 import type { QuarantineOptions, QuarantineServerOptions } from "../commands/quarantine.ts";
@@ -56,6 +57,35 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
     const { providersQuarantined } = await import("../commands/quarantine.ts");
     await run(command, async (context) => providersQuarantined(options, context));
   });
+
+  withServer(
+    define("mirrored", "list the packages of mirrored providers that a server keeps", providers),
+  ).action(async (options: QuarantineServerOptions, command: Command) => {
+    const { providersMirrored } = await import("../commands/mirrored.ts");
+    await run(command, async (context) => providersMirrored(options, context));
+  });
+
+  withServer(
+    define(
+      "evict [source] [version]",
+      "drop packages of mirrored providers from the cache of a server",
+      providers,
+    ),
+  )
+    .option("--all", "all packages", false)
+    .option("--to-mib <number>", "those not used for longest, until the rest has no more MiB")
+    .action(
+      async (
+        source: string | undefined,
+        version: string | undefined,
+        options: EvictOptions,
+        command: Command,
+      ) => {
+        const { providersEvict } = await import("../commands/mirrored.ts");
+        const what = { source, version };
+        await run(command, async (context) => providersEvict(what, options, context));
+      },
+    );
 
   withPlatforms(
     define(

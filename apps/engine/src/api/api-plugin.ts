@@ -44,6 +44,7 @@ import { toolRoutes } from "./stacks/tool-routes.ts";
 import { stateVersionRoutes } from "./state-versions/state-version-routes.ts";
 import { stateRoutes } from "./states/state-routes.ts";
 import { triggerRoutes } from "./triggers/trigger-routes.ts";
+import { cachedPackageRoutes } from "./upstream/cached-package-routes.ts";
 import { quarantineRoutes } from "./upstream/quarantine-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
@@ -175,6 +176,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableSetRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
   quarantineRoutes(fastify, parts);
+  cachedPackageRoutes(fastify, parts);
   connectionRoutes(fastify, parts);
   pullRequestRoutes(fastify, parts);
   notificationRoutes(fastify, parts);

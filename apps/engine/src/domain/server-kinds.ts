@@ -273,7 +273,7 @@ export const SERVER_KINDS = Object.freeze({
   upstreamVersion: kindOf("UpstreamVersion", UpstreamVersion, {
     scope: "account",
     nameParts: ["provider", "version"],
-    maxBytes: 64 * KIB,
+    maxBytes: 512 * KIB,
     blobs: ({ packages }) => packages.map(({ sha256 }) => sha256),
     retention: "until deleted",
   }),

@@ -6,12 +6,14 @@ import { CacheMetrics } from "./cache-metrics.ts";
 import { HistoryMetrics } from "./history-metrics.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { createStoreMetrics } from "./store-metrics.ts";
+import { UpstreamMetrics } from "./upstream-metrics.ts";
 
 /** The numbers of one server, in a registry of their own. */
 export class ServerMetrics implements Disposable {
   readonly registry = new Registry();
   readonly store: StorageObserver;
   readonly runs: RunMetrics;
+  readonly upstream: UpstreamMetrics;
   readonly #cache: CacheMetrics;
   readonly #history: HistoryMetrics;
   readonly #durations: Histogram<"method" | "route" | "status">;
@@ -26,6 +28,7 @@ export class ServerMetrics implements Disposable {
     this.#cache = new CacheMetrics(this.registry);
     this.#history = new HistoryMetrics(this.registry, clock);
     this.runs = new RunMetrics(this.registry, clock);
+    this.upstream = new UpstreamMetrics(this.registry);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
     this.#durations = new Histogram({
       name: "stackwright_http_request_seconds",

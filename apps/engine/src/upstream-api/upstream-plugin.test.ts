@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -9,13 +10,15 @@ const HOST = "registry.example.com";
 const MIRROR = `/terraform/v1/upstream/${HOST}/acme/demo`;
 const QUARANTINE = `/api/v1/registry/quarantine/${HOST}/acme/demo`;
 
+const PROVIDERS = `/terraform/v1/upstream-providers/${HOST}/acme/demo`;
+
 /** A server whose registry has a provider, and one that mirrors it. */
-async function start(networks = ["127.0.0.0/8"]) {
+async function start(networks = ["127.0.0.0/8"], options: object = {}) {
   const origin = await startApi("none");
   const claim = { body: { public: true } };
   expect((await origin.call("PUT", "/api/v1/registry/namespaces/acme", claim)).status).toBe(200);
   const publish = async (version: string) => {
-    const content = Buffer.from(`#!/bin/sh\n# ${version}\n`);
+    const content = Buffer.concat([Buffer.from(`#!/bin/sh\n# ${version}\n`), randomBytes(400_000)]);
     const entry = { path: `terraform-provider-demo_v${version}`, mode: 0o755, content };
     const body = Uint8Array.from(await buffer(packArchive([entry])));
     const path = `/api/v1/registry/providers/acme/demo/${version}/linux_amd64`;
@@ -28,6 +31,7 @@ async function start(networks = ["127.0.0.0/8"]) {
   const mirror = await startApi("none", {
     upstreamHosts: [`${HOST}=${origin.server.url}/terraform/v1/providers/`],
     upstreamNetworks: networks,
+    ...options,
   });
   const packageOf = async (version: string) => {
     const { json } = await mirror.call("GET", `${MIRROR}/${version}.json`);
@@ -123,4 +127,85 @@ it("asks no host that is not named, and reaches no private network that is not a
     502,
     expect.stringContaining("must not be reached"),
   ]);
+});
+
+it("answers as a provider registry, with what the publisher signed, under both addresses", {
+  timeout: 60_000,
+}, async () => {
+  const namespaces = { upstreamNamespaces: [`Vendor=${HOST}/acme`] };
+  const { call, origin, archive, server } = await start(undefined, namespaces);
+  const own = "/terraform/v1/providers/vendor/demo";
+  expect((await call("GET", `${own}/versions`, { token: "" })).status).toBe(401);
+  const versions = (await call("GET", `${own}/versions`)).json["versions"];
+  expect(versions).toEqual([
+    { version: "1.0.0", protocols: ["5.0"], platforms: [{ os: "linux", arch: "amd64" }] },
+  ]);
+  const path = "1.0.0/download/linux/amd64";
+  const { json } = await call("GET", `${PROVIDERS}/${path}`);
+  const source = await origin.call("GET", `/terraform/v1/providers/acme/demo/${path}`);
+  for (const name of ["protocols", "filename", "shasum", "signing_keys"]) {
+    expect(json[name]).toEqual(source.json[name]);
+  }
+  const bytesOf = async (from: string, url: unknown) =>
+    Buffer.from(await (await fetch(from + String(url))).arrayBuffer());
+  for (const name of ["shasums_url", "shasums_signature_url"]) {
+    const given = await bytesOf(server.url, json[name]);
+    expect(given.equals(await bytesOf(origin.server.url, source.json[name])), name).toBe(true);
+  }
+  expect(new Uint8Array(await bytesOf(server.url, json["download_url"]))).toEqual(archive);
+  await origin.server.close();
+  expect((await call("GET", `${own}/${path}`)).json["shasum"]).toBe(json["shasum"]);
+  expect((await call("GET", `${own}/1.0.0/download/linux/arm64`)).status).toBe(502);
+  expect((await call("GET", `${own}/1.0.0/download/linux/..%2f..`)).status).toBe(404);
+  expect((await call("GET", "/terraform/v1/providers/acme/demo/versions")).status).toBe(404);
+});
+
+it("the address of what the publisher signed cannot be changed", { timeout: 60_000 }, async () => {
+  const { call, packageOf } = await start();
+  expect((await packageOf("1.0.0")).status).toBe(200);
+  const { json } = await call("GET", `${PROVIDERS}/1.0.0/download/linux/amd64`);
+  const changed = String(json["shasums_url"])
+    .replace(/\/[^/]*$/, "")
+    .slice(0, -2);
+  expect((await call("GET", `${changed}/x`)).status).toBe(403);
+});
+
+it("evicts what was not used for longest, and fetches it again for who asks", {
+  timeout: 60_000,
+}, async () => {
+  const { call, publish, packageOf, tokenOf, server } = await start(undefined, {
+    upstreamCacheMib: 1,
+  });
+  await publish("1.1.0");
+  await publish("1.2.0");
+  for (const version of ["1.0.0", "1.1.0", "1.2.0"]) {
+    const found = await packageOf(version);
+    expect((await found.arrayBuffer()).byteLength).toBeGreaterThan(400_000);
+  }
+  const cached = async () => {
+    const { packages } = (await call("GET", "/api/v1/registry/upstream-packages")).json as {
+      packages: { version: string; bytes: number }[];
+    };
+    return packages.map(({ version }) => version);
+  };
+  expect(await cached()).toEqual(["1.1.0", "1.2.0"]);
+  expect((await packageOf("1.0.0")).status).toBe(200);
+  expect(await cached()).toEqual(["1.2.0", "1.0.0"]);
+  const evict = async (body: object, token?: string) =>
+    call("POST", "/api/v1/registry/upstream-packages/evictions", {
+      body,
+      ...(token !== undefined && { token }),
+    });
+  expect((await evict({}, await tokenOf("deployer"))).status).toBe(403);
+  expect((await evict({ version: "1.2.0" })).status).toBe(400);
+  expect((await evict({ provider: "a/b/c/d" })).status).toBe(400);
+  const provider = `${HOST}/acme/demo`;
+  const { json } = await evict({ provider, version: "1.2.0" });
+  expect(json["packages"]).toMatchObject([{ provider, version: "1.2.0", platform: "linux_amd64" }]);
+  await evict({});
+  expect(await cached()).toEqual([]);
+  expect((await packageOf("1.0.0")).status).toBe(200);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).toContain('stackwright_upstream_packages_total{event="evicted"} 4');
+  expect(metrics).toContain('stackwright_upstream_packages_total{event="fetched"} 5');
 });

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
+import { isStrictVersion } from "@stackwright/provider-source";
 import { type Authenticator, hasRole, isRegistryError } from "@stackwright/registry";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
@@ -8,7 +9,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authenticateToken } from "../api/authorize.ts";
 import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
+import { readHeld } from "../upstream/read-held.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
+import type { UpstreamNamespace } from "../upstream/upstream-names.ts";
 
 interface UpstreamPluginOptions {
   readonly mirror: UpstreamMirror;
@@ -19,10 +22,16 @@ interface UpstreamPluginOptions {
   readonly rateLimit?: RateLimit | undefined;
   /** Authenticates the addresses of packages, the same in all servers of the store. */
   readonly addressKey: () => Promise<Uint8Array>;
+  /** Namespaces of this server whose providers are those of upstream registries. @default none */
+  readonly namespaces?: ReadonlyMap<string, UpstreamNamespace> | undefined;
 }
 
 /** What a network mirror in a CLI configuration names. */
 const MIRROR = "/terraform/v1/upstream";
+/** What a block `host` in a CLI configuration names, with the host behind it. */
+const PROVIDERS = "/terraform/v1/upstream-providers";
+/** The provider registry of this server. */
+const OWN_PROVIDERS = "/terraform/v1/providers";
 const PACKAGES = "/terraform/v1/upstream-packages";
 /** Commands send no token for packages: their addresses carry the permission, this long. */
 const PACKAGE_LIFE_MS = 15 * 60_000;
@@ -34,9 +43,26 @@ interface PackageTarget {
   readonly type: string;
   readonly version: string;
   readonly platform: string;
+  /** The list of checksums or its signature instead of the package. */
+  readonly part?: "sums" | "signature";
 }
 
-/** The network mirror protocol for providers of upstream registries, at the root of a server, for callers with a token. */
+interface ProviderParams {
+  hostname: string;
+  namespace: string;
+  type: string;
+}
+
+interface DownloadParams extends ProviderParams {
+  version: string;
+  os: string;
+  arch: string;
+}
+
+/**
+ * The network mirror protocol and the provider registry protocol for providers of upstream registries, at the root of a server,
+ * for callers with a token.
+ */
 export async function upstreamPlugin(
   fastify: FastifyInstance,
   options: UpstreamPluginOptions,
@@ -82,21 +108,112 @@ export async function upstreamPlugin(
     },
   );
 
+  const versions = async (request: FastifyRequest, reply: FastifyReply, place: ProviderParams) => {
+    const account = await accountOf(request);
+    const { hostname, namespace, type } = place;
+    const address = mirror.address(hostname, namespace, type);
+    if (address === undefined) throw noProvider();
+    const releases = await mirror.releases(account, address);
+    return sendJson(reply, {
+      versions: releases.map(({ version, protocols, platforms }) => ({
+        version,
+        protocols,
+        platforms: platforms.map((platform) => {
+          const [os, arch] = platform.split("_");
+          return { os, arch };
+        }),
+      })),
+      warnings: null,
+    });
+  };
+
+  const download = async (request: FastifyRequest, reply: FastifyReply, place: DownloadParams) => {
+    const account = await accountOf(request);
+    const { hostname, namespace, type, version, os, arch } = place;
+    const address = mirror.address(hostname, namespace, type);
+    const platform = `${os}_${arch}`;
+    if (address === undefined) throw noProvider();
+    if (!isStrictVersion(version) || !/^[a-z0-9]{1,20}_[a-z0-9]{1,20}$/.test(platform)) {
+      throw new ServerError("not_found", `there is no version ${version} for ${platform}`);
+    }
+    const found = await mirror.download(account, address, version, platform);
+    const key = await addressKey();
+    const expires = clock.wallMs() + PACKAGE_LIFE_MS;
+    const target: PackageTarget = {
+      account,
+      host: address.host,
+      namespace,
+      type,
+      version,
+      platform,
+    };
+    const addressOf = (name: string, part?: "sums" | "signature") =>
+      `${PACKAGES}/${signAddress(key, { ...target, ...(part && { part }) }, expires)}/${encodeURIComponent(name)}`;
+    const sums = `terraform-provider-${address.type}_${version}_SHA256SUMS`;
+    return sendJson(reply, {
+      protocols: found.protocols,
+      os,
+      arch,
+      filename: found.filename,
+      download_url: addressOf(found.filename),
+      shasum: found.sha256,
+      shasums_url: addressOf(sums, "sums"),
+      shasums_signature_url: addressOf(`${sums}.sig`, "signature"),
+      signing_keys: {
+        gpg_public_keys: found.signingKeys.map((one) => ({
+          key_id: one.keyId,
+          ascii_armor: one.asciiArmor,
+          trust_signature: one.trustSignature,
+          source: one.source,
+          source_url: one.sourceUrl === "" ? null : one.sourceUrl,
+        })),
+      },
+    });
+  };
+
+  fastify.get<{ Params: ProviderParams }>(
+    `${PROVIDERS}/:hostname/:namespace/:type/versions`,
+    hidden,
+    async (request, reply) => versions(request, reply, request.params),
+  );
+  fastify.get<{ Params: DownloadParams }>(
+    `${PROVIDERS}/:hostname/:namespace/:type/:version/download/:os/:arch`,
+    hidden,
+    async (request, reply) => download(request, reply, request.params),
+  );
+  // Before those of the server's own registry, which have a parameter in that place.
+  for (const [name, { host: hostname, namespace }] of options.namespaces ?? []) {
+    const place = { hostname, namespace };
+    fastify.get<{ Params: ProviderParams }>(
+      `${OWN_PROVIDERS}/${name}/:type/versions`,
+      hidden,
+      async (request, reply) => versions(request, reply, { ...request.params, ...place }),
+    );
+    fastify.get<{ Params: DownloadParams }>(
+      `${OWN_PROVIDERS}/${name}/:type/:version/download/:os/:arch`,
+      hidden,
+      async (request, reply) => download(request, reply, { ...request.params, ...place }),
+    );
+  }
+
   fastify.get<{ Params: { signed: string } }>(
     `${PACKAGES}/:signed/:name`,
     hidden,
     async (request, reply) => {
       const signed = readAddress(await addressKey(), request.params.signed, clock.wallMs());
-      const { account, version, platform, ...provider } = signed as PackageTarget;
+      const { account, version, platform, part, ...provider } = signed as PackageTarget;
       const address = mirror.address(provider.host, provider.namespace, provider.type);
       if (address === undefined) throw noProvider();
+      reply.header("cache-control", "private, no-transform");
+      if (part !== undefined) {
+        const found = await mirror.download(account, address, version, platform);
+        const bytes = part === "sums" ? found.checksums : found.signature;
+        return reply.type("application/octet-stream").send(Buffer.from(bytes));
+      }
       const { sha256, size } = await mirror.package(account, address, version, platform);
-      reply
-        .type("application/zip")
-        .header("content-length", size)
-        .header("cache-control", "private, no-transform");
+      reply.type("application/zip").header("content-length", size);
       if (request.method === "HEAD") return reply.send(Readable.from([]));
-      return reply.send(Readable.from(blobs.read(sha256), { objectMode: false }));
+      return reply.send(Readable.from(readHeld(blobs, sha256, clock), { objectMode: false }));
     },
   );
 

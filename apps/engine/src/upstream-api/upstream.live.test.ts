@@ -40,6 +40,7 @@ it("terraform installs a provider through the mirror, and none from quarantine",
     host: "localhost",
     upstreamHosts: [`${HOST}=${origin.server.url}/terraform/v1/providers/`],
     upstreamNetworks: ["127.0.0.0/8", "::1/128"],
+    upstreamNamespaces: [`vendor=${HOST}/acme`],
   });
   const place = `localhost:${new URL(server.url).port}`;
   const root = await terraformRoot(TERRAFORM, { SSL_CERT_FILE: certificateFile });
@@ -66,6 +67,36 @@ credentials "${place}" {
   expect(await own.ok(OWN, "providers", "quarantined")).toContain("stolen key");
   expect(await root.ok("init")).toContain("Installed registry.example.com/acme/demo v1.0.0");
   await own.ok(OWN, ...bad, "--lift");
+  const token = await tokenOf("reader");
+  /** A root whose provider is installed from a registry: terraform verifies the signature of the publisher itself. */
+  const direct = async (source: string, configuration: string) => {
+    const made = await terraformRoot(TERRAFORM, { SSL_CERT_FILE: certificateFile });
+    await writeFile(made.env["TF_CLI_CONFIG_FILE"] ?? "", configuration);
+    await made.write(
+      `terraform {\n  required_providers {\n    demo = {\n      source = "${source}"\n      version = "1.0.0"\n    }\n  }\n}\n`,
+    );
+    return made;
+  };
+  const credentials = (host: string) => `credentials "${host}" {\n  token = "${token}"\n}\n`;
+  const services = `{ "providers.v1" = "https://${place}/terraform/v1/upstream-providers/${HOST}/" }`;
+  const byHost = await direct(
+    `${HOST}/acme/demo`,
+    `host "${HOST}" {\n  services = ${services}\n}\n${credentials(HOST)}`,
+  );
+  expect(await byHost.ok("init")).toContain(`Installed ${HOST}/acme/demo v1.0.0 (self-signed`);
+  const anonymous = await direct(`${place}/vendor/demo`, "");
+  expect(await anonymous.fails("init")).toContain("authentication credentials");
+  const byName = await direct(`${place}/vendor/demo`, credentials(place));
+  expect(await byName.ok("init")).toContain(`Installed ${place}/vendor/demo v1.0.0 (self-signed`);
   await origin.server.close();
   expect(await root.ok("init")).toContain("v1.0.0");
+  const later = await direct(`${place}/vendor/demo`, credentials(place));
+  expect(await later.ok("init")).toContain("v1.0.0 (self-signed");
+  expect(await own.ok(OWN, "providers", "mirrored")).toContain(
+    `${HOST}/acme/demo 1.0.0 linux_amd64`,
+  );
+  await own.ok(OWN, "providers", "evict", `${HOST}/acme/demo`);
+  expect(await later.ok("init")).toContain("v1.0.0");
+  const gone = await direct(`${place}/vendor/demo`, credentials(place));
+  expect(await gone.fails("init")).toContain("502");
 });

@@ -3,8 +3,7 @@ import { mkdtempDisposable, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UpstreamVersion } from "@stackwright/proto/stackwright";
-import { isStrictVersion, Platform, ProviderAddress, Version } from "@stackwright/provider-source";
-import { tenancyOf } from "@stackwright/storage";
+import { Platform, ProviderAddress, Version } from "@stackwright/provider-source";
 import type { BlobStore } from "@stackwright/storage/blob";
 import {
   directRegistry,
@@ -13,14 +12,26 @@ import {
   type InstallHttpClient,
   type PackageInstallationSource,
   type PackageOffer,
+  parseChecksums,
   type ServiceDiscovery,
   serviceDiscovery,
 } from "@stackwright/tfplugin/install";
 import type { Logger } from "pino";
-import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { UpstreamMetrics } from "../metrics/upstream-metrics.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { UpstreamCache } from "./upstream-cache.ts";
+import {
+  asked,
+  isNotFound,
+  noVersion,
+  placeOf,
+  refuseQuarantined,
+  releasesOf,
+  signedParts,
+  type UpstreamRelease,
+} from "./upstream-documents.ts";
 
 interface UpstreamMirrorOptions extends TransactionParts {
   readonly blobs: BlobStore;
@@ -28,21 +39,26 @@ interface UpstreamMirrorOptions extends TransactionParts {
   /** The registries that may be asked: the address of each, or undefined where service discovery finds it. */
   readonly hosts: ReadonlyMap<string, string | undefined>;
   readonly http: InstallHttpClient;
+  /** Packages of an account that are kept. @default as many as the account has room for */
+  readonly maxCachedBytes?: number | undefined;
+  readonly metrics?: UpstreamMetrics | undefined;
   /** Bytes of one package. @default 1 GiB */
   readonly maxPackageBytes?: number | undefined;
   /** Ends downloads when the server stops. */
   readonly stopping: AbortSignal;
 }
 
-/** A version on offer with its platforms. */
-interface UpstreamRelease {
-  readonly version: string;
-  readonly platforms: string[];
-}
-
 interface CachedPackage {
   readonly sha256: string;
   readonly size: number;
+}
+
+/** What the provider registry protocol says of a package. */
+interface UpstreamDownload
+  extends Pick<UpstreamVersion, "checksums" | "signature" | "signingKeys"> {
+  readonly filename: string;
+  readonly sha256: string;
+  readonly protocols: readonly string[];
 }
 
 /** How long what a registry said about a provider is used without asking again. */
@@ -61,6 +77,7 @@ export class UpstreamMirror {
   readonly #options: UpstreamMirrorOptions;
   readonly #registry: PackageInstallationSource;
   readonly #discover: ServiceDiscovery;
+  readonly #cache: UpstreamCache;
   /** What is under way, by what it is for. */
   readonly #open = new Map<string, Promise<unknown>>();
   #downloads = 0;
@@ -73,6 +90,7 @@ export class UpstreamMirror {
       ),
     );
     this.#options = options;
+    this.#cache = new UpstreamCache(options);
     this.#registry = directRegistry({ http, hosts });
     this.#discover = serviceDiscovery({ http, hosts });
   }
@@ -122,9 +140,43 @@ export class UpstreamMirror {
     const known = await this.#version(account, address, version);
     refuseQuarantined(version, known);
     const cached = known?.packages.find((one) => one.platform === platform);
-    if (cached !== undefined) return { sha256: cached.sha256, size: Number(cached.size) };
+    if (cached !== undefined) {
+      const place = { address, version, platform };
+      if (await this.#cache.use(account, place, cached)) {
+        this.#options.metrics?.count("cached", 1, Number(cached.size));
+        return { sha256: cached.sha256, size: Number(cached.size) };
+      }
+    }
     const key = `package ${account} ${address.toString()} ${version} ${platform}`;
     return this.#once(key, () => this.#fetch(account, address, version, platform));
+  }
+
+  /** What a registry says of one package: its checksum, and the documents that the publisher signed. */
+  async download(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+    platform: string,
+  ): Promise<UpstreamDownload> {
+    const known = await this.#version(account, address, version);
+    refuseQuarantined(version, known);
+    const found = known === undefined ? undefined : downloadOf(known, platform);
+    if (found !== undefined) return found;
+    const key = `download ${account} ${address.toString()} ${version} ${platform}`;
+    const changed = await this.#once(key, () => this.#hashes(account, address, version, platform));
+    const asked = downloadOf(changed, platform);
+    if (asked !== undefined) return asked;
+    throw new ServerError("not_found", `${address.toString()} ${version} has no ${platform}`);
+  }
+
+  /** The packages in the cache of an account, least recently used first. */
+  async cached(account: string) {
+    return this.#cache.list(account);
+  }
+
+  /** Drops packages from the cache: those of a provider or a version, or the least recently used ones beyond a number of bytes. */
+  async evict(account: string, what: Parameters<UpstreamCache["evict"]>[1]) {
+    return this.#cache.evict(account, what);
   }
 
   /** Versions that are quarantined, of one provider or of all. */
@@ -204,10 +256,7 @@ export class UpstreamMirror {
 
   async #hashes(account: string, address: ProviderAddress, version: string, platform: string) {
     const offer = await this.#offer(address, version, platform);
-    const hashes = offer.signed.map(String);
-    const keyId = offer.authentication.kind === "signed" ? offer.authentication.keyId : "";
-    await this.#change(account, address, version, () => ({ hashes, keyId }));
-    return { hashes };
+    return this.#change(account, address, version, (found) => signedParts(found, offer, platform));
   }
 
   async #fetch(
@@ -239,14 +288,15 @@ export class UpstreamMirror {
       );
       const { size } = await stat(path);
       const { sha256 } = await blobs.write(createReadStream(path), { signal, owner: account });
-      await this.#change(account, address, version, ({ packages }) => ({
-        hashes: offer.signed.map(String),
-        keyId: offer.authentication.kind === "signed" ? offer.authentication.keyId : "",
+      await this.#change(account, address, version, (found, nowMs) => ({
+        ...signedParts(found, offer, platform),
         packages: [
-          ...packages.filter((one) => one.platform !== platform),
-          { platform, sha256, size: BigInt(size) },
+          ...found.packages.filter((one) => one.platform !== platform),
+          { platform, sha256, size: BigInt(size), usedAtMs: BigInt(nowMs) },
         ],
       }));
+      this.#options.metrics?.count("fetched", 1, size);
+      await this.#cache.shrink(account, { address, version, platform });
       logger.info(
         { provider: address.toString(), version, platform, sha256, size, account },
         "a package was mirrored",
@@ -293,6 +343,10 @@ export class UpstreamMirror {
         quarantinedAtMs: 0n,
         quarantineReason: "",
         quarantinedBy: "",
+        checksums: new Uint8Array(),
+        signature: new Uint8Array(),
+        signingKeys: [],
+        files: [],
       }));
       tx.update(row, changes(row.message, tx.nowMs));
       return row.message;
@@ -313,50 +367,13 @@ export class UpstreamMirror {
   }
 }
 
-function placeOf(account: string, name: string): Place {
-  return { tenancy: tenancyOf({ kind: "account", account }), name };
-}
-
-function releasesOf(versions: unknown): UpstreamRelease[] {
-  return (Array.isArray(versions) ? (versions as unknown[]) : []).flatMap((entry) => {
-    const { version, platforms } = membersOf(entry);
-    if (typeof version !== "string" || !isStrictVersion(version)) return [];
-    const named = (Array.isArray(platforms) ? (platforms as unknown[]) : [])
-      .map(membersOf)
-      .map(({ os, arch }) => `${String(os)}_${String(arch)}`)
-      .filter((text) => /^[a-z0-9]{1,20}_[a-z0-9]{1,20}$/.test(text));
-    return [{ version, platforms: named }];
-  });
-}
-
-/** The members of a value that another server sent, which may be anything. */
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function refuseQuarantined(version: string, known: UpstreamVersion | undefined): void {
-  if (known === undefined || known.quarantinedAtMs === 0n) return;
-  const why = known.quarantineReason === "" ? "" : `: ${known.quarantineReason}`;
-  throw new ServerError("quarantined", `version ${version} is in quarantine${why}`);
-}
-
-function noVersion(address: ProviderAddress, version: string): ServerError {
-  return new ServerError("not_found", `there is no version ${version} of ${address.toString()}`);
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ServerError && error.code === "not_found";
-}
-
-/** Passes on what a registry answers; what goes wrong with it is the failure of another server. */
-async function asked<T>(address: ProviderAddress, task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    if (error instanceof ServerError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ServerError("upstream_failed", `the registry of ${address.host}: ${reason}`, {
-      cause: error,
-    });
-  }
+/** What a record has of a package; undefined where its registry has to be asked. */
+function downloadOf(known: UpstreamVersion, platform: string): UpstreamDownload | undefined {
+  const { checksums, signature, signingKeys } = known;
+  const file = known.files.find((one) => one.platform === platform);
+  if (file === undefined) return undefined;
+  const { filename, protocols } = file;
+  const sha256 = parseChecksums(checksums, "the checksums").get(filename);
+  if (sha256 === undefined) return undefined;
+  return { filename, sha256, protocols, checksums, signature, signingKeys };
 }

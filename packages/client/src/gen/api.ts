@@ -23,6 +23,22 @@ export interface AuditEntry {
   readonly credential?: string | undefined;
 }
 
+export interface CachedPackage {
+  readonly provider: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** When it was served last, to a minute. */
+  readonly usedAt: string;
+}
+
+export interface CachedPackages {
+  readonly packages: readonly CachedPackage[];
+  /** Of all of them. */
+  readonly bytes: number;
+}
+
 export interface Caller {
   /** the user, or the id of a credential without one */
   readonly actor: string;
@@ -646,6 +662,15 @@ export interface OtherStackName {
   readonly project?: string | undefined;
   readonly lineage?: string | undefined;
   readonly placeDigest?: string | undefined;
+}
+
+export interface PackageEviction {
+  /** Only of this provider. */
+  readonly provider?: string | undefined;
+  /** Only of this version of it. */
+  readonly version?: string | undefined;
+  /** Evict what was not used for longest, until all packages have no more bytes than these. Without it all are evicted. */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface PlanComparison {
@@ -1921,6 +1946,13 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Drop packages of upstream providers from the cache: `POST /api/v1/registry/upstream-packages/evictions`. */
+  readonly EvictPackages: {
+    readonly input: {
+      readonly body?: PackageEviction | undefined;
+    };
+    readonly output: CachedPackages;
+  };
   /** Say what is stuck in the account, and why: with the role site-admin also of the server itself: `GET /api/v1/doctor`. */
   readonly Examine: {
     readonly input: {};
@@ -2003,6 +2035,11 @@ export interface Operations {
       readonly body: NewUserIdentity;
     };
     readonly output: UserIdentity;
+  };
+  /** List the packages of upstream providers in the cache, least recently used first: `GET /api/v1/registry/upstream-packages`. */
+  readonly ListCachedPackages: {
+    readonly input: {};
+    readonly output: CachedPackages;
   };
   /** List the stacks with drift that the caller may see, those with the most of it first: `GET /api/v1/drift`. */
   readonly ListDrift: {
@@ -2976,6 +3013,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   EndSession: {"method":"DELETE","path":"/api/v1/sessions/{session}","query":[],"headers":[]},
+  EvictPackages: {"method":"POST","path":"/api/v1/registry/upstream-packages/evictions","query":[],"headers":[]},
   Examine: {"method":"GET","path":"/api/v1/doctor","query":[],"headers":[]},
   ExportAudit: {"method":"GET","path":"/api/v1/audit","query":["after","limit"],"headers":[],"items":"entries"},
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
@@ -2985,6 +3023,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
   ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},

@@ -36,7 +36,14 @@ export type {
   MirrorProvidersResult,
 } from "./mirror-providers.ts";
 export { mirrorProviders } from "./mirror-providers.ts";
-export type { Authentication, PackageInstallationSource, PackageOffer } from "./provider-source.ts";
+export type {
+  Authentication,
+  PackageInstallationSource,
+  PackageOffer,
+  SignedRelease,
+  SigningKey,
+} from "./provider-source.ts";
 export { directRegistry } from "./registry.ts";
 export type { ServiceDiscovery, ServiceDiscoveryOptions } from "./service-discovery.ts";
 export { serviceDiscovery } from "./service-discovery.ts";
+export { parseChecksums } from "./signature.ts";

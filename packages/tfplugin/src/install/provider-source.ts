@@ -24,6 +24,28 @@ export interface PackageOffer {
   /** Hashes of all platforms' packages, where the publisher signed them. */
   readonly signed: readonly PackageHash[];
   readonly authentication: Authentication;
+  /** What the publisher signed, as a registry gave it, for those who pass it on. */
+  readonly release?: SignedRelease | undefined;
+}
+
+/** The signed documents of a version, and the names of one of its packages. */
+export interface SignedRelease {
+  readonly checksums: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly signingKeys: readonly SigningKey[];
+  /** The name of the package in the checksums. */
+  readonly filename: string;
+  /** Plugin protocols of the package; empty where the registry says none. */
+  readonly protocols: readonly string[];
+}
+
+/** An OpenPGP key as a registry describes it; texts that it leaves out are empty. */
+export interface SigningKey {
+  readonly keyId: string;
+  readonly asciiArmor: string;
+  readonly trustSignature: string;
+  readonly source: string;
+  readonly sourceUrl: string;
 }
 
 /** Where packages come from. */

@@ -8,7 +8,7 @@ import {
 import { TfpluginError } from "../errors.ts";
 import { hostKey } from "./cli-configuration.ts";
 import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
-import type { PackageInstallationSource, PackageOffer } from "./provider-source.ts";
+import type { PackageInstallationSource, PackageOffer, SigningKey } from "./provider-source.ts";
 import { serviceDiscovery } from "./service-discovery.ts";
 import { parseChecksums, verifySignature } from "./signature.ts";
 
@@ -85,7 +85,8 @@ export function directRegistry({
     const sums = await http.bytes(linked("shasums_url"), { signal });
     const signature = await http.bytes(linked("shasums_signature_url"), { signal });
     const name = `the checksums of ${id.address.toDisplay()} ${id.version.toString()}`;
-    const armoredKeys = keysOf(document.signing_keys);
+    const signingKeys = keysOf(document.signing_keys);
+    const armoredKeys = signingKeys.map(({ asciiArmor }) => asciiArmor);
     const keyId = await verifySignature({ document: sums, signature, armoredKeys, name });
     const checksums = parseChecksums(sums, name);
     const checksum = checksums.get(filename);
@@ -98,6 +99,13 @@ export function directRegistry({
       hashes: [zipHash(checksum)],
       signed: [...checksums.values()].map(zipHash),
       authentication: { kind: "signed", keyId },
+      release: {
+        checksums: sums,
+        signature,
+        signingKeys,
+        filename,
+        protocols: Array.isArray(document.protocols) ? document.protocols.map(String) : [],
+      },
     };
   }
 }
@@ -111,10 +119,21 @@ function requireProtocol({ address, version }: PackageId, protocols: unknown): v
   throw new TfpluginError("TFPLUGIN_PROTOCOL_UNSUPPORTED", text, { provider: address.toString() });
 }
 
-function keysOf(signingKeys: unknown): readonly string[] {
+function keysOf(signingKeys: unknown): readonly SigningKey[] {
   const keys = isRecord(signingKeys) ? signingKeys.gpg_public_keys : undefined;
   if (!Array.isArray(keys)) return [];
-  return keys
-    .map((key: unknown) => (isRecord(key) ? key.ascii_armor : undefined))
-    .filter((armor) => typeof armor === "string");
+  return keys.filter(isRecord).flatMap((key) => {
+    const { ascii_armor: asciiArmor } = key;
+    if (typeof asciiArmor !== "string") return [];
+    const textOf = (name: string) => (typeof key[name] === "string" ? key[name] : "");
+    return [
+      {
+        keyId: textOf("key_id"),
+        asciiArmor,
+        trustSignature: textOf("trust_signature"),
+        source: textOf("source"),
+        sourceUrl: textOf("source_url"),
+      },
+    ];
+  });
 }

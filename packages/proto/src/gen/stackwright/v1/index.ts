@@ -162,6 +162,8 @@ export {
   UpstreamProvider_Release,
   UpstreamVersion,
   UpstreamVersion_Package,
+  UpstreamVersion_PackageFile,
+  UpstreamVersion_SigningKey,
 } from "./upstream.ts";
 export {
   VcsBranch,

@@ -19,6 +19,8 @@ export interface UpstreamProvider_Release {
   version: string;
   /** Such as "linux_amd64". */
   platforms: string[];
+  /** Plugin protocols, such as "5.0"; empty where the registry says none. */
+  protocols: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -36,6 +38,14 @@ export interface UpstreamVersion {
   quarantineReason: string;
   /** Id of the credential that did it. */
   quarantinedBy: string;
+  /** The list of checksums as the publisher signed it; empty as long as it was not asked for. */
+  checksums: Uint8Array;
+  /** The signature of the list. */
+  signature: Uint8Array;
+  /** The keys that the registry gave for it. */
+  signingKeys: UpstreamVersion_SigningKey[];
+  /** What the registry says of the packages that were asked for. */
+  files: UpstreamVersion_PackageFile[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -47,6 +57,34 @@ export interface UpstreamVersion_Package {
   sha256: string;
   /** Bytes of the archive. */
   size: bigint;
+  /** When it was served last, to a minute, in milliseconds since 1970. */
+  usedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The name of a package in the list of checksums. */
+export interface UpstreamVersion_PackageFile {
+  /** Such as "linux_amd64". */
+  platform: string;
+  /** Such as "terraform-provider-demo_1.0.0_linux_amd64.zip". */
+  filename: string;
+  /** Plugin protocols, such as "5.0". */
+  protocols: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An OpenPGP key, as a registry describes it. */
+export interface UpstreamVersion_SigningKey {
+  /** Its id in hexadecimal digits. */
+  keyId: string;
+  /** The key in armor. */
+  asciiArmor: string;
+  /** A signature of the key by the registry; empty without one. */
+  trustSignature: string;
+  /** Whose key it is. */
+  source: string;
+  /** A page about them. */
+  sourceUrl: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -146,7 +184,7 @@ export const UpstreamProvider: MessageFns<UpstreamProvider> = {
 };
 
 function createBaseUpstreamProvider_Release(): UpstreamProvider_Release {
-  return { version: "", platforms: [] };
+  return { version: "", platforms: [], protocols: [] };
 }
 
 export const UpstreamProvider_Release: MessageFns<UpstreamProvider_Release> = {
@@ -156,6 +194,9 @@ export const UpstreamProvider_Release: MessageFns<UpstreamProvider_Release> = {
     }
     for (const v of message.platforms) {
       writer.uint32(18).string(v!);
+    }
+    for (const v of message.protocols) {
+      writer.uint32(26).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -197,6 +238,14 @@ export const UpstreamProvider_Release: MessageFns<UpstreamProvider_Release> = {
             message.platforms.push(reader.string(true));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.protocols.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -231,12 +280,24 @@ export const UpstreamProvider_Release: MessageFns<UpstreamProvider_Release> = {
     const message = createBaseUpstreamProvider_Release();
     message.version = object.version ?? "";
     message.platforms = object.platforms?.map((e) => e) || [];
+    message.protocols = object.protocols?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseUpstreamVersion(): UpstreamVersion {
-  return { hashes: [], keyId: "", packages: [], quarantinedAtMs: 0n, quarantineReason: "", quarantinedBy: "" };
+  return {
+    hashes: [],
+    keyId: "",
+    packages: [],
+    quarantinedAtMs: 0n,
+    quarantineReason: "",
+    quarantinedBy: "",
+    checksums: emptyBytes,
+    signature: emptyBytes,
+    signingKeys: [],
+    files: [],
+  };
 }
 
 export const UpstreamVersion: MessageFns<UpstreamVersion> = {
@@ -261,6 +322,18 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
     }
     if (message.quarantinedBy !== "") {
       writer.uint32(50).string(message.quarantinedBy);
+    }
+    if (message.checksums.length !== 0) {
+      writer.uint32(58).bytes(message.checksums);
+    }
+    if (message.signature.length !== 0) {
+      writer.uint32(66).bytes(message.signature);
+    }
+    for (const v of message.signingKeys) {
+      UpstreamVersion_SigningKey.encode(v!, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.files) {
+      UpstreamVersion_PackageFile.encode(v!, writer.uint32(82).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -334,6 +407,38 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
             message.quarantinedBy = reader.string(true);
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.checksums = reader.bytes();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.signature = reader.bytes();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.signingKeys.push(UpstreamVersion_SigningKey.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.files.push(UpstreamVersion_PackageFile.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -374,12 +479,16 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
       : 0n;
     message.quarantineReason = object.quarantineReason ?? "";
     message.quarantinedBy = object.quarantinedBy ?? "";
+    message.checksums = object.checksums ?? emptyBytes;
+    message.signature = object.signature ?? emptyBytes;
+    message.signingKeys = object.signingKeys?.map((e) => UpstreamVersion_SigningKey.fromPartial(e)) || [];
+    message.files = object.files?.map((e) => UpstreamVersion_PackageFile.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseUpstreamVersion_Package(): UpstreamVersion_Package {
-  return { platform: "", sha256: "", size: 0n };
+  return { platform: "", sha256: "", size: 0n, usedAtMs: 0n };
 }
 
 export const UpstreamVersion_Package: MessageFns<UpstreamVersion_Package> = {
@@ -395,6 +504,12 @@ export const UpstreamVersion_Package: MessageFns<UpstreamVersion_Package> = {
         throw new globalThis.Error("value provided for field message.size of type int64 too large");
       }
       writer.uint32(24).int64(message.size);
+    }
+    if (message.usedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.usedAtMs) !== message.usedAtMs) {
+        throw new globalThis.Error("value provided for field message.usedAtMs of type int64 too large");
+      }
+      writer.uint32(32).int64(message.usedAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -444,6 +559,14 @@ export const UpstreamVersion_Package: MessageFns<UpstreamVersion_Package> = {
             message.size = reader.int64() as bigint;
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.usedAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -479,6 +602,235 @@ export const UpstreamVersion_Package: MessageFns<UpstreamVersion_Package> = {
     message.platform = object.platform ?? "";
     message.sha256 = object.sha256 ?? "";
     message.size = (object.size !== undefined && object.size !== null) ? BigInt(object.size) : 0n;
+    message.usedAtMs = (object.usedAtMs !== undefined && object.usedAtMs !== null) ? BigInt(object.usedAtMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseUpstreamVersion_PackageFile(): UpstreamVersion_PackageFile {
+  return { platform: "", filename: "", protocols: [] };
+}
+
+export const UpstreamVersion_PackageFile: MessageFns<UpstreamVersion_PackageFile> = {
+  encode(message: UpstreamVersion_PackageFile, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.platform !== "") {
+      writer.uint32(10).string(message.platform);
+    }
+    if (message.filename !== "") {
+      writer.uint32(18).string(message.filename);
+    }
+    for (const v of message.protocols) {
+      writer.uint32(26).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamVersion_PackageFile {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpstreamVersion_PackageFile();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.platform = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.filename = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.protocols.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpstreamVersion_PackageFile>): UpstreamVersion_PackageFile {
+    return UpstreamVersion_PackageFile.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpstreamVersion_PackageFile>): UpstreamVersion_PackageFile {
+    const message = createBaseUpstreamVersion_PackageFile();
+    message.platform = object.platform ?? "";
+    message.filename = object.filename ?? "";
+    message.protocols = object.protocols?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseUpstreamVersion_SigningKey(): UpstreamVersion_SigningKey {
+  return { keyId: "", asciiArmor: "", trustSignature: "", source: "", sourceUrl: "" };
+}
+
+export const UpstreamVersion_SigningKey: MessageFns<UpstreamVersion_SigningKey> = {
+  encode(message: UpstreamVersion_SigningKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== "") {
+      writer.uint32(10).string(message.keyId);
+    }
+    if (message.asciiArmor !== "") {
+      writer.uint32(18).string(message.asciiArmor);
+    }
+    if (message.trustSignature !== "") {
+      writer.uint32(26).string(message.trustSignature);
+    }
+    if (message.source !== "") {
+      writer.uint32(34).string(message.source);
+    }
+    if (message.sourceUrl !== "") {
+      writer.uint32(42).string(message.sourceUrl);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamVersion_SigningKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpstreamVersion_SigningKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyId = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.asciiArmor = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.trustSignature = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.source = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.sourceUrl = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpstreamVersion_SigningKey>): UpstreamVersion_SigningKey {
+    return UpstreamVersion_SigningKey.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpstreamVersion_SigningKey>): UpstreamVersion_SigningKey {
+    const message = createBaseUpstreamVersion_SigningKey();
+    message.keyId = object.keyId ?? "";
+    message.asciiArmor = object.asciiArmor ?? "";
+    message.trustSignature = object.trustSignature ?? "";
+    message.source = object.source ?? "";
+    message.sourceUrl = object.sourceUrl ?? "";
     return message;
   },
 };
@@ -499,3 +851,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);
