@@ -30,6 +30,8 @@ const LOWEST = {
   ShowModuleVersion: "reader",
   PublishModule: "publisher",
   WithdrawModule: "publisher",
+  ListCachedPackages: "reader",
+  EvictPackages: "account-admin",
   ListQuarantined: "reader",
   QuarantineVersion: "account-admin",
   ReleaseVersion: "account-admin",
@@ -205,7 +207,7 @@ function rankOf(rank: Rank | undefined): number {
 }
 
 it("each operation is allowed to the roles of the table, and to no other", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { server, call, upload, tokenOf } = await startApi("none");
   await call("POST", `${P}/stacks`, { body: { name: "one" } });
