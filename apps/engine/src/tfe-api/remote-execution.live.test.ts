@@ -233,10 +233,52 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
   });
 });
 
+const TOFU = ["tofu", process.env["TEST_TOOL_OPENTOFU"] ?? "tofu"] as const;
+
+describe.each([...COMMANDS, TOFU])("%s with a plan that is not decided", (_name, command) => {
+  beforeEach((context) => {
+    const { status } = spawnSync(command, ["version"]);
+    context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
+
+  it("leaves it to others without input and by Ctrl-C, and writes nothing by a second init", {
+    timeout: 240_000,
+  }, async () => {
+    const { ok, fails, start: begin, runs, send } = await startWith(command);
+    /** Requests to the API so far that are no reads. */
+    const writes = async () =>
+      (await send("GET", "/metrics")).text
+        .split("\n")
+        .filter((line) => /^stackwright_http_request_seconds_count.*\/api\/v2/.test(line))
+        .filter((line) => !/method="(GET|HEAD)"/.test(line));
+    const before = await writes();
+    expect(before.join("\n")).toContain('method="POST"');
+    await ok("init");
+    expect(await writes()).toEqual(before);
+
+    const approve = async () => {
+      const [run] = await runs();
+      expect(run?.phase).toBe("awaiting_approval");
+      const path = `/api/v1/projects/default/stacks/demo/runs/${run?.id}/approvals`;
+      const { status, text } = await send("POST", path, { plan_digest: run?.plan_digest });
+      expect(status, text).toBeLessThan(300);
+      await expect.poll(async () => (await runs())[0]?.phase, { timeout: 60_000 }).toBe("applied");
+    };
+    expect(await fails("apply", "-input=false")).toMatch(/input/);
+    await approve();
+    const asked = begin(["apply", "-var", "who=bob"]);
+    await until(() => asked.output.text.includes("Enter a value"));
+    asked.child.kill("SIGINT");
+    await asked.ended;
+    await approve();
+    expect(await ok("output", "-raw", "plain")).toBe("bob");
+  });
+});
+
 it("tofu with the cloud block plans and applies in both execution modes", {
   timeout: 240_000,
 }, async (context) => {
-  const command = process.env["TEST_TOOL_OPENTOFU"] ?? "tofu";
+  const [, command] = TOFU;
   const { status } = spawnSync(command, ["version"]);
   context.skip(status !== 0, `${command} cannot be run on this machine`);
   const { ok, runs, setMode } = await startWith(command);
