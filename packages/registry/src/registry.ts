@@ -5,7 +5,7 @@ import type { BatchOperation, CallOptions, StorageBackend } from "@stackwright/s
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { KeyRing } from "./access/key-ring.ts";
 import { SharedSecrets } from "./access/shared-secrets.ts";
-import type { AuditEntry, AuditFacts, AuditPage } from "./domain/audit-log.ts";
+import type { AuditEntry, AuditFacts, AuditPage, NumberedAuditEntry } from "./domain/audit-log.ts";
 import {
   checkAllHealth,
   checkHealth,
@@ -279,8 +279,8 @@ export class Registry {
     return this.#parts.audit.day(scope === "system" ? SYSTEM_TENANCY : scopeTenancy(scope), day);
   }
 
-  /** What follows an entry of the audit trail, oldest first, but for the last minute: nothing appears later before what was read. */
-  async auditPage(scope: RegistryScope, page: AuditPage): Promise<readonly AuditEntry[]> {
+  /** What follows an entry of the audit trail, in an order in which nothing appears later before what was read. */
+  async auditPage(scope: RegistryScope, page: AuditPage): Promise<readonly NumberedAuditEntry[]> {
     return this.#parts.audit.page(scopeTenancy(scope), page);
   }
 

@@ -37,8 +37,8 @@ Exit code 2 where something stays stuck until a user acts, 1 where the server ca
 `;
 
 const AUDIT_HELP = `
-Needs the role admin of the account. Entries come in their order, and a minute after what they are about, so that
---after with the id of the last line misses none: stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .id)" >> trail.ndjson
+Needs the role admin of the account. Entries come in the order of their sequence, so that --after with that of the last line misses none:
+stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .sequence)" >> trail.ndjson
 `;
 
 /** Name, description, usage and further help of each command of `server-key`. */
@@ -147,7 +147,7 @@ export function defineServerCommands(
 
   define("audit", "write the audit trail of the account as JSON lines", server)
     .option("--server <url>", "address of the server; without it that of the last login")
-    .option("--after <id>", "only what follows an entry")
+    .option("--after <sequence>", "only what follows an entry")
     .addHelpText("after", AUDIT_HELP)
     .action(async (options: AuditOptions, command: Command) => {
       const { auditExport } = await import("../commands/audit.ts");

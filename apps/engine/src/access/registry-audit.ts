@@ -1,6 +1,6 @@
 import type {
-  AuditEntry,
   AuditPage,
+  NumberedAuditEntry,
   Principal,
   Registry,
   RequestContext,
@@ -41,7 +41,7 @@ export interface AuditTrail {
   /** The operation that notes a change, for the batch that makes it. */
   entry(caller: AuditCaller, facts: Omit<AuditFacts, "outcome">): BatchOperation;
   /** What follows an entry, oldest first. */
-  page(account: string, page: AuditPage): Promise<readonly AuditEntry[]>;
+  page(account: string, page: AuditPage): Promise<readonly NumberedAuditEntry[]>;
   note(request: FastifyRequest, principal: Principal | undefined, facts: AuditFacts): Promise<void>;
 }
 

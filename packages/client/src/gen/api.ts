@@ -8,7 +8,9 @@ export interface Applying {
 }
 
 export interface AuditEntry {
-  /** ULID; what after takes */
+  /** place in the order of the trail; what after takes */
+  readonly sequence: number;
+  /** ULID */
   readonly id: string;
   readonly at: string;
   readonly actor: string;
@@ -1965,16 +1967,16 @@ export interface Operations {
   readonly server: boolean;
 };
   };
-  /** List what follows an entry of the audit trail, oldest first, but for the last minute; as JSON lines for Accept: application/x-ndjson: `GET /api/v1/audit`. */
+  /** List what follows an entry of the audit trail, in the order of their sequence; as JSON lines for Accept: application/x-ndjson: `GET /api/v1/audit`. */
   readonly ExportAudit: {
     readonly input: {
-      readonly after?: string | undefined;
+      readonly after?: number | undefined;
       readonly limit?: number | undefined;
     };
     readonly output: {
   readonly entries: readonly AuditEntry[];
   /** what after takes; none at the end */
-  readonly next?: string | undefined;
+  readonly next?: number | undefined;
 };
     readonly item: AuditEntry;
   };

@@ -1,13 +1,11 @@
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createRegistryFixture, TEST_CONTEXT, TEST_REGION } from "../testing/registry-fixture.ts";
 
 const scope = { account: "acme", region: TEST_REGION };
+const DAY_MS = 86_400_000;
 
-it.each([
-  ["the beginning of time", "00000000000000000000000000", ["provider.create"]],
-  ["the end of time", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", []],
-])("the trail is read in few steps also behind %s", async (_where, after, actions) => {
+async function start() {
   const storage = createMemoryStorage();
   const fixture = await createRegistryFixture(storage);
   onTestFinished(async () => {
@@ -15,39 +13,74 @@ it.each([
     await storage.close();
   });
   const { registry, clock } = fixture;
-  clock.setWallMs(Date.parse("2026-01-02T03:04:05Z"));
-  await registry.createProvider(scope, { name: "hello" }, TEST_CONTEXT);
-  clock.setWallMs(Date.parse("2026-01-03T00:00:30Z"));
+  const entry = (target: string) =>
+    registry.auditEntry(scope, TEST_CONTEXT, { action: "test", target });
+  const add = async (target: string) => storage.batch([entry(target)]);
+  const read = async (after = 0, limit = 100) => {
+    const found = await registry.auditPage(scope, { after, limit });
+    return found.map(({ sequence, target }) => `${sequence} ${target}`);
+  };
+  return { storage, registry, clock, entry, add, read };
+}
 
-  const list = storage.list.bind(storage);
-  let reads = 0;
-  vi.spyOn(storage, "list").mockImplementation(async (...given) => {
-    if ((reads += 1) > 1_000) throw new Error("it reads without an end");
-    return list(...given);
-  });
-  const found = await registry.auditPage(scope, { after, limit: 10 });
-  expect(found.map(({ action }) => action)).toEqual(actions);
+it("an entry that is stored late comes behind what was read, whatever its id says", async () => {
+  const { storage, clock, entry, add, read } = await start();
+  clock.setWallMs(Date.parse("2026-01-02T23:59:00Z"));
+  const late = entry("late");
+  await add("first");
+  clock.setWallMs(Date.parse("2026-01-03T12:00:00Z"));
+  await add("second");
+  expect(await read()).toEqual(["1 first", "2 second"]);
+  await storage.batch([late]);
+  // Another server, whose clock is a day behind.
+  const behind = await createRegistryFixture(storage);
+  onTestFinished(async () => behind[Symbol.asyncDispose]());
+  behind.clock.setWallMs(Date.parse("2026-01-02T12:00:00Z"));
+  const facts = { action: "test", target: "behind" };
+  await storage.batch([behind.registry.auditEntry(scope, TEST_CONTEXT, facts)]);
+  expect(await read(2)).toEqual(["3 behind", "4 late"]);
+  expect(await read(4)).toEqual([]);
+  clock.setWallMs(Date.parse("2026-03-01T00:00:00Z"));
+  await add("months later");
+  expect(await read(4)).toEqual(["5 months later"]);
+  expect(await read()).toHaveLength(5);
+  expect(await read(Number.MAX_SAFE_INTEGER - 1_000)).toEqual([]);
 });
 
-it("the beginning of the trail is read a day at a time, however much follows", async () => {
-  const storage = createMemoryStorage();
-  const fixture = await createRegistryFixture(storage);
-  onTestFinished(async () => {
-    await fixture[Symbol.asyncDispose]();
-    await storage.close();
-  });
-  const { registry, clock } = fixture;
-  for (const day of ["01", "02", "05"]) {
-    clock.setWallMs(Date.parse(`2026-01-${day}T12:00:00Z`));
-    await registry.createProvider(scope, { name: `of-${day}` }, TEST_CONTEXT);
+it("each entry has one number, however many read and write at once", async () => {
+  const { registry, clock, add, read } = await start();
+  clock.setWallMs(Date.parse("2026-01-02T00:00:00Z"));
+  const seen: string[] = [];
+  const writing = (async () => {
+    for (let at = 0; at < 600; at += 1) await add(`of ${at}`);
+  })();
+  for (let after = 0; seen.length < 600; ) {
+    const [found] = await Promise.all([read(after, 70), read(0, 3), read(after, 1)]);
+    for (const line of found) {
+      after += 1;
+      expect(Number(line.split(" ")[0])).toBe(after);
+      seen.push(line.slice(line.indexOf(" ") + 1));
+    }
   }
-  clock.setWallMs(Date.parse("2026-01-06T00:00:00Z"));
-  const list = vi.spyOn(storage, "list");
-  const targets = async (limit: number) =>
-    (await registry.auditPage(scope, { after: "", limit })).map(({ target }) => target);
-  expect(await targets(1)).toEqual(["of-01"]);
-  expect(list.mock.calls.map(([, , , prefix]) => prefix)).toEqual(["2026-01-01/"]);
-  expect(await targets(10)).toEqual(["of-01", "of-02", "of-05"]);
+  await writing;
+  expect(new Set(seen).size).toBe(600);
+  expect(await read(0, 1_000)).toHaveLength(600);
+  expect(await read(600)).toEqual([]);
   const other = { account: "other", region: TEST_REGION };
-  expect(await registry.auditPage(other, { after: "", limit: 1 })).toEqual([]);
+  expect(await registry.auditPage(other, { after: 0, limit: 1 })).toEqual([]);
+});
+
+it("entries past their time are left out, and their numbers are not given again", async () => {
+  const { registry, clock, add, read } = await start();
+  clock.setWallMs(Date.parse("2026-01-02T00:00:00Z"));
+  for (let at = 0; at < 300; at += 1) await add(`of ${at}`);
+  expect(await read(299)).toEqual(["300 of 299"]);
+  clock.setWallMs(Date.parse("2026-01-02T00:00:00Z") + 89 * DAY_MS);
+  await add("kept");
+  expect(await read(300)).toEqual(["301 kept"]);
+  clock.setWallMs(Date.parse("2026-01-02T00:00:00Z") + 100 * DAY_MS);
+  await registry.sweep();
+  expect(await read()).toEqual(["301 kept"]);
+  await add("next");
+  expect(await read(301)).toEqual(["302 next"]);
 });

@@ -4,13 +4,20 @@ import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   createUlidGenerator,
-  listResourceHeads,
   type Tenancy,
   ulidTime,
   WILDCARD,
 } from "@stackwright/storage";
+import { AuditOrder, dayOf } from "./audit-order.ts";
 import type { RequestContext } from "./model.ts";
-import { deleteOperation, type RecordStore, recordKind, writeOperation } from "./record-store.ts";
+import {
+  deleteOperation,
+  type RecordName,
+  type RecordStore,
+  recordKind,
+  type StoredRecord,
+  writeOperation,
+} from "./record-store.ts";
 
 const AUDIT_KIND = recordKind("AuditEntry", AuditMessage);
 
@@ -42,16 +49,18 @@ export interface AuditEntry {
 const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;
-/** Days behind an entry that are read without a look for the oldest one that there is. */
-const TRIED_DAYS = 400;
+const READS_AT_ONCE = 32;
 
-/** Names of entries may be made so long before their batches are committed: until then nobody reads behind them. */
-const AUDIT_SETTLED_MS = 60_000;
+/** An entry with its place in the order of the trail. */
+export interface NumberedAuditEntry extends AuditEntry {
+  /** 1 for the first entry. */
+  readonly sequence: number;
+}
 
 /** A part of the trail: what follows an entry. */
 export interface AuditPage {
-  /** Id of the entry before; "" for the oldest. */
-  readonly after: string;
+  /** Number of the entry before; 0 for the first. */
+  readonly after: number;
   readonly limit: number;
 }
 
@@ -65,6 +74,7 @@ export class AuditLog {
   readonly #clock: Clock;
   readonly #logger: Logger | undefined;
   readonly #ulid: () => string;
+  readonly #order: AuditOrder;
   readonly #refusals = new Map<string, { minute: number; count: number }>();
 
   constructor(records: RecordStore, clock: Clock, logger: Logger | undefined) {
@@ -72,25 +82,23 @@ export class AuditLog {
     this.#clock = clock;
     this.#logger = logger;
     this.#ulid = createUlidGenerator(clock);
+    this.#order = new AuditOrder(records, clock, AUDIT_KIND.type);
   }
 
   /** The operation that records a change, for the batch that makes it. */
   entry(tenancy: Tenancy, context: RequestContext, facts: AuditFacts): BatchOperation {
     const id = this.#ulid();
-    return writeOperation(
-      { kind: AUDIT_KIND, tenancy, name: `${dayOf(ulidTime(id))}/${id}` },
-      {
-        timeMs: BigInt(this.#clock.wallMs()),
-        actor: context.actor,
-        action: facts.action,
-        target: facts.target.slice(0, 256),
-        outcome: facts.outcome ?? "done",
-        requestId: context.requestId,
-        clientRequestId: context.clientRequestId ?? "",
-        remoteAddress: context.remoteAddress ?? "",
-        details: new Map(Object.entries(facts.details ?? {})),
-      },
-    );
+    return writeOperation(nameOf(tenancy, id), {
+      timeMs: BigInt(this.#clock.wallMs()),
+      actor: context.actor,
+      action: facts.action,
+      target: facts.target.slice(0, 256),
+      outcome: facts.outcome ?? "done",
+      requestId: context.requestId,
+      clientRequestId: context.clientRequestId ?? "",
+      remoteAddress: context.remoteAddress ?? "",
+      details: new Map(Object.entries(facts.details ?? {})),
+    });
   }
 
   /** Records a refusal, unless there were too many recently. Never rejects. */
@@ -117,52 +125,37 @@ export class AuditLog {
   }
 
   /**
-   * Entries of all days in the order of their ids, oldest first, without those of the last minute: of entries that are made at the same
-   * time a later one may be stored first, and what follows it would then be read without the earlier one. So no reader that continues
-   * behind its last entry misses one.
+   * Entries of all days behind a number, in the order of their numbers, which is that in which they are found: nothing appears before
+   * what was read, so that no reader that continues behind its last entry misses one.
    */
-  async page(tenancy: Tenancy, { after, limit }: AuditPage): Promise<readonly AuditEntry[]> {
-    const untilMs = this.#clock.wallMs() - AUDIT_SETTLED_MS;
-    const last = dayNumber(untilMs);
-    // What is no entry may name any time: nothing follows one that is to come, and no days before the first are read.
-    let day = after === "" ? 0 : dayNumber(ulidTime(after));
-    if (last - day > TRIED_DAYS) day = Math.max(day, (await this.#firstDay(tenancy)) ?? last + 1);
-    const found: AuditEntry[] = [];
-    // A day at a time, so that little is held, and little is read again for each page.
-    for (; day <= last && found.length < limit; day += 1) {
-      for (const one of await this.#read(tenancy, `${dayOf(day * DAY_MS)}/`)) {
-        if (found.length < limit && one.id > after && ulidTime(one.id) <= untilMs) found.push(one);
+  async page(
+    tenancy: Tenancy,
+    { after, limit }: AuditPage,
+  ): Promise<readonly NumberedAuditEntry[]> {
+    const found: NumberedAuditEntry[] = [];
+    let behind = after;
+    for (;;) {
+      const named = await this.#order.behind(tenancy, behind, limit - found.length);
+      for (let at = 0; at < named.length; at += READS_AT_ONCE) {
+        const part = named.slice(at, at + READS_AT_ONCE);
+        const read = await Promise.all(
+          part.map(async ({ id, sequence }) => {
+            const record = await this.#records.read(nameOf(tenancy, id));
+            return record && { ...entryOf(record), sequence };
+          }),
+        );
+        // Those past their time are gone.
+        for (const entry of read) if (entry !== undefined) found.push(entry);
       }
+      const last = named.at(-1);
+      if (last === undefined || found.length >= limit) return found;
+      behind = last.sequence;
     }
-    return found;
-  }
-
-  /** The day of the oldest entry; undefined without entries. Holds no more than a part of the names. */
-  async #firstDay(tenancy: Tenancy): Promise<number | undefined> {
-    const { storage } = this.#records;
-    let first: string | undefined;
-    for await (const { id } of listResourceHeads(storage, "strong", AUDIT_KIND.type, tenancy, "")) {
-      if (first === undefined || id.name < first) first = id.name;
-    }
-    return first === undefined ? undefined : dayNumber(Date.parse(first.slice(0, 10)));
   }
 
   async #read(tenancy: Tenancy, prefix: string): Promise<readonly AuditEntry[]> {
     const found = await this.#records.list(AUDIT_KIND, tenancy, prefix);
-    return found
-      .map(({ value, resource }) => ({
-        id: resource.id.name.slice(resource.id.name.indexOf("/") + 1),
-        timeMs: Number(value.timeMs),
-        actor: value.actor,
-        action: value.action,
-        target: value.target,
-        outcome: value.outcome,
-        requestId: value.requestId,
-        clientRequestId: value.clientRequestId,
-        remoteAddress: value.remoteAddress,
-        details: Object.fromEntries(value.details),
-      }))
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    return found.map(entryOf).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /** Drops the entries of all accounts that are older than so many days; returns how many. */
@@ -174,6 +167,7 @@ export class AuditLog {
     for (let at = 0; at < old.length; at += 32) {
       await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
     }
+    await this.#order.prune(this.#clock.wallMs() - keepDays * DAY_MS);
     return old.length;
   }
 
@@ -187,11 +181,21 @@ export class AuditLog {
   }
 }
 
-function dayOf(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 10);
+function nameOf(tenancy: Tenancy, id: string): RecordName<AuditMessage> {
+  return { kind: AUDIT_KIND, tenancy, name: `${dayOf(ulidTime(id))}/${id}` };
 }
 
-/** Days since 1970. */
-function dayNumber(timeMs: number): number {
-  return Math.floor(timeMs / DAY_MS);
+function entryOf({ value, resource }: StoredRecord<AuditMessage>): AuditEntry {
+  return {
+    id: resource.id.name.slice(resource.id.name.indexOf("/") + 1),
+    timeMs: Number(value.timeMs),
+    actor: value.actor,
+    action: value.action,
+    target: value.target,
+    outcome: value.outcome,
+    requestId: value.requestId,
+    clientRequestId: value.clientRequestId,
+    remoteAddress: value.remoteAddress,
+    details: Object.fromEntries(value.details),
+  };
 }

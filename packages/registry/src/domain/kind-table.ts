@@ -13,6 +13,8 @@ export const REGISTRY_KINDS = Object.freeze({
   RegistrySecret: "secret",
   UsedSignature: "secret",
   AuditEntry: "audit",
+  AuditOrder: "audit",
+  AuditSegment: "audit",
   RegistryNamespace: "record",
   ProviderAccount: "record",
   PrivateProvider: "record",

@@ -1,4 +1,4 @@
-import type { AuditEntry } from "@stackwright/registry";
+import type { NumberedAuditEntry } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
@@ -9,9 +9,10 @@ const LINES = "application/x-ndjson";
 const Query = Type.Object(
   {
     after: Type.Optional(
-      Type.String({
-        pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$",
-        description: "id of the last entry that was read; the oldest ones without it",
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "sequence of the last entry that was read; from the first one without it",
       }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 200 })),
@@ -21,7 +22,8 @@ const Query = Type.Object(
 
 const EntryView = Type.Object(
   {
-    id: Type.String({ description: "ULID; what after takes" }),
+    sequence: Type.Integer({ description: "place in the order of the trail; what after takes" }),
+    id: Type.String({ description: "ULID" }),
     at: Type.String(),
     actor: Type.String(),
     action: Type.String({ description: "such as CreateRun" }),
@@ -43,12 +45,12 @@ export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/audit",
     {
       schema: routeSchema(
-        "List what follows an entry of the audit trail, oldest first, but for the last minute; as JSON lines for Accept: application/x-ndjson",
+        "List what follows an entry of the audit trail, in the order of their sequence; as JSON lines for Accept: application/x-ndjson",
         "ExportAudit",
         {
           200: Type.Object({
             entries: Type.Array(EntryView),
-            next: Type.Optional(Type.String({ description: "what after takes; none at the end" })),
+            next: Type.Optional(Type.Integer({ description: "what after takes; none at the end" })),
           }),
         },
         { querystring: Query },
@@ -56,7 +58,7 @@ export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: { access: "account-admin" },
     },
     async (request, reply) => {
-      const { after = "", limit = 200 } = request.query;
+      const { after = 0, limit = 200 } = request.query;
       const { account } = principalOf(request);
       const entries = (await audit.page(account, { after, limit })).map(viewOf);
       if (request.headers.accept?.includes(LINES) === true) {
@@ -64,17 +66,18 @@ export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         return reply.type(LINES).serializer(String).send(lines);
       }
       const last = entries.length < limit ? undefined : entries.at(-1);
-      return { entries, ...(last !== undefined && { next: last.id }) };
+      return { entries, ...(last !== undefined && { next: last.sequence }) };
     },
   );
 }
 
 /** One entry as it is exported. */
-function viewOf(entry: AuditEntry): Static<typeof EntryView> {
-  const { id, timeMs, actor, action, target, outcome, requestId } = entry;
+function viewOf(entry: NumberedAuditEntry): Static<typeof EntryView> {
+  const { sequence, id, timeMs, actor, action, target, outcome, requestId } = entry;
   const { clientRequestId, remoteAddress, details } = entry;
   const { credential } = details;
   return {
+    sequence,
     id,
     at: timeOf(BigInt(Math.floor(timeMs))),
     actor,

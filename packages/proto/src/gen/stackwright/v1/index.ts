@@ -43,6 +43,8 @@ export {
   AccessKey,
   AccessToken,
   AuditEntry,
+  AuditOrder,
+  AuditSegment,
   PrivateProvider,
   PrivateProviderVersion,
   ProviderAccount,

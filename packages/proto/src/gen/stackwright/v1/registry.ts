@@ -159,6 +159,24 @@ export interface AuditEntry_DetailsEntry {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** How far the entries of the audit trail of a tenancy are numbered. Name: "order". */
+export interface AuditOrder {
+  /** Entries that have a number. */
+  count: bigint;
+  /** When the search for the newest of them began, in milliseconds since 1970. */
+  numberedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Entries of the audit trail in the order of their numbers. Name: the number of the segment, 12 hexadecimal digits. */
+export interface AuditSegment {
+  /** Ids of the entries. */
+  ids: string[];
+  /** When the search for the newest of them began, in milliseconds since 1970. */
+  numberedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /**
  * An access key for signed requests. The secret is needed in the clear to verify a signature, so it
  * is stored encrypted.
@@ -1706,6 +1724,199 @@ export const AuditEntry_DetailsEntry: MessageFns<AuditEntry_DetailsEntry> = {
     const message = createBaseAuditEntry_DetailsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseAuditOrder(): AuditOrder {
+  return { count: 0n, numberedAtMs: 0n };
+}
+
+export const AuditOrder: MessageFns<AuditOrder> = {
+  encode(message: AuditOrder, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.count !== 0n) {
+      if (BigInt.asUintN(64, message.count) !== message.count) {
+        throw new globalThis.Error("value provided for field message.count of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.count);
+    }
+    if (message.numberedAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.numberedAtMs) !== message.numberedAtMs) {
+        throw new globalThis.Error("value provided for field message.numberedAtMs of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.numberedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditOrder {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditOrder();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.count = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.numberedAtMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditOrder>): AuditOrder {
+    return AuditOrder.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditOrder>): AuditOrder {
+    const message = createBaseAuditOrder();
+    message.count = (object.count !== undefined && object.count !== null) ? BigInt(object.count) : 0n;
+    message.numberedAtMs = (object.numberedAtMs !== undefined && object.numberedAtMs !== null)
+      ? BigInt(object.numberedAtMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseAuditSegment(): AuditSegment {
+  return { ids: [], numberedAtMs: 0n };
+}
+
+export const AuditSegment: MessageFns<AuditSegment> = {
+  encode(message: AuditSegment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ids) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.numberedAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.numberedAtMs) !== message.numberedAtMs) {
+        throw new globalThis.Error("value provided for field message.numberedAtMs of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.numberedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditSegment {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditSegment();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ids.push(reader.string(true));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.numberedAtMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditSegment>): AuditSegment {
+    return AuditSegment.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditSegment>): AuditSegment {
+    const message = createBaseAuditSegment();
+    message.ids = object.ids?.map((e) => e) || [];
+    message.numberedAtMs = (object.numberedAtMs !== undefined && object.numberedAtMs !== null)
+      ? BigInt(object.numberedAtMs)
+      : 0n;
     return message;
   },
 };

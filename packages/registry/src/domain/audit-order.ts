@@ -1,0 +1,225 @@
+import type { Clock } from "@stackwright/base/clock";
+import { AuditSegment, AuditOrder as OrderMessage } from "@stackwright/proto/stackwright";
+import {
+  isStorageError,
+  listResourceHeads,
+  type Tenancy,
+  type UnversionedType,
+  ulidTime,
+  WILDCARD,
+} from "@stackwright/storage";
+import {
+  deleteOperation,
+  type RecordStore,
+  recordKind,
+  type StoredRecord,
+  writeOperation,
+} from "./record-store.ts";
+
+const ORDER_KIND = recordKind("AuditOrder", OrderMessage);
+const SEGMENT_KIND = recordKind("AuditSegment", AuditSegment);
+
+const SEGMENT_SIZE = 256;
+/** Segments that are written in one batch. */
+const BATCH_SEGMENTS = 20;
+const MAX_ATTEMPTS = 20;
+const DAY_MS = 86_400_000;
+/**
+ * How long before the last numbering the id of an entry may have been made that it did not see: by a clock that is behind, or for a
+ * batch that was repeated until then.
+ */
+const LATE_MS = 2 * DAY_MS;
+/** Days that are read one by one; else all at once. */
+const SINGLE_DAYS = 40;
+
+/** An entry that is found by its number. */
+export interface NumberedId {
+  /** 1 for the first entry. */
+  readonly sequence: number;
+  readonly id: string;
+}
+
+// Entries are named by ids that clocks make before their batches are committed, so that one with a lower id may appear later. Readers
+// that continue behind an entry need an order in which nothing appears before what was read. It is made when somebody reads: all entries
+// that a strong list shows and that have no number yet get the next ones, in one step with the count of all. What is committed later gets
+// a higher number, whatever its id.
+
+/** Numbers the entries of an audit trail in the order in which readers may see them. */
+export class AuditOrder {
+  readonly #records: RecordStore;
+  readonly #clock: Clock;
+  readonly #entries: UnversionedType;
+  /** One numbering at a time for each tenancy. */
+  readonly #open = new Map<string, Promise<number>>();
+
+  constructor(records: RecordStore, clock: Clock, entries: UnversionedType) {
+    this.#records = records;
+    this.#clock = clock;
+    this.#entries = entries;
+  }
+
+  /** The entries behind a number; those that were committed before the call are among them. */
+  async behind(tenancy: Tenancy, after: number, limit: number): Promise<readonly NumberedId[]> {
+    const known = Number((await this.#order(tenancy))?.value.count ?? 0n);
+    const count = after + limit <= known ? known : await this.#numbered(tenancy);
+    const found: NumberedId[] = [];
+    let index = Math.floor(after / SEGMENT_SIZE);
+    while (found.length < limit && index * SEGMENT_SIZE < count) {
+      const segment = await this.#segment(tenancy, index);
+      if (segment === undefined) {
+        const next = await this.#nextSegment(tenancy, index);
+        if (next === undefined) break;
+        index = next;
+        continue;
+      }
+      for (const [at, id] of segment.value.ids.entries()) {
+        const sequence = index * SEGMENT_SIZE + at + 1;
+        if (sequence > after && sequence <= count && found.length < limit) {
+          found.push({ sequence, id });
+        }
+      }
+      index += 1;
+    }
+    return found;
+  }
+
+  /** Drops segments of which all entries are older than that. */
+  async prune(beforeMs: number): Promise<void> {
+    const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+    const segments = await this.#records.list(SEGMENT_KIND, everywhere, "");
+    const old = segments.filter(
+      ({ value: { ids, numberedAtMs } }) =>
+        ids.length === SEGMENT_SIZE && Number(numberedAtMs) < beforeMs - LATE_MS,
+    );
+    for (let at = 0; at < old.length; at += 32) {
+      await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
+    }
+  }
+
+  /** Gives numbers to all entries that have none; returns the greatest number. */
+  async #numbered(tenancy: Tenancy): Promise<number> {
+    const key = `${tenancy.partition}\0${tenancy.namespace}`;
+    // One that is under way may have listed before the entry that this caller knows of.
+    await this.#open.get(key)?.catch(() => undefined);
+    const open = this.#open.get(key);
+    if (open !== undefined) return open;
+    const started = this.#number(tenancy).finally(() => this.#open.delete(key));
+    this.#open.set(key, started);
+    return started;
+  }
+
+  async #number(tenancy: Tenancy): Promise<number> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#tryNumber(tenancy);
+      } catch (error) {
+        // Another server numbers them.
+        if (attempt >= MAX_ATTEMPTS || !isStorageError(error, "STORAGE_CAS_FAILURE")) throw error;
+      }
+    }
+  }
+
+  async #tryNumber(tenancy: Tenancy): Promise<number> {
+    const nowMs = this.#clock.wallMs();
+    let order = await this.#order(tenancy);
+    let count = Number(order?.value.count ?? 0n);
+    const lastMs = Math.min(nowMs, Number(order?.value.numberedAtMs ?? 0n));
+    const fromMs = order === undefined ? 0 : lastMs - LATE_MS;
+    const known = await this.#recent(tenancy, count, fromMs - DAY_MS);
+    const fresh = (await this.#idsSince(tenancy, fromMs, nowMs)).filter((id) => !known.has(id));
+    fresh.sort();
+    const numberedAtMs = BigInt(nowMs);
+    for (let at = 0; at < fresh.length; ) {
+      const first = Math.floor(count / SEGMENT_SIZE);
+      const last = await this.#segment(tenancy, first);
+      const room = BATCH_SEGMENTS * SEGMENT_SIZE - (last?.value.ids.length ?? 0);
+      const ids = [...(last?.value.ids ?? []), ...fresh.slice(at, at + room)];
+      const segments = Array.from({ length: Math.ceil(ids.length / SEGMENT_SIZE) }, (_, index) =>
+        writeOperation(
+          { kind: SEGMENT_KIND, tenancy, name: segmentName(first + index) },
+          {
+            ids: ids.slice(index * SEGMENT_SIZE, (index + 1) * SEGMENT_SIZE),
+            numberedAtMs,
+          },
+          index === 0 ? last : undefined,
+        ),
+      );
+      const added = Math.min(room, fresh.length - at);
+      const value = { count: BigInt(count + added), numberedAtMs };
+      const counted = writeOperation({ kind: ORDER_KIND, tenancy, name: "order" }, value, order);
+      const [resource] = await this.#records.storage.batch([counted, ...segments]);
+      if (resource !== undefined) order = { value, resource };
+      count += added;
+      at += added;
+    }
+    return count;
+  }
+
+  /** The ids that were numbered since then. */
+  async #recent(tenancy: Tenancy, count: number, sinceMs: number): Promise<ReadonlySet<string>> {
+    const ids = new Set<string>();
+    for (let index = Math.ceil(count / SEGMENT_SIZE) - 1; index >= 0; index -= 1) {
+      const segment = await this.#segment(tenancy, index);
+      if (segment === undefined || Number(segment.value.numberedAtMs) < sinceMs) break;
+      for (const id of segment.value.ids) ids.add(id);
+    }
+    return ids;
+  }
+
+  /** The ids of stored entries that were made since then. */
+  async #idsSince(tenancy: Tenancy, sinceMs: number, nowMs: number): Promise<string[]> {
+    const [first, last] = [dayNumber(sinceMs), dayNumber(nowMs + LATE_MS)];
+    const prefixes =
+      last - first > SINGLE_DAYS
+        ? [""]
+        : Array.from({ length: last - first + 1 }, (_, day) => `${dayOf((first + day) * DAY_MS)}/`);
+    const ids: string[] = [];
+    for (const prefix of prefixes) {
+      const { storage } = this.#records;
+      for await (const { id } of listResourceHeads(
+        storage,
+        "strong",
+        this.#entries,
+        tenancy,
+        prefix,
+      )) {
+        const ulid = id.name.slice(id.name.indexOf("/") + 1);
+        if (dayNumber(ulidTime(ulid)) >= first) ids.push(ulid);
+      }
+    }
+    return ids;
+  }
+
+  async #nextSegment(tenancy: Tenancy, after: number): Promise<number | undefined> {
+    const { storage } = this.#records;
+    let next: number | undefined;
+    const heads = listResourceHeads(storage, "strong", SEGMENT_KIND.type, tenancy, "");
+    for await (const { id } of heads) {
+      const index = Number.parseInt(id.name, 16);
+      if (index > after && (next === undefined || index < next)) next = index;
+    }
+    return next;
+  }
+
+  async #order(tenancy: Tenancy): Promise<StoredRecord<OrderMessage> | undefined> {
+    return this.#records.read({ kind: ORDER_KIND, tenancy, name: "order" });
+  }
+
+  async #segment(tenancy: Tenancy, index: number): Promise<StoredRecord<AuditSegment> | undefined> {
+    return this.#records.read({ kind: SEGMENT_KIND, tenancy, name: segmentName(index) });
+  }
+}
+
+function segmentName(index: number): string {
+  return index.toString(16).padStart(12, "0");
+}
+
+/** The day of a time as names have it, `YYYY-MM-DD`. */
+export function dayOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+/** Days since 1970. */
+function dayNumber(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS);
+}
