@@ -33,7 +33,7 @@ const LATE_MS = 2 * DAY_MS;
 const SINGLE_DAYS = 40;
 
 /** An entry that is found by its number. */
-export interface NumberedId {
+interface NumberedId {
   /** 1 for the first entry. */
   readonly sequence: number;
   readonly id: string;
