@@ -62,6 +62,34 @@ it("a run that needs approval is mailed over TLS with what a webhook gets, to al
   expect((await call("GET", ALL)).text).not.toMatch(/canary|relay/);
 });
 
+it("a recipient that is refused for the moment is tried again, alone, and holds up no other mail", {
+  timeout: 120_000,
+}, async () => {
+  const { mails, create, upload, call } = await start("in-process");
+  const url = `smtps://${mails.credentials}localhost:${mails.port}`;
+  const to = ["ops@example.com", "later@example.com", "refused@example.com"];
+  expect((await create({ url, to })).status).toBe(201);
+  const { digest } = (await upload()).json;
+  const request = async () =>
+    (await call("POST", `${S}/runs`, { body: { configuration: digest } })).status;
+  expect(await request()).toBe(201);
+  const deliveries = async () => (await call("GET", `${ALL}/mail/deliveries`)).json["deliveries"];
+  await expect.poll(deliveries, { timeout: 60_000 }).toMatchObject([
+    {
+      event: "run.needs_approval",
+      state: "delivered",
+      attempts: 2,
+      problem: "the server refused refused@example.com",
+    },
+  ]);
+  expect(mails.received.map((mail) => mail.to)).toEqual([
+    ["ops@example.com"],
+    ["later@example.com"],
+  ]);
+  const ids = mails.received.map(({ text }) => /^Message-ID: .*$/m.exec(text)?.[0]);
+  expect(ids[0]).toBe(ids[1]);
+});
+
 it("a wrong password is not repeated in what the server said", {
   timeout: 60_000,
 }, async () => {

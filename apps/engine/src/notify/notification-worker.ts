@@ -202,7 +202,12 @@ export class NotificationWorker {
     const names = await this.#stackNames(project);
     for (const { event, wait } of all.slice(tooMany)) {
       if (signal.aborted || clock.monotonicMs() > untilMs) return;
-      if (Number(wait.nextAtMs) > clock.wallMs()) return;
+      // A mail that waits for some recipients alone holds up none behind it.
+      const isPartial = wait.recipients.length > 0;
+      if (Number(wait.nextAtMs) > clock.wallMs()) {
+        if (isPartial) continue;
+        return;
+      }
       const stackName = names.get(event.stack) ?? "";
       const { stacks } = destination;
       const concerns = stacks.length === 0 || stacks.some((one) => matchesStack(one, stackName));
@@ -210,9 +215,10 @@ export class NotificationWorker {
         await settleUnsent(this.#parts, served, [event.id], { isShown: false });
         continue;
       }
-      const sent = { event, stackName };
+      const sent = { event, stackName, recipients: wait.recipients };
       const outcome = await sendNotification(this.#parts, project, destination, sent, signal);
-      if (await settleAttempt(this.#parts, served, event.id, outcome)) return;
+      const waits = await settleAttempt(this.#parts, served, event.id, outcome);
+      if (waits && !isPartial && !outcome.isDelivered) return;
     }
   }
 

@@ -32,6 +32,8 @@ export async function redeliver(
       destination: destination.id,
       attempts: 0,
       nextAtMs: now,
+      recipients: [],
+      refused: [],
       problem: "",
       sinceMs: now,
     };
@@ -85,7 +87,7 @@ export async function sendTest(
     actor,
   });
   const sent = { event, stackName: "" };
-  const { isDelivered, ...outcome } = await sendNotification(
+  const { isDelivered, status, problem } = await sendNotification(
     parts,
     project,
     destination,
@@ -96,7 +98,7 @@ export async function sendTest(
     ? NotificationDelivery_State.STATE_DELIVERED
     : NotificationDelivery_State.STATE_DEAD;
   return transact(parts, async (tx) => {
-    const ended = { ...outcome, state, attempts: 1 };
+    const ended = { status, problem, state, attempts: 1 };
     await recordDelivery(tx, { project, destination }, event, ended);
     return { ...ended, event, endedAtMs: BigInt(tx.nowMs) };
   });

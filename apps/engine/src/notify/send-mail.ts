@@ -44,9 +44,13 @@ export async function sendMail(
       messageId: `<${event.id}@${new URL(origin).hostname.replace(/^\[|\]$/g, "")}>`,
       headers: { "Auto-Submitted": "auto-generated", "X-Stackwright-Event": event.event },
     });
-    const refused = sent.rejected.map(String);
-    const problem = refused.length === 0 ? "" : `the server refused ${refused.join(", ")}`;
-    return { status: statusOf(sent.response), isDelivered: true, problem };
+    const [later, refused] = refusedOf(sent);
+    const parts = [
+      ...(refused.length === 0 ? [] : [`the server refused ${refused.join(", ")}`]),
+      ...(later.length === 0 ? [] : [`it does not take ${later.join(", ")} for the moment`]),
+    ];
+    const status = statusOf(sent.response);
+    return { status, isDelivered: true, problem: parts.join("; "), later, refused };
   } catch (error) {
     signal.throwIfAborted();
     const { message, responseCode } = error as Error & { readonly responseCode?: number };
@@ -55,6 +59,24 @@ export async function sendMail(
   } finally {
     socket?.destroy();
   }
+}
+
+/** Recipients that may be tried again, as the reply was one for the moment (4xx), and those that are refused for good. */
+function refusedOf({
+  rejected,
+  rejectedErrors = [],
+}: {
+  readonly rejected: readonly unknown[];
+  readonly rejectedErrors?: readonly Error[] | undefined;
+}): readonly [later: string[], refused: string[]] {
+  const later = rejectedErrors.flatMap((error) => {
+    const { recipient, responseCode = 0 } = error as Error & {
+      readonly recipient?: string;
+      readonly responseCode?: number;
+    };
+    return recipient !== undefined && responseCode >= 400 && responseCode < 500 ? [recipient] : [];
+  });
+  return [later, rejected.map(String).filter((one) => !later.includes(one))];
 }
 
 /** A connection to an address that was checked. The library would resolve the name on its own. */

@@ -25,6 +25,10 @@ export interface SendOutcome {
   readonly isDelivered: boolean;
   /** Empty where nothing was wrong. Of a mail that was delivered: the recipients that the mail server refused. */
   readonly problem: string;
+  /** Recipients of a mail that was delivered to others, which the server refused for the moment. @default none */
+  readonly later?: readonly string[] | undefined;
+  /** Recipients that it refused for good. @default none */
+  readonly refused?: readonly string[] | undefined;
 }
 
 /** Sends one event to one destination, once. Rejects where the signal aborts, and where the address cannot be decrypted. */
@@ -32,14 +36,28 @@ export async function sendNotification(
   { keys, clock, hosts, origin }: NotificationParts,
   project: ProjectReference,
   destination: NotificationDestination,
-  { event, stackName }: { readonly event: NotificationEvent; readonly stackName: string },
+  {
+    event,
+    stackName,
+    recipients = [],
+  }: {
+    readonly event: NotificationEvent;
+    readonly stackName: string;
+    /** Those that a mail is still for. @default all of the destination */
+    readonly recipients?: readonly string[];
+  },
   signal: AbortSignal,
 ): Promise<SendOutcome> {
   const nowMs = clock.wallMs();
   const { url, secrets } = await openDestination(keys, project, destination, nowMs);
   const facts = { project, event, stackName, origin: origin() };
   if (destination.kind === NotificationDestination_Kind.KIND_EMAIL) {
-    return sendMail(hosts, { destination, address: url, facts }, signal);
+    const { sender } = destination;
+    const to = {
+      sender,
+      recipients: recipients.length > 0 ? [...recipients] : destination.recipients,
+    };
+    return sendMail(hosts, { destination: to, address: url, facts }, signal);
   }
   const body = notificationBody(destination, facts);
   try {

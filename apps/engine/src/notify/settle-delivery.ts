@@ -42,7 +42,7 @@ export async function settleAttempt(
   parts: TransactionParts,
   served: Served,
   id: string,
-  { status, isDelivered, problem }: SendOutcome,
+  { status, isDelivered, problem: said, later = [], refused = [] }: SendOutcome,
 ): Promise<boolean> {
   return transact(parts, async (tx) => {
     served.signal.throwIfAborted();
@@ -52,8 +52,16 @@ export async function settleAttempt(
     const { row, wait } = found;
     const attempts = wait.attempts + 1;
     const isOver = attempts >= MAX_ATTEMPTS || tx.nowMs - Number(wait.sinceMs) >= MAX_AGE_MS;
-    if (isDelivered || isOver) {
-      const state = isDelivered
+    // A mail that some recipients have waits for those that were refused for the moment alone.
+    const recipients = isDelivered ? [...later] : wait.recipients;
+    const before = wait.refused.filter((one) => !refused.includes(one));
+    const problem = [
+      ...(before.length === 0 ? [] : [`the server refused ${before.join(", ")}`]),
+      ...(said === "" ? [] : [said]),
+    ].join("; ");
+    if ((isDelivered && recipients.length === 0) || isOver) {
+      const isAtSome = isDelivered || wait.recipients.length > 0;
+      const state = isAtSome
         ? NotificationDelivery_State.STATE_DELIVERED
         : NotificationDelivery_State.STATE_DEAD;
       await recordDelivery(tx, served, row.message, { state, attempts, status, problem });
@@ -61,7 +69,14 @@ export async function settleAttempt(
       return false;
     }
     const pauseMs = (PAUSES[wait.attempts] ?? PAUSES[0]) * SECOND_MS * (0.8 + parts.random() * 0.4);
-    const next = { ...wait, attempts, problem, nextAtMs: BigInt(Math.floor(tx.nowMs + pauseMs)) };
+    const next = {
+      ...wait,
+      attempts,
+      problem: said,
+      nextAtMs: BigInt(Math.floor(tx.nowMs + pauseMs)),
+      recipients,
+      refused: [...before, ...refused],
+    };
     tx.update(row, {
       waits: row.message.waits.map((one) => (one.destination === wait.destination ? next : one)),
     });

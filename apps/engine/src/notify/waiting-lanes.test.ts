@@ -91,3 +91,24 @@ test("it keeps what a list of everything would give", () => {
     expect(heads()).toEqual(expected);
   }
 });
+
+test("a mail that waits for some recipients alone holds up none behind it", () => {
+  const waits = new Map([["01", [50, ["later@example.com"]] as const]]);
+  const kept = new WaitingLanes(({ id: { name } }) => {
+    const [atMs, recipients] = waits.get(name) ?? [10, []];
+    const wait = { destination: "ops", nextAtMs: BigInt(atMs), recipients: [...recipients] };
+    return NotificationEvent.create({ waits: [wait] });
+  });
+  const due = () => Array.from(kept.heads(), ({ dueMs }) => dueMs);
+  kept.set(event("01"));
+  expect(due()).toEqual([50]);
+  kept.set(event("02"));
+  expect(due()).toEqual([10]);
+  kept.delete(event("02"));
+  expect(due()).toEqual([50]);
+  waits.delete("01");
+  kept.set(event("01"));
+  expect(due()).toEqual([10]);
+  kept.delete(event("01"));
+  expect(due()).toEqual([]);
+});

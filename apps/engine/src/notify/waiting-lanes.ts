@@ -14,7 +14,9 @@ interface Queue {
   readonly lane: Lane;
   /** When each event is sent, by its name, which is a ULID. */
   readonly waits: Map<string, number>;
-  /** The oldest event. */
+  /** The same of mails that wait for some recipients alone, which hold up none behind them. */
+  readonly partial: Map<string, number>;
+  /** The oldest event that waits; empty without one. */
   head: string;
 }
 
@@ -32,8 +34,9 @@ export class WaitingLanes implements Mirror {
 
   /** Each destination with the time of its oldest event. */
   *heads(): Generator<{ readonly lane: Lane; readonly dueMs: number }> {
-    for (const { lane, waits, head } of this.#queues.values()) {
-      yield { lane, dueMs: waits.get(head) ?? 0 };
+    for (const { lane, waits, partial, head } of this.#queues.values()) {
+      const dueMs = head === "" ? Number.POSITIVE_INFINITY : (waits.get(head) ?? 0);
+      yield { lane, dueMs: Math.min(dueMs, ...partial.values()) };
     }
   }
 
@@ -45,15 +48,23 @@ export class WaitingLanes implements Mirror {
     const { name, tenancy } = resource.id;
     const waits = this.#decode(resource)?.waits ?? [];
     const project = { account: tenancy.partition, project: tenancy.namespace };
-    const lanes = waits.map(({ destination, nextAtMs }) => {
+    const lanes = waits.map(({ destination, nextAtMs, recipients }) => {
       const key = [project.account, project.project, destination].join("\0");
       let queue = this.#queues.get(key);
       if (queue === undefined) {
-        queue = { lane: { key, project, destination }, waits: new Map(), head: name };
+        queue = {
+          lane: { key, project, destination },
+          waits: new Map(),
+          partial: new Map(),
+          head: "",
+        };
         this.#queues.set(key, queue);
       }
-      queue.waits.set(name, Number(nextAtMs));
-      if (name < queue.head) queue.head = name;
+      const isPartial = recipients.length > 0;
+      (isPartial ? queue.partial : queue.waits).set(name, Number(nextAtMs));
+      (isPartial ? queue.waits : queue.partial).delete(name);
+      if (isPartial && queue.head === name) queue.head = oldest(queue.waits.keys());
+      if (!isPartial && (queue.head === "" || name < queue.head)) queue.head = name;
       return key;
     });
     this.#forget(resource.id, lanes);
@@ -69,17 +80,19 @@ export class WaitingLanes implements Mirror {
     for (const key of this.#lanes.get(keyOf(id)) ?? []) {
       if (kept.includes(key)) continue;
       const queue = this.#queues.get(key);
-      if (queue?.waits.delete(id.name) !== true) continue;
-      if (queue.waits.size === 0) this.#queues.delete(key);
+      if (queue === undefined) continue;
+      const isGone = queue.waits.delete(id.name);
+      if (!queue.partial.delete(id.name) && !isGone) continue;
+      if (queue.waits.size + queue.partial.size === 0) this.#queues.delete(key);
       else if (queue.head === id.name) queue.head = oldest(queue.waits.keys());
     }
     this.#lanes.delete(keyOf(id));
   }
 }
 
-/** Bounded by the events that may wait for a destination. */
+/** Empty of none. Bounded by the events that may wait for a destination. */
 function oldest(names: Iterable<string>): string {
-  return Array.from(names).reduce((one, other) => (other < one ? other : one));
+  return Array.from(names).reduce((one, other) => (one === "" || other < one ? other : one), "");
 }
 
 function keyOf({ tenancy, name }: ResourceId): string {

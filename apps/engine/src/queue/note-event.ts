@@ -47,6 +47,8 @@ export async function noteEvent(
       destination,
       attempts: 0,
       nextAtMs: atMs,
+      recipients: [],
+      refused: [],
       problem: "",
       sinceMs: atMs,
     })),

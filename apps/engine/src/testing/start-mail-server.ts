@@ -27,6 +27,8 @@ function trustedIdentity(name: string): TlsIdentity {
 export async function startMailServer(options: SMTPServerOptions = {}, name = "localhost") {
   const { certificate, privateKey } = trustedIdentity(name);
   const received: ReceivedMail[] = [];
+  /** Recipients that were refused once, for the moment. */
+  const later = new Set<string>();
   const server = new SMTPServer({
     secure: true,
     cert: String(certificate),
@@ -38,6 +40,11 @@ export async function startMailServer(options: SMTPServerOptions = {}, name = "l
       else done(new Error(`no account has the password ${password ?? ""}`));
     },
     onRcptTo: ({ address }, _session, done) => {
+      if (address.startsWith("later@") && !later.has(address)) {
+        later.add(address);
+        done(Object.assign(new Error("try again in a moment"), { responseCode: 451 }));
+        return;
+      }
       done(address.startsWith("refused@") ? new Error("no such mailbox") : null);
     },
     onData: (stream, { envelope: { mailFrom, rcptTo }, secure }, done) => {

@@ -115,6 +115,10 @@ export interface NotificationWait {
   problem: string;
   /** Since when it waits, in milliseconds since 1970. */
   sinceMs: bigint;
+  /** Recipients of a mail that the server refused for the moment, after it took the mail for others; empty while all wait. */
+  recipients: string[];
+  /** Recipients that it refused for good. */
+  refused: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -782,7 +786,7 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
 };
 
 function createBaseNotificationWait(): NotificationWait {
-  return { destination: "", attempts: 0, nextAtMs: 0n, problem: "", sinceMs: 0n };
+  return { destination: "", attempts: 0, nextAtMs: 0n, problem: "", sinceMs: 0n, recipients: [], refused: [] };
 }
 
 export const NotificationWait: MessageFns<NotificationWait> = {
@@ -807,6 +811,12 @@ export const NotificationWait: MessageFns<NotificationWait> = {
         throw new globalThis.Error("value provided for field message.sinceMs of type int64 too large");
       }
       writer.uint32(40).int64(message.sinceMs);
+    }
+    for (const v of message.recipients) {
+      writer.uint32(50).string(v!);
+    }
+    for (const v of message.refused) {
+      writer.uint32(58).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -872,6 +882,22 @@ export const NotificationWait: MessageFns<NotificationWait> = {
             message.sinceMs = reader.int64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.recipients.push(reader.string(true));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.refused.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -909,6 +935,8 @@ export const NotificationWait: MessageFns<NotificationWait> = {
     message.nextAtMs = (object.nextAtMs !== undefined && object.nextAtMs !== null) ? BigInt(object.nextAtMs) : 0n;
     message.problem = object.problem ?? "";
     message.sinceMs = (object.sinceMs !== undefined && object.sinceMs !== null) ? BigInt(object.sinceMs) : 0n;
+    message.recipients = object.recipients?.map((e) => e) || [];
+    message.refused = object.refused?.map((e) => e) || [];
     return message;
   },
 };
