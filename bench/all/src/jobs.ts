@@ -23,8 +23,15 @@ export const JOBS: readonly Job[] = [
   {
     name: "command",
     what: "the built command beside the reference command, by number of instances",
-    words: ["bench/command/peer.ts"],
+    words: ["bench/command/peer.ts", "--sizes", "1:7,100:5,1000:1"],
     quick: ["bench/command/peer.ts", "--sizes", "1:5,100:3"],
+    tools: "terraform-provider-null",
+    limitMinutes: 20,
+  },
+  {
+    name: "command-large",
+    what: "the same with 3,000 instances, for which the reference command takes minutes",
+    words: ["bench/command/peer.ts", "--sizes", "3000:1", "--resource", "null_resource"],
     tools: "terraform-provider-null",
     limitMinutes: 20,
   },
