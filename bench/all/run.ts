@@ -142,10 +142,9 @@ async function writeRecord(done: readonly RecordedJob[]): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.endsWith(".svg")) await rm(join(folder, name));
   }
-  for (const { figures } of jobs) {
-    for (const curve of curvesOf(figures)) {
-      if (curve.points.length > 2) await writeFile(join(folder, plotName(curve)), plot(curve));
-    }
+  // Of one name across benchmarks, too: large sizes are measured apart.
+  for (const curve of curvesOf(jobs.flatMap(({ figures }) => figures))) {
+    if (curve.points.length > 2) await writeFile(join(folder, plotName(curve)), plot(curve));
   }
   await writeFile(record, `${JSON.stringify(recorded, undefined, 2)}\n`);
   await writeFile(join(root, "docs/benchmarks.md"), renderPage(recorded, JOBS));
