@@ -8,6 +8,7 @@ import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import type { DestinationStream } from "pino";
 import { type ApartKind, openExecutor } from "./executor-choice.ts";
+import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
@@ -103,7 +104,22 @@ export async function runWorkerCommand(
     if (!isClientError(error)) throw error;
     throw invalid(`the server refuses the worker: ${error.message} (${error.code})`, error);
   });
-  logger.info({ worker: worker.id, server }, "the worker claims steps");
+  const healthPort = numberOf(given, "health-port");
+  const at = { host: given["health-host"] ?? "127.0.0.1", port: healthPort ?? 0 };
+  await using health =
+    healthPort === undefined
+      ? undefined
+      : await serveWorkerHealth(at, () => ({
+          draining: signal.aborted,
+          lostForMs: worker.lostForMs(),
+        })).catch(async (error: unknown) => {
+          await worker.close(0);
+          throw invalid(`the health of the worker cannot be served on port ${at.port}`, error);
+        });
+  logger.info(
+    { worker: worker.id, server, ...(health !== undefined && { healthPort: health.port }) },
+    "the worker claims steps",
+  );
   onStart?.(server);
   await new Promise<void>((done) => {
     signal.addEventListener("abort", () => done(), { once: true });

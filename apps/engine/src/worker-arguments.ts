@@ -27,6 +27,11 @@ export const WORKER_FLAGS = Object.freeze({
     help: "how long applies may continue when the worker ends (1800)",
     bounds: [0, 86_400],
   },
+  "health-port": {
+    help: "answers /healthz and /readyz on this port; 0 takes any free one (nowhere)",
+    bounds: [0, 65_535],
+  },
+  "health-host": { help: "address of that port (127.0.0.1)" },
   "otlp-endpoint": { help: "where traces are sent, such as http://localhost:4318 (nowhere)" },
   "log-level": { help: "fatal, error, warn, info, debug, trace or silent (info)" },
 } as const);

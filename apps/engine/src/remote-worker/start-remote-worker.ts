@@ -17,6 +17,7 @@ import { createStepFolders } from "../worker/step-folders.ts";
 import { succeedTenures } from "../worker/successive-tenures.ts";
 import { openWorkerFolder } from "../worker/worker-folder.ts";
 import { beginRemoteTenure } from "./begin-remote-tenure.ts";
+import { ServerContact } from "./server-contact.ts";
 import { type GroupMember, ServerGroup } from "./server-group.ts";
 import { openStorageRelay, type StoragePlace } from "./storage-relay.ts";
 
@@ -52,13 +53,17 @@ interface RemoteWorkerOptions {
   readonly spans?: SpanSink | undefined;
 }
 
+/** A worker that claims steps at a server. */
+export interface RemoteWorker extends Omit<RunWorker, "wake"> {
+  /** For how long no server has answered, in ms; 0 where the last request was answered. */
+  lostForMs(): number;
+}
+
 /**
  * Starts a worker that has no store of its own: it claims steps at a server, and its executors reach the resources of their stacks
  * through the storage service, with the token of the claim. Rejects where the server cannot be reached, or refuses the token.
  */
-export async function startRemoteWorker(
-  options: RemoteWorkerOptions,
-): Promise<Omit<RunWorker, "wake">> {
+export async function startRemoteWorker(options: RemoteWorkerOptions): Promise<RemoteWorker> {
   const { token, directory, clock, logger, executor, limits, timing } = options;
   const { capacity = availableParallelism() } = options;
   await using stack = new AsyncDisposableStack();
@@ -66,13 +71,15 @@ export async function startRemoteWorker(
   const [first] = group.members;
   if (first === undefined) throw new ServerError("invalid_request", "a worker needs a server");
   const userAgent = "stackwright-worker";
+  const contact = new ServerContact(clock);
+  const send = contact.watch(group.fetch);
   const clientOf = (secret: string): ServerClient =>
     createServerClient({
       server: first.url,
       token: secret,
       clock,
       userAgent,
-      fetch: group.fetch,
+      fetch: send,
     });
   const client = clientOf(token);
   const { data: endpoint } = await client.showWorkerEndpoint({});
@@ -127,6 +134,7 @@ export async function startRemoteWorker(
     get id() {
       return tenures.current().id;
     },
+    lostForMs: () => contact.lostForMs(),
     close,
     [Symbol.asyncDispose]: async () => close(),
   };
