@@ -19,7 +19,7 @@ export async function auditExport(
 ): Promise<ExitCode> {
   // Empty where a file with the former entries has none yet.
   const begin = after === undefined || after === "" ? 0 : Number(after);
-  if (!Number.isSafeInteger(begin) || begin < 0) {
+  if (!/^\d*$/.test(after ?? "") || !Number.isSafeInteger(begin)) {
     throw new CommandError(`"${after}" is not the sequence of an entry.`, {
       advice: 'It is the member "sequence" of the last line that was read.',
     });
