@@ -58,6 +58,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     what: "histories of PostgreSQL and etcd under faults: 10,000 operations per fault",
     files: [
       "packages/storage/src/engine/postgres/faults",
+      "packages/storage/src/engine/postgres/promotion",
       "packages/storage/src/engine/etcd/faults",
     ],
     live: true,

@@ -9,6 +9,7 @@ import type { ManagedServer } from "./managed-server.ts";
 import { ensurePackagedPrograms } from "./packaged-programs.ts";
 import { startPostgres } from "./postgres.ts";
 import { findPostgres } from "./postgres-installation.ts";
+import { startStandby } from "./postgres-standby.ts";
 import { serveControl } from "./serve.ts";
 import { startTestEnvironment } from "./test-environment.ts";
 
@@ -18,7 +19,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       starts the servers, builds the Go tools (the required ones, when nothing is said), runs the
       command with TEST_* variables that name them all, stops the servers and exits as the command
       did
-  serve postgres [--newest] [--parent <dir>]
+  serve postgres [--newest] [--standby] [--parent <dir>]
   serve etcd [--members <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
       standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
@@ -38,6 +39,7 @@ const OPTIONS = {
   tools: { type: "string" },
   members: { type: "string" },
   newest: { type: "boolean" },
+  standby: { type: "boolean" },
   parent: { type: "string" },
   cert: { type: "string" },
   key: { type: "string" },
@@ -163,6 +165,7 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
   const { values, positionals } = parse(argv, {
     members: true,
     newest: true,
+    standby: true,
     parent: true,
     cert: true,
     key: true,
@@ -178,8 +181,11 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
     const server = stack.use(
       await startPostgres({ parentFolder, signal, ...(installation ? { installation } : {}) }),
     );
-    servers = [server];
-    description = { url: server.url, version: server.version };
+    const standby = values.standby
+      ? stack.use(await startStandby(server, { parentFolder, signal }))
+      : undefined;
+    servers = standby === undefined ? [server] : [server, standby];
+    description = { url: server.url, version: server.version, standbyUrl: standby?.url };
   } else if (positionals[0] === "etcd") {
     const members = Number(values.members ?? 1);
     if (!Number.isInteger(members) || members < 1) throw new UsageError("--members: a number");

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,6 +6,7 @@ import { type Account, unprivilegedAccount } from "./account.ts";
 import { Guard } from "./guard.ts";
 import { ManagedServer, type ServerKind } from "./managed-server.ts";
 import { findPostgres, type PostgresInstallation } from "./postgres-installation.ts";
+import { runProgram } from "./run-program.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 import { logTail, ServerError } from "./server-error.ts";
 import { type StartOptions, startWithFreshPorts } from "./start-options.ts";
@@ -23,7 +23,9 @@ export interface PostgresOptions extends StartOptions {
 }
 
 const USER = "stackwright";
-const INITDB_TIMEOUT_MS = 120_000;
+
+/** A standby needs as many as its primary has. */
+export const MAX_CONNECTIONS = "200";
 
 /** A PostgreSQL server with an empty database, its superuser known by password. */
 export class PostgresServer extends ManagedServer {
@@ -93,7 +95,7 @@ async function prepare(to: {
       listen_addresses: "127.0.0.1",
       port: String(port),
       unix_socket_directories: "",
-      max_connections: "200",
+      max_connections: MAX_CONNECTIONS,
       ...options.settings,
     };
     return new PostgresServer(
@@ -133,10 +135,10 @@ async function prepare(to: {
  * Reads what `pg_ctl` waits for as well: line 1 of `postmaster.pid` is the process, line 8 its
  * state. The process counts because a server that was killed leaves its file behind.
  */
-function isPostmasterReady(dataDir: string, pid: number): boolean {
+export function isPostmasterReady(dataDir: string, pid: number, state = "ready"): boolean {
   try {
     const lines = readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n");
-    return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+    return Number(lines[0]) === pid && lines[7]?.trim() === state;
   } catch {
     return false;
   }
@@ -149,7 +151,7 @@ async function reachableBin(
   account: Account | undefined,
 ): Promise<string> {
   if (!account) return bin;
-  const seen = await run("test", ["-x", join(bin, "postgres")], { account, cwd: folder });
+  const seen = await runProgram("test", ["-x", join(bin, "postgres")], { account, cwd: folder });
   if (seen.code === 0) return bin;
   const copy = join(folder, "programs");
   cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
@@ -168,7 +170,7 @@ async function initialise(to: {
   const passwordFile = join(to.folder, "password");
   writeFileSync(passwordFile, to.password, { mode: 0o600 });
   if (to.account) chownSync(passwordFile, to.account.uid, to.account.gid);
-  const { code, output } = await run(
+  const { code, output } = await runProgram(
     join(to.bin, "initdb"),
     [
       `--pgdata=${to.dataDir}`,
@@ -188,33 +190,4 @@ async function initialise(to: {
   if (code !== 0) {
     throw new ServerError("SERVER_START_FAILED", `initdb: exit ${code}${logTail(to.logFile)}`);
   }
-}
-
-function run(
-  command: string,
-  args: readonly string[],
-  options: {
-    readonly cwd: string;
-    readonly account: Account | undefined;
-    readonly signal?: AbortSignal | undefined;
-  },
-): Promise<{ readonly code: number | string; readonly output: string }> {
-  const { account, cwd, signal } = options;
-  return new Promise((resolve) => {
-    execFile(
-      command,
-      args,
-      {
-        cwd,
-        env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" },
-        timeout: INITDB_TIMEOUT_MS,
-        ...(account ? { uid: account.uid, gid: account.gid } : {}),
-        ...(signal ? { signal } : {}),
-      },
-      (error, stdout, stderr) => {
-        const output = stdout + stderr + (error && !stderr ? `${error.message}\n` : "");
-        resolve({ code: error ? (error.code ?? "killed") : 0, output });
-      },
-    );
-  });
 }

@@ -5,6 +5,8 @@ import { createInterface } from "node:readline";
 export interface OwnServers extends AsyncDisposable {
   /** Of PostgreSQL: the URL of the database. */
   readonly url: string | undefined;
+  /** Of PostgreSQL with a standby: the URL of that. */
+  readonly standbyUrl: string | undefined;
   /** Of etcd: the URLs of the members. */
   readonly endpoints: readonly string[];
   readonly servers: readonly { readonly name: string; readonly pid: number }[];
@@ -30,7 +32,9 @@ export async function startOwnServers(kind: readonly string[]): Promise<OwnServe
     if (line.done === true) throw new Error("the test servers ended");
     return JSON.parse(line.value) as Record<string, unknown>;
   };
-  const started = (await read()) as Partial<Pick<OwnServers, "url" | "endpoints" | "servers">>;
+  const started = (await read()) as Partial<
+    Pick<OwnServers, "url" | "standbyUrl" | "endpoints" | "servers">
+  >;
   let last: Promise<unknown> = Promise.resolve();
   const command = (line: string): Promise<void> => {
     const run = async (): Promise<void> => {
@@ -44,6 +48,7 @@ export async function startOwnServers(kind: readonly string[]): Promise<OwnServe
   };
   return {
     url: started.url,
+    standbyUrl: started.standbyUrl,
     endpoints: started.endpoints ?? [],
     servers: started.servers ?? [],
     command,

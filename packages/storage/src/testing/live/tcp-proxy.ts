@@ -7,6 +7,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #stalled = new Map<readonly [Socket, Socket], NodeJS.Timeout>();
   #delayMs = 0;
+  #targetPort = 0;
 
   constructor(server: Server) {
     this.#server = server;
@@ -16,7 +17,8 @@ export class TcpProxy implements AsyncDisposable {
   static async start(targetPort: number): Promise<TcpProxy> {
     const server = createServer();
     const proxy = new TcpProxy(server);
-    server.on("connection", (client) => proxy.#join(client, targetPort));
+    proxy.#targetPort = targetPort;
+    server.on("connection", (client) => proxy.#join(client, proxy.#targetPort));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return proxy;
@@ -25,6 +27,12 @@ export class TcpProxy implements AsyncDisposable {
   get port(): number {
     const address = this.#server.address();
     return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  /** Leads new connections to another server, and resets those that there are. */
+  retarget(port: number): void {
+    this.#targetPort = port;
+    this.cut();
   }
 
   /** Resets all connections. */
