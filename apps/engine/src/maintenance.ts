@@ -9,6 +9,7 @@ import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
 import { expireNotifications } from "./retention/expire-notifications.ts";
+import { expirePlanSets } from "./retention/expire-plan-sets.ts";
 import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
 import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
@@ -68,6 +69,7 @@ export async function runMaintenance(
       const nowMs = scheduler.wallMs();
       const runs = await expireRuns(storage, options.runRetention, nowMs, signal);
       metrics.maintained("runs", runs);
+      metrics.maintained("plan sets", await expirePlanSets(storage, signal));
       // First, so that the collection frees what only they refer to.
       const expired = await expireOldPlans(store, planRetention, nowMs, signal);
       metrics.maintained("plans", expired);
