@@ -113,7 +113,11 @@ async function findSchedule(
   });
 }
 
-function modeOf({ destroy, planOnly, refreshOnly }: ScheduleOptions): Schedule["mode"] {
+function modeOf({
+  destroy,
+  planOnly,
+  refreshOnly,
+}: ScheduleOptions): Exclude<Schedule["mode"], "import"> {
   const modes = [
     ...(destroy ? (["destroy"] as const) : []),
     ...(planOnly ? (["plan_only"] as const) : []),

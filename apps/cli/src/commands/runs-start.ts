@@ -25,6 +25,8 @@ export interface RunsStartOptions extends ServerStackOptions {
   readonly staged?: boolean;
   readonly target: readonly string[];
   readonly replace: readonly string[];
+  /** Each as `ADDRESS=ID`. */
+  readonly import?: readonly string[];
   readonly detach: boolean;
 }
 
@@ -60,10 +62,20 @@ export async function runsStart(
       ...(options.staged === true && { staged: true }),
       ...(options.message !== undefined && { message: options.message }),
       ...(options.target.length > 0 && { targets: options.target }),
+      ...(mode === "import" && { imports: (options.import ?? []).map(importOf) }),
       ...(options.replace.length > 0 && { replace: options.replace }),
     };
     const { data: run } = await client.createRun({ ...place, body }, { signal });
     return requested(server, options, run);
+  });
+}
+
+/** Reads `ADDRESS=ID`; a key of the address may have a sign of its own, as in `a.b["x=y"]`. */
+function importOf(text: string): { readonly address: string; readonly id: string } {
+  const [, address, id] = /^((?:"[^"]*"|[^="])+)=(.+)$/s.exec(text) ?? [];
+  if (address !== undefined && id !== undefined) return { address, id };
+  throw new CommandError(`"${text}" names no object to import.`, {
+    advice: "Use --import ADDRESS=ID, for example --import 'aws_vpc.main=vpc-1'.",
   });
 }
 
@@ -85,10 +97,19 @@ export async function runsRetry(
   });
 }
 
-function modeOf({ destroy, planOnly, refreshOnly }: RunsStartOptions): NonNullable<NewRun["mode"]> {
-  if ([destroy, planOnly, refreshOnly].filter(Boolean).length > 1) {
-    throw new CommandError("--destroy, --plan-only and --refresh-only exclude one another.");
+function modeOf({
+  destroy,
+  planOnly,
+  refreshOnly,
+  import: imports = [],
+}: RunsStartOptions): NonNullable<NewRun["mode"]> {
+  const imported = imports.length > 0;
+  if ([destroy, planOnly, refreshOnly, imported].filter(Boolean).length > 1) {
+    throw new CommandError(
+      "--destroy, --plan-only, --refresh-only and --import exclude one another.",
+    );
   }
+  if (imported) return "import";
   if (destroy) return "destroy";
   if (planOnly) return "plan_only";
   return refreshOnly ? "refresh_only" : "apply";

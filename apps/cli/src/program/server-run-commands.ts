@@ -85,6 +85,12 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     .option("--staged", "leave what cannot be planned yet to further runs", false)
     .option("--target <address>", "only this and its dependencies; may be repeated", collect, [])
     .option("--replace <address>", "replace this instance; may be repeated", collect, [])
+    .option(
+      "--import <address=id>",
+      "record this object that exists already, and do nothing else; may be repeated",
+      collect,
+      [],
+    )
     .action(async (folder: Text, options: RunsStartOptions, command: Command) => {
       const { runsStart } = await import("../commands/runs-start.ts");
       await run(command, async (context) => runsStart(folder, approved(options), context));

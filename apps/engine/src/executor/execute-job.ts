@@ -35,6 +35,7 @@ import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { filesFrom } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
+import { notImported, withImportBlocks } from "./import-blocks.ts";
 import {
   type JobGround,
   jobEarlyValues,
@@ -111,7 +112,7 @@ async function execute(
   const directory = join(bundle, root);
   const hooks = { job, host, signals, ground, directory };
   if (step !== "recover") await runHooks(hooks, step === "plan" ? "before_plan" : "before_apply");
-  const files = filesFrom(createDirectoryFiles(bundle), root);
+  const files = withImportBlocks(filesFrom(createDirectoryFiles(bundle), root), job.imports);
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });
@@ -238,6 +239,10 @@ async function makePlan(
   report(diagnostics);
   if (plan === undefined) {
     return { phase: "failed", reason: firstError(diagnostics), reasonCode: "plan" };
+  }
+  const missing = notImported(plan, job.imports);
+  if (missing !== undefined) {
+    return { phase: "failed", reason: missing, reasonCode: "not_imported" };
   }
   const { deferred = [] } = plan;
   const stuck = job.stage && stuckInStage(job.stage, deferred, hasChanges(plan));

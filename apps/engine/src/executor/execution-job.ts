@@ -38,6 +38,8 @@ export interface ExecutionJob {
   readonly provisioners: boolean;
   readonly targets: readonly string[];
   readonly replace: readonly string[];
+  /** Objects that are imported as by import blocks; `targets` has their addresses. @default none */
+  readonly imports?: readonly { readonly address: string; readonly id: string }[];
   /** The installed program that executes the step; absent: the engine does. */
   readonly tool?: JobTool;
   /** What the engine plans beside a tool, without changing anything. */

@@ -55,6 +55,7 @@ const MODES = new Map<Run_Mode, string>([
   [Run_Mode.MODE_PLAN_ONLY, "plan_only"],
   [Run_Mode.MODE_DESTROY, "destroy"],
   [Run_Mode.MODE_REFRESH_ONLY, "refresh_only"],
+  [Run_Mode.MODE_IMPORT, "import"],
 ]);
 
 function runFacts(run: Run) {

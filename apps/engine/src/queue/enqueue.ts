@@ -5,6 +5,7 @@ import {
   Run,
   Run_Mode,
   Run_Phase,
+  type RunImport,
   RunStage,
   RunTicket_Class,
   RunTicket_Step,
@@ -60,6 +61,8 @@ interface NewServerRun {
   readonly retryOf?: string;
   readonly targets?: readonly string[];
   readonly replace?: readonly string[];
+  /** What is imported, with the mode of that name alone. @default nothing */
+  readonly imports?: readonly Pick<RunImport, "address" | "id">[];
   /** Ends with its plan, whatever its mode. @default false */
   readonly planOnly?: boolean;
   /** The plan is to be applied later, unless a newer run comes first. @default false */
@@ -142,6 +145,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   }
   const tool = given.shadowOf === undefined ? await requireRunTool(tx, stack) : undefined;
   if (given.stage !== undefined) requireStages(given, tool?.tool ?? "");
+  if (mode === Run_Mode.MODE_IMPORT) requireImports(given, tool?.tool ?? "");
   const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
   if (project !== undefined) tx.guardRow(project);
   else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
@@ -194,6 +198,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     retryOf: given.retryOf ?? "",
     targets: [...(given.targets ?? [])],
     replace: [...(given.replace ?? [])],
+    imports: [...(given.imports ?? [])],
     pool: poolOf(rules, given.stackName),
     background: given.background ?? false,
     planOnly,
@@ -222,6 +227,18 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
   }
   return run;
+}
+
+/** `unprocessable` for a run that cannot import. */
+function requireImports({ imports = [] }: NewServerRun, tool: string): void {
+  if (imports.length === 0) {
+    throw new ServerError("unprocessable", "a run of the mode import names what it imports");
+  }
+  if (tool === "") return;
+  throw new ServerError(
+    "unprocessable",
+    `${tool} plans this stack; write import blocks into its configuration instead`,
+  );
 }
 
 /** `unprocessable` for a run that has no stages. */

@@ -13,6 +13,7 @@ const MODES: Readonly<Partial<Record<Run_Mode, string>>> = {
   [Run_Mode.MODE_PLAN_ONLY]: "plan_only",
   [Run_Mode.MODE_DESTROY]: "destroy",
   [Run_Mode.MODE_REFRESH_ONLY]: "refresh_only",
+  [Run_Mode.MODE_IMPORT]: "import",
 };
 
 /**

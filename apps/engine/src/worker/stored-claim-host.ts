@@ -177,6 +177,9 @@ async function jobOf(
     }),
     targets: run.targets,
     replace: run.replace,
+    ...(run.imports.length > 0 && {
+      imports: run.imports.map(({ address, id }) => ({ address, id })),
+    }),
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...(await readRunVariables(parts, stack, named?.name)),
     runVariables:

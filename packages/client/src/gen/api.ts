@@ -448,6 +448,8 @@ export interface NewRun {
   readonly staged?: boolean | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly replace?: readonly string[] | undefined;
+  /** for the mode import */
+  readonly imports?: readonly RunImport[] | undefined;
 }
 
 export interface NewSchedule {
@@ -457,7 +459,7 @@ export interface NewSchedule {
   readonly zone?: string | undefined;
   /** a single time, in RFC 3339 */
   readonly at?: string | undefined;
-  readonly mode: RunMode;
+  readonly mode: RepeatedRunMode;
   readonly auto_apply?: boolean | undefined;
   readonly message?: string | undefined;
 }
@@ -496,7 +498,7 @@ export interface NewTrigger {
   };
   /** outputs whose changes count; those of all without it */
   readonly outputs?: readonly string[] | undefined;
-  readonly mode: RunMode;
+  readonly mode: RepeatedRunMode;
   readonly auto_apply?: boolean | undefined;
   readonly message?: string | undefined;
 }
@@ -997,6 +999,8 @@ export type RegistryQuery = {
   readonly version: string;
 };
 
+export type RepeatedRunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
+
 export interface ReplayedRun {
   readonly project: string;
   readonly stack: string;
@@ -1067,6 +1071,7 @@ export interface Run {
   readonly message: string;
   readonly targets: readonly string[];
   readonly replace: readonly string[];
+  readonly imports?: readonly RunImport[] | undefined;
   readonly configuration: string;
   readonly auto_apply: boolean;
   /** the workers that execute it; those of servers: default */
@@ -1141,7 +1146,13 @@ export interface RunHooks {
   readonly updated_at?: string | undefined;
 }
 
-export type RunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
+export interface RunImport {
+  readonly address: string;
+  /** as its provider names it */
+  readonly id: string;
+}
+
+export type RunMode = "apply" | "plan_only" | "destroy" | "refresh_only" | "import";
 
 export type RunPhase = "queued" | "preparing" | "planning" | "planned" | "awaiting_approval" | "approved" | "applying" | "policy_failed" | "plan_finished" | "applied" | "no_changes" | "partially_applied" | "failed" | "discarded" | "canceled" | "superseded" | "rolled_back";
 

@@ -23,7 +23,8 @@ import {
 import { requireApiRole } from "../api-roles.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { requestRun, requireRetry } from "./request-run.ts";
-import { RunModes, RunSchema, runViewOf } from "./run-view.ts";
+import { requestedImports } from "./requested-imports.ts";
+import { RunImportSchema, RunModes, RunSchema, runViewOf } from "./run-view.ts";
 
 const NewRun = Type.Object(
   {
@@ -39,6 +40,9 @@ const NewRun = Type.Object(
     ),
     targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
     replace: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
+    imports: Type.Optional(
+      Type.Array(RunImportSchema, { maxItems: 100, description: "for the mode import" }),
+    ),
   },
   { additionalProperties: false, title: "NewRun" },
 );
@@ -133,6 +137,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { mode = "apply", auto_apply: autoApply, staged = false, ...options } = request.body;
       return requestRun(parts, request, reply, named, {
         ...options,
+        ...requestedImports(mode, { ...options, staged }),
         mode: MODE_OF[mode],
         ...(staged && { stage: {} }),
         ...(autoApply !== undefined && { autoApply }),
@@ -230,6 +235,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         ...(autoApply !== undefined && { autoApply }),
         targets: run.targets,
         replace: run.replace,
+        imports: run.imports,
         message: message ?? run.message,
         retryOf: run.id,
         ...(run.stage !== undefined && { stage: {} }),

@@ -6,14 +6,27 @@ import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { ENGINE_TOOL } from "../../queue/stack-tool.ts";
 
-export const RunModes = Type.Union(
-  [
-    Type.Literal("apply"),
-    Type.Literal("plan_only"),
-    Type.Literal("destroy"),
-    Type.Literal("refresh_only"),
-  ],
-  { title: "RunMode" },
+const REPEATED_MODES = [
+  Type.Literal("apply"),
+  Type.Literal("plan_only"),
+  Type.Literal("destroy"),
+  Type.Literal("refresh_only"),
+] as const;
+
+export const RunModes = Type.Union([...REPEATED_MODES, Type.Literal("import")], {
+  title: "RunMode",
+});
+
+/** Modes of runs that are requested again and again, without what only one of them has. */
+export const RepeatedRunModes = Type.Union([...REPEATED_MODES], { title: "RepeatedRunMode" });
+
+/** An object that a run imports. */
+export const RunImportSchema = Type.Object(
+  {
+    address: Type.String({ minLength: 1, maxLength: 1024 }),
+    id: Type.String({ minLength: 1, maxLength: 4096, description: "as its provider names it" }),
+  },
+  { additionalProperties: false, title: "RunImport" },
 );
 
 export const RunSchema = Type.Object(
@@ -31,6 +44,7 @@ export const RunSchema = Type.Object(
     message: Type.String(),
     targets: Type.Array(Type.String()),
     replace: Type.Array(Type.String()),
+    imports: Type.Optional(Type.Array(RunImportSchema)),
     configuration: Type.String(),
     auto_apply: Type.Boolean(),
     pool: Type.String({ description: "the workers that execute it; those of servers: default" }),
@@ -92,6 +106,9 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     message: run.message,
     targets: run.targets,
     replace: run.replace,
+    ...(run.imports.length > 0 && {
+      imports: run.imports.map(({ address, id }) => ({ address, id })),
+    }),
     configuration: run.configuration,
     auto_apply: run.autoApply,
     pool: run.pool === "" ? DEFAULT_POOL : run.pool,

@@ -1,7 +1,7 @@
 import type { Schedule } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { modeNameOf } from "../../domain/run-modes.ts";
-import { RunModes, timeOf } from "../runs/run-view.ts";
+import { RepeatedRunModes, RunModes, timeOf } from "../runs/run-view.ts";
 
 const Cron = Type.String({
   maxLength: 128,
@@ -16,7 +16,7 @@ export const NewSchedule = Type.Object(
     cron: Type.Optional(Cron),
     zone: Type.Optional(Zone),
     at: Type.Optional(Type.String({ maxLength: 40, description: "a single time, in RFC 3339" })),
-    mode: RunModes,
+    mode: RepeatedRunModes,
     auto_apply: Type.Optional(Type.Boolean()),
     message: Type.Optional(Message),
   },

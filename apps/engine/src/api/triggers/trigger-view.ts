@@ -2,7 +2,7 @@ import type { RunTrigger } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { modeNameOf } from "../../domain/run-modes.ts";
 import { ProjectName, StackNameSchema } from "../api-parts.ts";
-import { RunModes, timeOf } from "../runs/run-view.ts";
+import { RepeatedRunModes, RunModes, timeOf } from "../runs/run-view.ts";
 
 const Message = Type.String({ maxLength: 1024 });
 
@@ -24,7 +24,7 @@ export const NewTrigger = Type.Object(
       },
     ),
     outputs: Type.Optional(OutputNames),
-    mode: RunModes,
+    mode: RepeatedRunModes,
     auto_apply: Type.Optional(Type.Boolean()),
     message: Type.Optional(Message),
   },

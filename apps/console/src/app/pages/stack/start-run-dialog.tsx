@@ -12,6 +12,7 @@ const MODES: readonly (readonly [RunMode, string])[] = [
   ["apply", "Plan and apply"],
   ["plan_only", "Plan only, such as for drift"],
   ["refresh_only", "Record what was changed elsewhere"],
+  ["import", "Import an object that exists already"],
   ["destroy", "Destroy everything"],
 ];
 
@@ -29,13 +30,23 @@ export function StartRunDialog({ place, mode: first = "apply", onClose }: StartR
   const id = useId();
   const [mode, setMode] = useState<RunMode>(first);
   const [message, setMessage] = useState("");
+  const [address, setAddress] = useState("");
+  const [objectId, setObjectId] = useState("");
+  const isImport = mode === "import";
+  const isNamed = !isImport || (address !== "" && objectId !== "");
   const runs = useQuery(runsQuery(client, place));
   const configuration = runs.data?.runs.find((run) => run.configuration !== "")?.configuration;
   const start = useMutation({
     mutationFn: async () =>
       client.createRun({
         ...place,
-        body: { configuration: configuration ?? "", mode, message, auto_apply: false },
+        body: {
+          configuration: configuration ?? "",
+          mode,
+          message,
+          auto_apply: false,
+          ...(isImport && { imports: [{ address, id: objectId }] }),
+        },
       }),
     onSuccess: ({ data }) => {
       onClose();
@@ -48,7 +59,7 @@ export function StartRunDialog({ place, mode: first = "apply", onClose }: StartR
       confirm="Plan"
       tone={mode === "destroy" ? "danger" : "primary"}
       isBusy={start.isPending}
-      isReady={configuration !== undefined}
+      isReady={configuration !== undefined && isNamed}
       onConfirm={() => start.mutate()}
       onClose={onClose}
       problem={start.error !== null && <ProblemBox error={start.error} />}
@@ -80,6 +91,25 @@ export function StartRunDialog({ place, mode: first = "apply", onClose }: StartR
               </option>
             ))}
           </select>
+          {isImport && (
+            <>
+              <label htmlFor={`${id}-address`}>Address of the resource</label>
+              <input
+                id={`${id}-address`}
+                value={address}
+                maxLength={1000}
+                placeholder="aws_vpc.main"
+                onChange={(event) => setAddress(event.target.value)}
+              />
+              <label htmlFor={`${id}-object`}>ID of the object</label>
+              <input
+                id={`${id}-object`}
+                value={objectId}
+                maxLength={4000}
+                onChange={(event) => setObjectId(event.target.value)}
+              />
+            </>
+          )}
           <label htmlFor={`${id}-message`}>Message</label>
           <input
             id={`${id}-message`}

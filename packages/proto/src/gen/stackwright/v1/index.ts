@@ -73,6 +73,7 @@ export {
   RunApproval,
   RunCancel,
   RunFreezeOverride,
+  RunImport,
   RunStage,
   RunTransition,
   Run_Mode,

@@ -96,6 +96,8 @@ export interface Run {
     | undefined;
   /** The plan set that the run is of; empty: none. */
   planSet: string;
+  /** Of MODE_IMPORT: what is imported. */
+  imports: RunImport[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -174,6 +176,8 @@ export const Run_Mode = {
   MODE_DESTROY: 3,
   /** MODE_REFRESH_ONLY - Read all objects and record what was found, once approved. */
   MODE_REFRESH_ONLY: 4,
+  /** MODE_IMPORT - Plan the import of named objects alone, and record them once approved. */
+  MODE_IMPORT: 5,
 } as const;
 
 export type Run_Mode = typeof Run_Mode[keyof typeof Run_Mode];
@@ -184,6 +188,16 @@ export namespace Run_Mode {
   export type MODE_PLAN_ONLY = typeof Run_Mode.MODE_PLAN_ONLY;
   export type MODE_DESTROY = typeof Run_Mode.MODE_DESTROY;
   export type MODE_REFRESH_ONLY = typeof Run_Mode.MODE_REFRESH_ONLY;
+  export type MODE_IMPORT = typeof Run_Mode.MODE_IMPORT;
+}
+
+/** An object that a run imports. */
+export interface RunImport {
+  /** Of the resource instance. */
+  address: string;
+  /** As its provider names it. */
+  id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /** An approval of one plan by one user. */
@@ -295,6 +309,7 @@ function createBaseRun(): Run {
     shadowOf: "",
     stage: undefined,
     planSet: "",
+    imports: [],
   };
 }
 
@@ -443,6 +458,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.planSet !== "") {
       writer.uint32(570).string(message.planSet);
+    }
+    for (const v of message.imports) {
+      RunImport.encode(v!, writer.uint32(578).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -804,6 +822,14 @@ export const Run: MessageFns<Run> = {
             message.planSet = reader.string(true);
             continue;
           }
+          case 72: {
+            if (tag !== 578) {
+              break;
+            }
+
+            message.imports.push(RunImport.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -890,6 +916,97 @@ export const Run: MessageFns<Run> = {
       ? RunStage.fromPartial(object.stage)
       : undefined;
     message.planSet = object.planSet ?? "";
+    message.imports = object.imports?.map((e) => RunImport.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRunImport(): RunImport {
+  return { address: "", id: "" };
+}
+
+export const RunImport: MessageFns<RunImport> = {
+  encode(message: RunImport, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.address !== "") {
+      writer.uint32(10).string(message.address);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunImport {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunImport();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.address = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunImport>): RunImport {
+    return RunImport.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunImport>): RunImport {
+    const message = createBaseRunImport();
+    message.address = object.address ?? "";
+    message.id = object.id ?? "";
     return message;
   },
 };
