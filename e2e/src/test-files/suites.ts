@@ -566,4 +566,135 @@ ${run("one", assertion("output.size == 0"))}`,
       ),
     },
   },
+  "resources over a map": {
+    files: {
+      "main.tf": `variable "sizes" { type = map(number) }
+resource "terraform_data" "a" {
+  for_each = var.sizes
+  input    = each.value
+}
+output "all" { value = { for key, one in terraform_data.a : key => one.output } }
+`,
+      "a.tftest.hcl":
+        run(
+          "first",
+          "variables { sizes = { a = 1, b = 2 } }",
+          assertion('output.all == { a = 1, b = 2 } && terraform_data.a["b"].output == 2'),
+        ) +
+        run(
+          "fewer",
+          "variables { sizes = { b = 3 } }",
+          assertion("length(terraform_data.a) == 1 && output.all.b == 3"),
+        ),
+    },
+  },
+  "an instance that is not there": {
+    files: {
+      "main.tf": 'resource "terraform_data" "a" { count = 1 }\n',
+      "a.tftest.hcl":
+        run("one", assertion("terraform_data.a[1].id != null")) +
+        run("two", assertion("length(terraform_data.a) == 1")),
+    },
+  },
+  "a module inside of the configuration": {
+    files: {
+      "main.tf": 'module "m" {\n  source = "./m"\n}\noutput "id" { value = module.m.id }\n',
+      "m/main.tf":
+        'resource "terraform_data" "a" {}\noutput "id" { value = terraform_data.a.id }\n',
+      "a.tftest.hcl": run("one", assertion("module.m.id == output.id && length(output.id) > 0")),
+    },
+  },
+  "values of a run in the next one": {
+    files: {
+      "main.tf": MAIN,
+      "a.tftest.hcl":
+        run("first", 'variables { name = "one" }') +
+        run(
+          "second",
+          'variables { name = "${run.first.name}-2" }',
+          assertion('output.name == "one-2" && output.id == run.first.id'),
+        ),
+    },
+  },
+  "a run that is read before it": {
+    files: {
+      "main.tf": MAIN,
+      "a.tftest.hcl": run("first", assertion('run.second.name == "x"')) + run("second"),
+    },
+  },
+  "several assertions of which two fail": {
+    files: {
+      "main.tf": MAIN,
+      "a.tftest.hcl": run(
+        "one",
+        assertion('output.name == "x"'),
+        assertion('output.name == "y"'),
+        assertion('output.name == "z"'),
+      ),
+    },
+  },
+  "sensitive values in a condition": {
+    files: {
+      "main.tf": `variable "word" {
+  type      = string
+  sensitive = true
+}
+output "word" {
+  value     = "\${var.word}!"
+  sensitive = true
+}
+`,
+      "a.tftest.hcl":
+        'variables { word = "canary" }\n' +
+        run("one", assertion('output.word == "canary!"')) +
+        run("two", assertion('output.word == "other"')),
+    },
+  },
+  "a precondition that fails while planning": {
+    files: {
+      "main.tf": `variable "n" { type = number }
+resource "terraform_data" "a" {
+  lifecycle {
+    precondition {
+      condition     = var.n > 1
+      error_message = "too small"
+    }
+  }
+}
+`,
+      "a.tftest.hcl":
+        run("fails", "command = plan", "variables { n = 1 }") +
+        run("is_skipped", "variables { n = 2 }"),
+      "b.tftest.hcl": run(
+        "expected",
+        "command = plan",
+        "variables { n = 1 }",
+        "expect_failures = [terraform_data.a]",
+      ),
+    },
+  },
+  "a plan that destroys nothing and one that replaces": {
+    files: {
+      "main.tf": `variable "trigger" { type = string }
+resource "terraform_data" "a" { triggers_replace = var.trigger }
+output "id" { value = terraform_data.a.id }
+`,
+      "a.tftest.hcl":
+        run("first", 'variables { trigger = "a" }') +
+        run("same", 'variables { trigger = "a" }', assertion("output.id == run.first.id")) +
+        run("other", 'variables { trigger = "b" }', assertion("output.id != run.first.id")),
+    },
+  },
+  "locals of the module in a condition": {
+    files: {
+      "main.tf": 'locals {\n  word = upper("a")\n}\noutput "word" { value = local.word }\n',
+      "a.tftest.hcl": run("one", assertion('local.word == "A" && local.word == output.word')),
+    },
+  },
+  "a variable without a value": {
+    files: {
+      "main.tf": 'variable "needed" { type = string }\noutput "a" { value = var.needed }\n',
+      "a.tftest.hcl": run("one") + run("two", 'variables { needed = "x" }'),
+    },
+  },
 };
