@@ -28,16 +28,7 @@ export async function connectProvider(
   request: ProviderHandshakeRequest,
   deadline: StartupTimeout,
 ): Promise<Connection> {
-  const channel = openChannel(
-    { host: "127.0.0.1", port },
-    {
-      options: {
-        "grpc.initial_reconnect_backoff_ms": 50,
-        "grpc.min_reconnect_backoff_ms": 50,
-        "grpc.max_reconnect_backoff_ms": 500,
-      },
-    },
-  );
+  const channel = openChannel({ host: "127.0.0.1", port }, { carrier: "frames" });
   try {
     deadline.enter("accepted no gRPC connection");
     await channel.waitForReady({ signal: deadline.signal });
