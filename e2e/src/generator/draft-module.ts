@@ -16,7 +16,7 @@ import { someType, typeText, type ValueType } from "./value-type.ts";
 export function someModule(
   dice: Dice,
   index: number,
-  { modules, provided }: Pick<Draft, "modules" | "provided">,
+  { modules, provided, isWide }: Pick<Draft, "modules" | "provided" | "isWide">,
 ): GeneratedModule {
   const draft: Draft = {
     dice,
@@ -29,6 +29,7 @@ export function someModule(
     extra: [],
     outputs: [],
     hasSecrets: false,
+    isWide,
     provided: provided.filter(({ inModules }) => inModules),
   };
   const inputs = new Map<string, ValueType>();

@@ -30,6 +30,7 @@ export function addResource(draft: Draft, index: number, provided?: ProviderReso
     count: dice.below(4),
     keys: KEYS.filter(() => dice.chance(50)),
     arguments: [],
+    triggersOthers: false,
     lifecycle: lifecycleOf(draft, type, {
       text: `self.${provided?.member ?? "output"}`,
       type: valueType,
@@ -86,8 +87,11 @@ function lifecycleOf(
   }
   const other = draft.resources.at(-1);
   // Terraform has an error of its own where such a resource has no instance.
-  if (other?.repetition === "none" && dice.chance(20)) {
+  const isThere =
+    other?.repetition === "none" || (draft.isWide && other !== undefined && hasInstances(other));
+  if (isThere && dice.chance(20)) {
     items.push(`replace_triggered_by = [${other.type}.${other.name}]`);
+    other.triggersOthers = true;
   }
   if (dice.chance(35)) {
     items.push({
@@ -105,15 +109,40 @@ function lifecycleOf(
   return items.length === 0 ? [] : [{ open: "lifecycle {", items }];
 }
 
+/** Whether a resource has an instance. */
+export function hasInstances({
+  repetition,
+  count,
+  keys,
+}: Pick<GeneratedResource, "repetition" | "count" | "keys">): boolean {
+  if (repetition === "none") return true;
+  return repetition === "count" ? count > 0 : keys.length > 0;
+}
+
 /** An import of one of the resources, where one can be imported. */
-export function someImport({ dice, resources }: Draft): readonly ConfigurationItem[] {
+export function someImport({ dice, resources, isWide }: Draft): readonly ConfigurationItem[] {
   const candidates = resources.filter(
-    ({ type, repetition, keys }) =>
-      type === "terraform_data" &&
-      (repetition === "none" || (repetition === "each" && keys.length > 0)),
+    (one) =>
+      one.type === "terraform_data" && (isWide || one.repetition !== "count") && hasInstances(one),
   );
   if (candidates.length === 0) return [];
   const { name, repetition, keys } = dice.pick(candidates);
+  if (repetition === "count") {
+    return [{ open: "import {", items: [`to = terraform_data.${name}[0]`, 'id = "imported"'] }];
+  }
+  if (isWide && repetition === "each" && dice.chance(50)) {
+    const ids = keys.map((key) => `"${key}" = "by-map-${key}"`).join(", ");
+    return [
+      {
+        open: "import {",
+        items: [
+          `for_each = { ${ids} }`,
+          `to = terraform_data.${name}[each.key]`,
+          "id = each.value",
+        ],
+      },
+    ];
+  }
   if (repetition === "none") {
     return [{ open: "import {", items: [`to = terraform_data.${name}`, 'id = "imported"'] }];
   }

@@ -15,6 +15,8 @@ export interface GeneratedResource {
   keys: readonly string[];
   arguments: ConfigurationItem[];
   readonly lifecycle: readonly ConfigurationItem[];
+  /** Others are replaced with it, which the real command can do only where it has an instance. */
+  triggersOthers: boolean;
 }
 
 /** A module as long as the steps of a case are made. */
@@ -47,6 +49,8 @@ export interface Draft {
   readonly extra: ConfigurationItem[];
   readonly outputs: ConfigurationItem[];
   readonly hasSecrets: boolean;
+  /** Whether it has what cases have had since they can be wide. */
+  readonly isWide: boolean;
   /** Resource types of real providers that it may use. */
   readonly provided: readonly ProviderResource[];
 }
@@ -55,8 +59,11 @@ export interface Draft {
 export const KEYS = ["a", "b", "c", "d-1"];
 
 /** Expressions over what a draft has so far. */
-export function source(draft: Pick<Draft, "dice" | "references">, more: readonly Reference[] = []) {
-  return new ExpressionSource(draft.dice, [...draft.references, ...more]);
+export function source(
+  { dice, references, isWide }: Pick<Draft, "dice" | "references" | "isWide">,
+  more: readonly Reference[] = [],
+) {
+  return new ExpressionSource(dice, [...references, ...more], isWide);
 }
 
 /** How often something is there. */

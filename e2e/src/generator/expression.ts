@@ -24,16 +24,19 @@ const WORDS = [
 const KEYS = ["a", "b", "c", "key-1", "K2"];
 
 /**
- * Expressions of given types over references. `&&` and `||` are left out: with an unknown or failing side they are decided as by
- * newer versions of the reference command than the one that is compared with.
+ * Expressions of given types over references. `&&` and `||` have one side that does not decide: with an unknown or failing side that
+ * does not matter they are decided as by newer versions of the reference command than the one that is compared with.
  */
 export class ExpressionSource {
   readonly #dice: Dice;
   readonly #references: readonly Reference[];
+  readonly #isWide: boolean;
   #names = 0;
 
-  constructor(dice: Dice, references: readonly Reference[]) {
+  /** @param isWide whether it has what cases have had since they can be wide */
+  constructor(dice: Dice, references: readonly Reference[], isWide = false) {
     this.#dice = dice;
+    this.#isWide = isWide;
     this.#references = references;
   }
 
@@ -138,6 +141,14 @@ export class ExpressionSource {
           () => `can(${this.#failing()})`,
           () => `alltrue([${bool()}, ${bool()}])`,
           () => `startswith(${string()}, "a")`,
+          ...(this.#isWide
+            ? [
+                () => `(true && ${bool()})`,
+                () => `(${bool()} && true)`,
+                () => `(false || ${bool()})`,
+                () => `(${bool()} || false)`,
+              ]
+            : []),
         ])();
       case "list": {
         const element = (): string => this.of(type.element, less);

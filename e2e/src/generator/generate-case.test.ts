@@ -42,6 +42,24 @@ it.each([
   expect(cases.filter((one) => one.includes(part)).length).toBeGreaterThan(0);
 });
 
+it.each([
+  " && true)",
+  "(false || ",
+  'id = "imported"',
+  "id = each.value",
+  "removed {\n  from = module.",
+  /moved \{\n {2}from = \S+\["[^"]+"\]\n {2}to = \S+\["/,
+])("has %s in some of three hundred wide cases", (part) => {
+  const cases = Array.from({ length: 300 }, (_, seed) => text(generateCase(seed, true)));
+  const has = (one: string) => (typeof part === "string" ? one.includes(part) : part.test(one));
+  expect(cases.filter(has).length).toBeGreaterThan(0);
+});
+
+it("says of wide cases that they are others", () => {
+  expect(generateCase(7, true).name).toBe("generated-wide-7");
+  expect(generateCase(7, true)).toEqual(generateCase(7, true));
+});
+
 it("indents what blocks hold, and closes them", () => {
   expect(renderItems([{ open: "a {", items: ["b = 1", { open: "c {", items: [] }] }])).toBe(
     "a {\n  b = 1\n  c {\n  }\n}\n",

@@ -17,26 +17,31 @@ const PROVIDERS: readonly (readonly [ProviderName, percent: number])[] = [
   ["tls", 8],
 ];
 
-/** The case of a number: one or two configurations with changes between them. Equal numbers give equal cases. */
-export function generateCase(seed: number): GeneratedCase {
+/**
+ * The case of a number: one or two configurations with changes between them. Equal numbers give equal cases.
+ *
+ * @param isWide with `&&` and `||`, triggers of repeated resources, imports of counted instances and by maps, calls that are removed by
+ * a block, and instances that move to other keys; the case of the number is another one then
+ */
+export function generateCase(seed: number, isWide = false): GeneratedCase {
   const dice = new Dice(seed);
   const providers = PROVIDERS.flatMap(([name, percent]) => (dice.chance(percent) ? [name] : []));
-  const draft = someDraft(dice, providers);
+  const draft = someDraft(dice, providers, isWide);
   const imports = dice.chance(25) ? someImport(draft) : [];
   const first = stepOf(draft, imports, providers);
   const steps = [first];
   if (dice.chance(70)) steps.push(nextStep(draft, providers));
   const needs = providers.map((name) => `terraform-provider-${name}`);
-  return { name: `generated-${seed}`, needs, steps };
+  return { name: `generated-${isWide ? "wide-" : ""}${seed}`, needs, steps };
 }
 
-function someDraft(dice: Dice, providers: readonly ProviderName[]): Draft {
+function someDraft(dice: Dice, providers: readonly ProviderName[], isWide: boolean): Draft {
   const hasSecrets = dice.chance(12);
   const provided = PROVIDER_RESOURCES.filter(({ provider }) => providers.includes(provider));
   const modules: GeneratedModule[] = [];
   if (dice.chance(55)) {
     for (let i = 0; i < 1 + dice.below(3); i++)
-      modules.push(someModule(dice, i, { modules: [...modules], provided }));
+      modules.push(someModule(dice, i, { modules: [...modules], provided, isWide }));
   }
   const draft: Draft = {
     dice,
@@ -49,6 +54,7 @@ function someDraft(dice: Dice, providers: readonly ProviderName[]): Draft {
     extra: [],
     outputs: [],
     hasSecrets,
+    isWide,
     provided,
   };
   for (let i = 0; i < 1 + dice.below(4); i++) addVariable(draft, i);

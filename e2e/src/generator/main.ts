@@ -19,6 +19,7 @@ difference is reduced to a small configuration.
 
   --seed N         the number of the first case (1)
   --count N        how many cases (20)
+  --wide             cases with more of the language, which are other ones for the same numbers; see generate-case.ts
   --jobs N         cases at the same time (the number of processors)
   --reduce N       most smaller cases that are tried for one difference; 0 reduces nothing (60)
   --out FOLDER     where the cases with differences are written, as cases of e2e/cases (.reports/generated)
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     reduce: { type: "string", default: "60" },
     out: { type: "string", default: ".reports/generated" },
     report: { type: "string" },
+    wide: { type: "boolean", default: false },
     terraform: { type: "string", default: process.env["TEST_TERRAFORM"] ?? "terraform" },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -64,7 +66,7 @@ if (version === undefined) {
 }
 
 const intended = readIntended(resolve(import.meta.dirname, "../../intended-differences.json"));
-const cases = Array.from({ length: count }, (_, at) => generateCase(seed + at));
+const cases = Array.from({ length: count }, (_, at) => generateCase(seed + at, values.wide));
 await using mirror = await ProviderMirror.make(cases.flatMap(({ needs }) => needs));
 const queue = [...cases];
 const results = new Map<string, number>();

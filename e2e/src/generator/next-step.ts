@@ -1,5 +1,6 @@
 import type { ConfigurationItem, GeneratedStep } from "./configuration-tree.ts";
-import { type Draft, itemsOf, KEYS } from "./draft.ts";
+import { type Draft, type GeneratedResource, itemsOf, KEYS } from "./draft.ts";
+import { hasInstances } from "./draft-resource.ts";
 import { ExpressionSource } from "./expression.ts";
 import { PROVIDER_BLOCKS, PROVIDER_SOURCES, type ProviderName } from "./provider-resources.ts";
 
@@ -51,8 +52,14 @@ export function nextStep(draft: Draft, providers: readonly ProviderName[]): Gene
       });
       resource.name = `${resource.name}_new`;
     } else if (change === 1) {
+      const { count, keys } = resource;
       resource.count = dice.below(4);
       resource.keys = KEYS.filter(() => dice.chance(50));
+      if (draft.isWide && resource.triggersOthers && !hasInstances(resource)) {
+        resource.count = count;
+        resource.keys = keys;
+      }
+      if (draft.isWide) more.push(...keyMoves(resource, keys));
     } else if (change === 2 && !isUsed(draft, address)) {
       draft.resources = draft.resources.filter((one) => one !== resource);
       if (dice.chance(70)) {
@@ -73,6 +80,16 @@ export function nextStep(draft: Draft, providers: readonly ProviderName[]): Gene
   }
   for (const call of draft.calls) {
     if (!dice.chance(30)) continue;
+    const address = `module.${call.name}`;
+    if (draft.isWide && dice.chance(25) && !isUsed(draft, address)) {
+      draft.calls = draft.calls.filter((one) => one !== call);
+      const lifecycle = {
+        open: "lifecycle {",
+        items: [`destroy = ${dice.pick(["false", "true"])}`],
+      };
+      more.push({ open: "removed {", items: [`from = ${address}`, lifecycle] });
+      continue;
+    }
     if (dice.chance(50)) {
       call.count = dice.below(3);
       call.keys = KEYS.filter(() => dice.chance(40));
@@ -94,6 +111,20 @@ export function nextStep(draft: Draft, providers: readonly ProviderName[]): Gene
     ),
   );
   return { ...step, files };
+}
+
+/** Moves of instances whose keys are gone to keys that are new. */
+function keyMoves(
+  { type, name, repetition, keys }: GeneratedResource,
+  before: readonly string[],
+): readonly ConfigurationItem[] {
+  if (repetition !== "each") return [];
+  const gone = before.filter((key) => !keys.includes(key));
+  const added = keys.filter((key) => !before.includes(key));
+  return gone.slice(0, added.length).map((key, at) => ({
+    open: "moved {",
+    items: [`from = ${type}.${name}["${key}"]`, `to = ${type}.${name}["${added[at]}"]`],
+  }));
 }
 
 /** Whether anything of the configuration names an address. */
