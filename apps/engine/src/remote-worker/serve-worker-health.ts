@@ -12,7 +12,7 @@ export interface WorkerCondition {
 }
 
 /** Where the health of a worker is asked for. */
-export interface WorkerHealth extends AsyncDisposable {
+interface WorkerHealth extends AsyncDisposable {
   /** The port, also where any free one was asked for. */
   readonly port: number;
 }

@@ -54,7 +54,7 @@ interface RemoteWorkerOptions {
 }
 
 /** A worker that claims steps at a server. */
-export interface RemoteWorker extends Omit<RunWorker, "wake"> {
+interface RemoteWorker extends Omit<RunWorker, "wake"> {
   /** For how long no server has answered, in ms; 0 where the last request was answered. */
   lostForMs(): number;
 }
