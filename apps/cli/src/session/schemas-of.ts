@@ -1,5 +1,5 @@
 import type { Engine, Plan } from "@stackwright/core";
-import type { BlockSchema, ProviderReference } from "@stackwright/mux/router";
+import type { ProviderReference, ProviderSchema } from "@stackwright/mux/router";
 import type { SchemaOf } from "../render/plan-text.ts";
 
 /** The schemas of all objects of a plan. */
@@ -18,7 +18,8 @@ export async function schemasOfProviders(
   engine: Engine,
   providers: readonly ProviderReference[],
 ): Promise<SchemaOf> {
-  const blocks = new Map<string, BlockSchema>();
+  // Types are read when they are shown: a large provider has thousands.
+  const schemas = new Map<string, ProviderSchema[]>();
   const references = new Map(
     providers.map((provider) => [`${provider.source}@${provider.version}`, provider]),
   );
@@ -27,17 +28,19 @@ export async function schemasOfProviders(
       for (const { provider } of await engine.catalog.open({ ...reference, alias: "" })) {
         await using opened = provider;
         const { schema } = await opened.schema({});
-        for (const [type, { block }] of schema.resources) {
-          blocks.set(`${key} managed ${type}`, block);
-        }
-        for (const [type, { block }] of schema.dataSources) {
-          blocks.set(`${key} data ${type}`, block);
-        }
+        const known = schemas.get(key);
+        if (known === undefined) schemas.set(key, [schema]);
+        else known.push(schema);
       }
     } catch {
       // The error is reported where the provider is needed for more than its schema.
     }
   }
   return ({ mode, type, provider }) =>
-    blocks.get(`${provider.source}@${provider.version} ${mode} ${type}`);
+    schemas
+      .get(`${provider.source}@${provider.version}`)
+      ?.map(({ resources, dataSources }) =>
+        (mode === "managed" ? resources : dataSources).get(type),
+      )
+      .findLast((found) => found !== undefined)?.block;
 }
