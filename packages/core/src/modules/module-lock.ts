@@ -45,14 +45,19 @@ export class ModuleLock {
     for (const [at, line] of text.split("\n").entries()) {
       const content = line.trim();
       if (content === "" || content.startsWith("#")) continue;
-      const header = /^module ("(?:[^"\\]|\\.)*") \{$/.exec(content)?.[1];
-      const [, field = "", value = ""] = /^(\w+)\s*=\s*("(?:[^"\\]|\\.)*")$/.exec(content) ?? [];
-      if (header !== undefined && open === undefined) open = { address: unquote(header) };
+      const header = unquote(/^module ("(?:[^"\\]|\\.)*") \{$/.exec(content)?.[1]);
+      const [, field = "", quoted] = /^(\w+)\s*=\s*("(?:[^"\\]|\\.)*")$/.exec(content) ?? [];
+      const value = unquote(quoted);
+      if (header !== undefined && open === undefined) open = { address: header };
       else if (content === "}" && open?.["hash"] !== undefined) {
         modules.push(open as unknown as LockedModule);
         open = undefined;
-      } else if (open !== undefined && FIELDS.some((known) => known === field)) {
-        open[field] = unquote(value);
+      } else if (
+        open !== undefined &&
+        value !== undefined &&
+        FIELDS.some((known) => known === field)
+      ) {
+        open[field] = value;
       } else {
         const message = `${name}:${at + 1}: the lock file of modules is damaged; restore it, or remove it and run "stackwright init"`;
         throw new EngineError("ENGINE_CONFIG_INVALID", message);
@@ -96,8 +101,14 @@ function keyOf({
   return `${address}\0${constraints}`;
 }
 
-function unquote(text: string): string {
-  return JSON.parse(text) as string;
+/** The text in quotes; undefined where what is in them is none, such as an escape that JSON does not have. */
+function unquote(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The lock file at a path; an empty lock where there is none. */
