@@ -151,10 +151,33 @@ describe("a lease", () => {
     for (const timing of [
       { ttlMs: 10, stopMs: 10 },
       { ttlMs: 10, renewMs: 8, stopMs: 5 },
+      { ttlMs: 10, renewMs: 5, stopMs: 5 },
       { ttlMs: 0 },
       { renewMs: 0 },
     ]) {
       expect(() => createLeases({ storage, owner: "one", timing })).toThrow(StorageError);
+    }
+  });
+
+  test("needs one guard and a batch of two from its engine, and no more", () => {
+    const { storage } = setUp();
+    const over = (guards: number, batch: number) =>
+      createLeases({
+        storage: new (class extends DelegatingStorage {
+          override get capabilities() {
+            return { ...storage.capabilities, guards, batch };
+          }
+        })(storage),
+        owner: "one",
+      });
+    expect(() => over(1, 2)).not.toThrow();
+    for (const [guards, batch] of [
+      [0, 2],
+      [1, 1],
+    ] as const) {
+      expect(() => over(guards, batch)).toThrow(
+        expect.objectContaining({ code: "STORAGE_UNSUPPORTED" }),
+      );
     }
   });
 });
