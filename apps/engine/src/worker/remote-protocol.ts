@@ -1,7 +1,7 @@
 import type { Principal } from "@stackwright/registry";
 
 /** Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. */
-export const WORKER_PROTOCOL = 4;
+export const WORKER_PROTOCOL = 5;
 
 /** What the names of the leases of a credential's workers begin with, behind that of all workers: none can have the lease of another. */
 export function workerPrefix({
