@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { attendRun } from "../runs/attend-run.ts";
 import { ensureStack } from "../runs/ensure-stack.ts";
 import { withServerErrors } from "../runs/open-server.ts";
-import { packConfiguration } from "../runs/pack-configuration.ts";
+import { packWithModules } from "../runs/pack-configuration.ts";
 import {
   findRun,
   openServerStack,
@@ -17,6 +17,8 @@ import { humanRunView, jsonRunView } from "../runs/run-view.ts";
 import { withheldNote } from "../runs/withheld-note.ts";
 
 export interface RunsStartOptions extends ServerStackOptions {
+  /** A folder above the configuration, of which all is uploaded. */
+  readonly root?: string;
   readonly message?: string;
   readonly yes: boolean;
   readonly destroy: boolean;
@@ -46,13 +48,14 @@ export async function runsStart(
   const { client, place } = server;
   const { signal } = context;
   const directory = resolve(context.directory, folder ?? ".");
-  const packed = await packConfiguration(directory, signal);
+  const above = options.root === undefined ? undefined : resolve(context.directory, options.root);
+  const packed = await packWithModules(directory, above, signal);
   if (packed.withheld.length > 0) context.terminal.writeError(withheldNote(packed.withheld));
   return withServerErrors(client.server, async () => {
     await ensureStack(server, options.json);
     // An hour, as the server allows it.
     const { data: configuration } = await client.createConfiguration(
-      { ...place, body: packed.content },
+      { ...place, body: packed.content, ...(packed.root !== "" && { root: packed.root }) },
       { signal, timeoutMs: 3_600_000 },
     );
     const body: NewRun = {

@@ -183,6 +183,38 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     expect(after.output).toMatch(/Freeze +overridden by .*: hot fix/);
   });
 
+  it("uploads the modules of a repository that the configuration calls", async () => {
+    await logIn();
+    await mkdir(join(folder, ".git"));
+    await mkdir(join(folder, "modules/words"), { recursive: true });
+    await mkdir(join(folder, "stacks/web"), { recursive: true });
+    await writeFile(
+      join(folder, "modules/words/main.tf"),
+      'output "word" { value = file("${path.module}/word.txt") }\n',
+    );
+    await writeFile(join(folder, "modules/words/word.txt"), "of the module");
+    await writeFile(
+      join(folder, "stacks/web/main.tf"),
+      'module "words" { source = "../../modules/words" }\noutput "word" { value = module.words.word }\n',
+    );
+    for (const more of [[], ["--root", "."]]) {
+      const done = await stackwright(
+        ...["runs", "start", "stacks/web", "--stack", "web/one", "--yes", ...more],
+      );
+      expect([done.code, done.error]).toEqual([0, ""]);
+    }
+    const outside = await stackwright(
+      "runs",
+      "start",
+      ".",
+      "--stack",
+      "web/one",
+      "--root",
+      "stacks",
+    );
+    expect(outside.error).toContain("--root names a folder above");
+  });
+
   it("asks only those whose approval would count: the run waits for another person", async () => {
     await logIn();
     await stackwright("projects", "create", "web", "--exclude-author");

@@ -78,6 +78,7 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
   withApproval(
     withServerOptions(define("start [folder]", "upload a folder, and plan and apply it", runs)),
   )
+    .option("--root <folder>", "a folder above, of which all is uploaded (modules that are called)")
     .option("--message <text>", "message of the run")
     .option("--destroy", "plan the deletion of all objects", false)
     .option("--plan-only", "plan, and apply nothing", false)

@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { readTarball } from "@stackwright/provider-source";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { packConfiguration } from "./pack-configuration.ts";
+import { packConfiguration, packWithModules } from "./pack-configuration.ts";
 
 const never = new AbortController().signal;
 
@@ -117,5 +117,72 @@ describe("a packed configuration", () => {
     );
     await expect(packConfiguration(join(folder, "none"), never)).rejects.toThrow("does not exist");
     expect(await readFile(join(folder, "main.tf"), "utf8")).toBe("# main");
+  });
+});
+
+describe("a packed configuration of a repository", () => {
+  let repository: string;
+
+  beforeEach(async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "pack-"));
+    onTestFinished(() => scratch.remove());
+    repository = join(scratch.path, "repository");
+    await put(".git/HEAD", "x");
+    await put("stacks/web/main.tf", 'module "net" { source = "../../modules/net" }\n');
+    await put("stacks/db/main.tf", "# not packed");
+    await put("modules/net/main.tf", 'module "tags" { source = "../tags" }\n');
+    await put("modules/net/.env", "SECRET=1");
+    await put("modules/tags/main.tf", "# tags");
+    await put("modules/other/main.tf", "# not packed");
+  });
+
+  const put = async (path: string, text: string): Promise<void> => {
+    await mkdir(join(repository, dirname(path)), { recursive: true });
+    await writeFile(join(repository, path), text);
+  };
+  const pack = async (folder: string, above?: string) => {
+    const own = join(repository, folder);
+    const { root, content, withheld } = await packWithModules(own, above, never);
+    const file = join(repository, "..", "archive.tar.gz");
+    await writeFile(file, await buffer(content()));
+    const { stdout } = await promisify(execFile)("tar", ["-tzf", file]);
+    return { root, withheld, paths: stdout.trim().split("\n").toSorted() };
+  };
+
+  it("has the modules that are called outside of its folder, and theirs", async () => {
+    expect(await pack("stacks/web")).toEqual({
+      root: "stacks/web",
+      withheld: ["modules/net/.env"],
+      paths: ["modules/net/main.tf", "modules/tags/main.tf", "stacks/web/main.tf"],
+    });
+  });
+
+  it("is the folder alone where no module lies outside", async () => {
+    expect(await pack("stacks/db")).toMatchObject({ root: "", paths: ["main.tf"] });
+  });
+
+  it("has a module that lies in the folder of another once", async () => {
+    await put("modules/main.tf", "# all");
+    await put(
+      "stacks/web/more.tf",
+      'module "all" { source = "../../modules" }\nmodule "gone" { source = "../gone" }\n',
+    );
+    const { paths } = await pack("stacks/web");
+    expect(paths.filter((path) => path === "modules/net/main.tf")).toHaveLength(1);
+    expect(paths).toContain("modules/other/main.tf");
+  });
+
+  it("has all of a folder that is named", async () => {
+    const { root, paths } = await pack("stacks/web", repository);
+    expect(root).toBe("stacks/web");
+    expect(paths).toContain("modules/other/main.tf");
+    expect(paths).not.toContain(".git/HEAD");
+    await expect(pack("stacks/web", join(repository, "modules"))).rejects.toThrow("is not in");
+  });
+
+  it("leaves no repository by a module", async () => {
+    await mkdir(join(repository, "..", "elsewhere"));
+    await put("stacks/web/out.tf", 'module "out" { source = "../../../elsewhere" }\n');
+    await expect(pack("stacks/web")).rejects.toThrow("is outside of the repository");
   });
 });

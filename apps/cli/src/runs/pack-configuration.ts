@@ -1,9 +1,11 @@
 import { createReadStream } from "node:fs";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
+import { findBundleRoot } from "@stackwright/core";
 import { packTarball, type TarballEntry } from "@stackwright/provider-source";
 import { CommandError } from "../command-error.ts";
 import { type IgnoreRules, parseIgnoreRules } from "./ignore-rules.ts";
+import { isWithin, outsideModules } from "./outside-modules.ts";
 
 /** Files that say what is left out; the first one that exists counts. */
 const IGNORE_FILES = [".stackwrightignore", ".terraformignore"];
@@ -18,6 +20,12 @@ interface PackedConfiguration {
   readonly content: () => AsyncIterable<Uint8Array>;
 }
 
+/** A configuration whose root module may be in a folder of the archive. */
+interface PackedRoot extends PackedConfiguration {
+  /** Folder of the root module in the archive, with slashes; empty for the archive itself. */
+  readonly root: string;
+}
+
 /**
  * Packs a folder with a configuration, without what its ignore file names. A link is packed as what it leads to, inside of the folder,
  * unless that is left out.
@@ -27,23 +35,112 @@ export async function packConfiguration(
   directory: string,
   signal: AbortSignal,
 ): Promise<PackedConfiguration> {
-  const root = await realpath(directory).catch((cause: unknown) => {
-    throw new CommandError(`The folder "${directory}" does not exist.`, { cause });
-  });
+  const found = await filesOf(await existingFolder(directory), "", signal);
+  requireConfiguration(found, "", directory);
+  return packed(found, signal);
+}
+
+/**
+ * Packs a folder with the modules that it calls by local paths outside of it, as they lie beneath the nearest folder above all of them;
+ * with `above`, everything beneath that folder. Ignore files count in the folder that is packed, its modules each by their own.
+ * `CommandError` as of `packConfiguration`, and for modules outside of the repository.
+ */
+export async function packWithModules(
+  directory: string,
+  above: string | undefined,
+  signal: AbortSignal,
+): Promise<PackedRoot> {
+  const folder = await existingFolder(directory);
+  if (above !== undefined) {
+    const base = await existingFolder(above);
+    if (!isWithin(folder, base)) {
+      throw new CommandError(`The folder "${directory}" is not in "${above}".`, {
+        advice: "--root names a folder above the one that is planned.",
+      });
+    }
+    const root = slashed(relative(base, folder));
+    const found = await filesOf(base, "", signal);
+    requireConfiguration(found, root, directory);
+    return { ...packed(found, signal), root };
+  }
+  const modules = await outsideModules(folder);
+  if (modules.length === 0) return { ...(await packConfiguration(directory, signal)), root: "" };
+  const base = nearestAbove([folder, ...modules]);
+  if (!isWithin(base, findBundleRoot(folder))) {
+    throw new CommandError(
+      `The module in "${modules.find((path) => !isWithin(path, findBundleRoot(folder))) ?? base}" is outside of the repository.`,
+      {
+        advice: "Name a folder above it and the configuration with --root: all of it is uploaded.",
+      },
+    );
+  }
+  const root = slashed(relative(base, folder));
+  const parts: Found[] = [];
+  for (const part of [folder, ...modules]) {
+    parts.push(await filesOf(part, slashed(relative(base, part)), signal));
+  }
+  const found = {
+    entries: parts.flatMap(({ entries }) => entries),
+    withheld: parts.flatMap(({ withheld }) => withheld),
+  };
+  requireConfiguration(found, root, directory);
+  return { ...packed(found, signal), root };
+}
+
+interface Found {
+  readonly entries: readonly TarballEntry[];
+  readonly withheld: readonly string[];
+}
+
+/** What is packed of a folder, below a prefix of the archive. */
+async function filesOf(root: string, prefix: string, signal: AbortSignal): Promise<Found> {
   const rules = parseIgnoreRules(await ignoreText(root));
   const entries: TarballEntry[] = [];
   const withheld: string[] = [];
   await addFolder({ root, rules, entries, withheld, signal }, root, "", []);
+  if (prefix === "") return { entries, withheld };
+  return {
+    entries: entries.map((entry) => ({ ...entry, path: `${prefix}/${entry.path}` })),
+    withheld: withheld.map((path) => `${prefix}/${path}`),
+  };
+}
+
+function packed({ entries, withheld }: Found, signal: AbortSignal): PackedConfiguration {
   const files = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  if (!files.some(({ path }) => /^[^/]+\.tf(?:\.json)?$/.test(path))) {
-    throw new CommandError(`The folder "${directory}" has no configuration files (*.tf).`);
-  }
   return {
     files: files.length,
     bytes: files.reduce((sum, { size }) => sum + size, 0),
     withheld: withheld.toSorted(),
     content: () => packTarball(files, { signal }),
   };
+}
+
+async function existingFolder(directory: string): Promise<string> {
+  return realpath(directory).catch((cause: unknown) => {
+    throw new CommandError(`The folder "${directory}" does not exist.`, { cause });
+  });
+}
+
+function requireConfiguration({ entries }: Found, root: string, directory: string): void {
+  const prefix = root === "" ? "" : `${root}/`;
+  const has = entries.some(
+    ({ path }) =>
+      path.startsWith(prefix) && /^[^/]+\.tf(?:\.json)?$/.test(path.slice(prefix.length)),
+  );
+  if (!has) {
+    throw new CommandError(`The folder "${directory}" has no configuration files (*.tf).`);
+  }
+}
+
+/** The nearest folder that holds all of some folders. */
+function nearestAbove([first = sep, ...others]: readonly string[]): string {
+  let base = first;
+  while (!others.every((folder) => isWithin(folder, base))) base = dirname(base);
+  return base;
+}
+
+function slashed(path: string): string {
+  return path.replaceAll(sep, "/");
 }
 
 async function ignoreText(root: string): Promise<string> {
@@ -115,6 +212,6 @@ async function targetOf(
   }
   const isDirectory = (await stat(target)).isDirectory();
   // A key stays here by whatever name.
-  const own = relative(root, target).replaceAll(sep, "/");
+  const own = slashed(relative(root, target));
   return { isDirectory, file: rules.isIgnored(own, isDirectory) ? undefined : target };
 }

@@ -5,7 +5,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { ensureStack } from "../runs/ensure-stack.ts";
 import { withServerErrors } from "../runs/open-server.ts";
-import { packConfiguration } from "../runs/pack-configuration.ts";
+import { packWithModules } from "../runs/pack-configuration.ts";
 import { openServerProject, type ServerProjectOptions } from "../runs/run-place.ts";
 import { withheldNote } from "../runs/withheld-note.ts";
 import { setFolders } from "./set-folders.ts";
@@ -93,13 +93,13 @@ async function request(
   const { signal, terminal } = context;
   const stacks: { stack: string; configuration: string }[] = [];
   for (const { stack, folder } of setFolders(words, context)) {
-    const packed = await packConfiguration(folder, signal);
+    const packed = await packWithModules(folder, undefined, signal);
     if (packed.withheld.length > 0) terminal.writeError(withheldNote(packed.withheld));
     const place = { project, stack };
     await ensureStack({ client, place, context }, json);
     // An hour, as the server allows it.
     const { data } = await client.createConfiguration(
-      { ...place, body: packed.content },
+      { ...place, body: packed.content, ...(packed.root !== "" && { root: packed.root }) },
       { signal, timeoutMs: 3_600_000 },
     );
     stacks.push({ stack, configuration: data.digest });

@@ -1702,6 +1702,7 @@ export interface Operations {
   /** Upload a configuration as a gzip-compressed tar archive: `POST /api/v1/projects/{project}/stacks/{stack}/configurations`. */
   readonly CreateConfiguration: {
     readonly input: {
+      readonly root?: string | undefined;
       readonly project: string;
       readonly stack: string;
       readonly body: UploadBody;
@@ -2996,7 +2997,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":[]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
-  CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":[],"headers":[],"upload":"application/gzip"},
+  CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
   CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   CreatePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets","query":[],"headers":["idempotency-key"]},
   CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},

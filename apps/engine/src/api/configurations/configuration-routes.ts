@@ -3,6 +3,7 @@ import { type Static, Type } from "typebox";
 import { storeConfiguration } from "../../configuration/store-configuration.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { uploadSignal } from "../../timed-upload.ts";
+import { repositoryFolder } from "../../vcs/git/repository-path.ts";
 import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { UploadPlaces } from "../upload-places.ts";
 
@@ -18,19 +19,33 @@ const ConfigurationView = Type.Object(
   { title: "Configuration" },
 );
 
+const UploadQuery = Type.Object({
+  root: Type.Optional(
+    Type.String({
+      // No backslash and no control character: a folder of an archive, as tar has it.
+      pattern: String.raw`^[^\\\x00-\x1f\x7f]+$`,
+      maxLength: 1_024,
+      description: "folder of the root module in the archive; the archive itself by default",
+    }),
+  ),
+});
+
 const TYPES = new Set(["application/gzip", "application/x-gzip", "application/octet-stream"]);
 
 /** `/projects/{project}/stacks/{stack}/configurations`: each upload has a file and an unpacking stream, so that few run at a time. */
 export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const places = new UploadPlaces({ all: 16, account: 4 });
-  fastify.post<{ Params: Static<typeof StackParams> }>(
+  fastify.post<{
+    Params: Static<typeof StackParams>;
+    Querystring: Static<typeof UploadQuery>;
+  }>(
     "/projects/:project/stacks/:stack/configurations",
     {
       schema: routeSchema(
         "Upload a configuration as a gzip-compressed tar archive",
         "CreateConfiguration",
         { 200: ConfigurationView, 201: ConfigurationView },
-        { params: StackParams, "x-body": "application/gzip" },
+        { params: StackParams, querystring: UploadQuery, "x-body": "application/gzip" },
         { 413: "too large", 415: "not gzip", 422: "the archive is not valid" },
       ),
       config: { access: "planner", upload: true },
@@ -45,6 +60,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
           "a configuration is a gzip-compressed tar archive: application/gzip",
         );
       }
+      const root = repositoryFolder(request.query.root ?? "");
       using _place = places.take(principal.account);
       const { version, isNew } = await storeConfiguration(parts, {
         stack: reference,
@@ -52,6 +68,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         actor: principal.actor,
         content: request.raw,
         signal: uploadSignal(request.raw),
+        root,
       });
       return await reply.code(isNew ? 201 : 200).send({
         digest: version.digest,
