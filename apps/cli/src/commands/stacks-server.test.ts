@@ -38,14 +38,28 @@ it("several stacks are planned and applied by a server", { timeout: 120_000 }, a
     "web/network",
     "web/app",
   ]);
-  const unasked = await set("up");
-  expect([unasked.code, unasked.error]).toEqual([
-    1,
-    expect.stringContaining("Approval is required"),
-  ]);
+  const unasked = await set("up", "app", "network");
+  expect([unasked.code, unasked.error]).toEqual([2, ""]);
+  const [, id = ""] = /stackwright plan-sets approve (\S+)/.exec(unasked.output) ?? [];
+  const sets = async (...words: string[]) =>
+    tryCommand(["plan-sets", ...words, "--server", server.url, "--project", "web"], {
+      cwd: scratch.path,
+      env: { HOME: scratch.path, STACKWRIGHT_TOKEN: token },
+    });
+  expect((await sets("list")).output).toContain(`${id}  awaiting_approval  network app  by `);
+  expect((await sets("show", id)).output).toContain("Stack web/network");
+  expect((await sets("approve", id)).error).toContain("Approval is required");
+  expect((await sets("discard", id, "--reason", "not today")).output).toContain("is discarded.");
+  expect((await sets("approve", id, "--yes")).error).toContain("there is nothing to approve");
+  const [, other = ""] =
+    /plan-sets approve (\S+)/.exec((await set("up", "app", "network")).output) ?? [];
+  const approved = await sets("approve", other, "--yes", "--comment", "both");
+  expect([approved.code, approved.error]).toEqual([0, ""]);
+  expect(approved.output).toContain("All stacks are applied.");
+  await write("network", NETWORK.replace("v1", "v2"));
   const up = await set("up", "--yes", "app", "network");
   expect([up.code, up.error]).toEqual([0, ""]);
-  expect(up.output).toContain("  app: applied\n");
+  expect(up.output).toContain("  network: applied\n");
   const again = await set("plan", "app", "network", "--json");
   expect([again.code, JSON.parse(again.output)]).toMatchObject([0, { phase: "no_changes" }]);
   await write("network", `${NETWORK}output "bad" { value = tonumber("x") }\n`);

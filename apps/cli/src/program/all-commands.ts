@@ -20,6 +20,7 @@ import { defineRunCommands } from "./run-commands.ts";
 import { defineServerCommands } from "./server-commands.ts";
 import { defineServerProjectCommands } from "./server-project-commands.ts";
 import { defineServerRunCommands } from "./server-run-commands.ts";
+import { definePlanSetCommands } from "./stack-set-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
 import { defineStateVersionCommands } from "./state-version-commands.ts";
 import { defineStoreCommands } from "./store-commands.ts";
@@ -45,6 +46,7 @@ export const ALL_COMMANDS: readonly DefineCommands[] = [
   ({ define, run, process }) => defineServerCommands(define, run, process),
   ({ define, run }) => defineLoginCommands(define, run),
   ({ define, run }) => defineServerRunCommands(define, run),
+  ({ define, run }) => definePlanSetCommands(define, run),
   ({ define, run }) => defineDriftCommands(define, run),
   ({ define, run }) => defineVariableCommands(define, run),
   ({ define, run }) => definePolicyCommands(define, run),

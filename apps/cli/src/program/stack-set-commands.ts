@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import type { StacksPlanOptions } from "../commands/stacks-plan.ts";
 import type { StacksUpOptions } from "../commands/stacks-up.ts";
+import type { ServerProjectOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { withStoreOptions } from "./run-commands.ts";
+import { withServer } from "./with-server.ts";
 
 const SET_HELP = `
 Each folder is a root module; its stack has the name STACK, or that of the folder in the repository: env/prod is the stack env-prod. Without folders
@@ -56,6 +58,49 @@ export function defineStackSetCommands(define: Define, run: CommandAction, stack
         );
       },
     );
+}
+
+type SetEndOptions = ServerProjectOptions & { reason?: string };
+type SetApproveOptions = ServerProjectOptions & { yes: boolean; comment?: string };
+
+/** Commands about the plan sets of a server: what several users decide. */
+export function definePlanSetCommands(define: Define, run: CommandAction): void {
+  const sets = define("plan-sets", "show and decide plans of several stacks on a server");
+  withProject(define("list", "list the latest plan sets of the project", sets)).action(
+    async (options: ServerProjectOptions, command: Command) => {
+      const { planSetsList } = await import("../stack-set/set-decisions.ts");
+      await run(command, async (context) => planSetsList(options, context));
+    },
+  );
+  withProject(define("show <id>", "show a plan set with its plans", sets)).action(
+    async (id: string, options: ServerProjectOptions, command: Command) => {
+      const { planSetsShow } = await import("../stack-set/set-decisions.ts");
+      await run(command, async (context) => planSetsShow(id, options, context));
+    },
+  );
+  withProject(define("approve <id>", "show the plans, ask, and apply them in their order", sets))
+    .option("-y, --yes", "do not ask", false)
+    .option("--comment <text>", "what the others read beside the approval")
+    .action(async (id: string, options: SetApproveOptions, command: Command) => {
+      const { planSetsApprove } = await import("../stack-set/set-decisions.ts");
+      await run(command, async (context) => planSetsApprove(id, options, context));
+    });
+  withProject(define("discard <id>", "give the plans of a set up", sets))
+    .option("--reason <text>", "why")
+    .action(async (id: string, options: SetEndOptions, command: Command) => {
+      const { planSetsEnd } = await import("../stack-set/set-decisions.ts");
+      await run(command, async (context) => planSetsEnd(id, "discard", options, context));
+    });
+  withProject(define("cancel <id>", "end a set; what is applied stays", sets)).action(
+    async (id: string, options: ServerProjectOptions, command: Command) => {
+      const { planSetsEnd } = await import("../stack-set/set-decisions.ts");
+      await run(command, async (context) => planSetsEnd(id, "cancel", options, context));
+    },
+  );
+}
+
+function withProject(command: Command): Command {
+  return withServer(command).option("--project <name>", "project of the set (default)");
 }
 
 function withSetOptions(command: Command): Command {
