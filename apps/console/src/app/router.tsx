@@ -51,6 +51,14 @@ export function createConsoleRouter() {
         ),
       ),
       inProject(
+        "/plan-sets",
+        lazyRouteComponent(async () => import("./pages/project/plan-sets-tab.tsx"), "PlanSetsTab"),
+      ),
+      inProject(
+        "/plan-sets/$set",
+        lazyRouteComponent(async () => import("./pages/project/plan-set-page.tsx"), "PlanSetPage"),
+      ),
+      inProject(
         "/notifications",
         lazyRouteComponent(
           async () => import("./pages/project/notifications-tab.tsx"),

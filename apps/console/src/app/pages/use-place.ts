@@ -14,3 +14,8 @@ export function useStackPlace(): StackPlace {
 export function stackPath({ project, stack }: StackPlace): string {
   return `/p/${project}/s/${stack}`;
 }
+
+/** The page of plans of several stacks. */
+export function planSetPath(project: string, set: string): string {
+  return `/p/${project}/plan-sets/${set}`;
+}

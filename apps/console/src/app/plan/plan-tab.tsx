@@ -22,7 +22,7 @@ import {
   warningTexts,
 } from "@stackwright/plan-view/lines";
 import { useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useMemo, useState } from "react";
+import { useDeferredValue, useId, useMemo, useState } from "react";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { useServer } from "../session/server-context.tsx";
 import { DiffText } from "./diff-text.tsx";
@@ -94,6 +94,8 @@ function NoteList({ head, items, more }: Listed) {
 
 /** A view of a plan, whatever it is of. */
 function PlanViewer({ view }: { readonly view: PlanView }) {
+  // A page may show several plans.
+  const id = useId();
   const [text, setText] = useState("");
   const [action, setAction] = useState("");
   const wanted = useDeferredValue(text).trim().toLowerCase();
@@ -178,14 +180,14 @@ function PlanViewer({ view }: { readonly view: PlanView }) {
       ))}
       {found === 0 && view.groups.length > 0 && <Empty title="No change matches the filter" />}
       {outputs.length > 0 && (
-        <section aria-labelledby="plan-outputs">
-          <h2 id="plan-outputs">Outputs</h2>
+        <section aria-labelledby={`${id}-outputs`}>
+          <h2 id={`${id}-outputs`}>Outputs</h2>
           <DiffText lines={outputs.flatMap(({ name, body }) => namedLines(name, body))} />
         </section>
       )}
       {drift.length > 0 && (
-        <section aria-labelledby="plan-drift">
-          <h2 id="plan-drift">Changed outside</h2>
+        <section aria-labelledby={`${id}-drift`}>
+          <h2 id={`${id}-drift`}>Changed outside</h2>
           {drift.map((one) => (
             <details key={`${one.address}${one.deposed ?? ""}`} className="change">
               <summary>{driftText(one)}</summary>
@@ -229,9 +231,10 @@ interface RiskGroupProps extends ShownGroup {
 
 function RiskGroup({ view, risk, entries, isOpen }: RiskGroupProps) {
   const [limit, setLimit] = useState(STEP);
+  const id = useId();
   return (
-    <section className={`risk ${risk}`} aria-labelledby={`risk-${risk}`}>
-      <h2 id={`risk-${risk}`}>
+    <section className={`risk ${risk}`} aria-labelledby={id}>
+      <h2 id={id}>
         {RISKS[risk]} ({entries.length})
       </h2>
       {entries.slice(0, limit).map((entry) => (

@@ -45,6 +45,7 @@ export function ProjectPage() {
               label="Project"
               items={[
                 { to: base, label: "Overview", exact: true },
+                { to: `${base}/plan-sets`, label: "Plan sets" },
                 { to: `${base}/notifications`, label: "Notifications" },
                 { to: `${base}/hooks`, label: "Hooks" },
               ]}

@@ -1,12 +1,12 @@
 import { isClientError, type Run } from "@stackwright/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ProblemBox } from "../../parts/states.tsx";
 import { planViewQuery } from "../../plan/plan-view-query.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
-import { stackPath } from "../use-place.ts";
+import { planSetPath, stackPath } from "../use-place.ts";
 
 const DECIDABLE = new Set(["awaiting_approval", "planned"]);
 const CANCELABLE = new Set([
@@ -35,7 +35,9 @@ export function RunActions({ run, place }: RunActionsProps) {
   if (run.mode === "command") return null;
   const isAllowed = mayDo(caller, "deployer", place.project);
   const hint = isAllowed ? undefined : "This needs the role registry:deployer.";
-  const canDecide = DECIDABLE.has(run.phase) && run.plan_digest !== undefined;
+  const { plan_set: set } = run;
+  // The plans of a set are decided together.
+  const canDecide = DECIDABLE.has(run.phase) && run.plan_digest !== undefined && set === undefined;
   const isRefused = run.phase === "policy_failed" && run.plan_digest !== undefined;
   const close = (): void => setOpen(undefined);
   const button = (action: Action, label: string, tone = ""): React.ReactNode => (
@@ -51,6 +53,11 @@ export function RunActions({ run, place }: RunActionsProps) {
   );
   return (
     <>
+      {set !== undefined && (
+        <Link className="button" to={planSetPath(place.project, set)}>
+          Plan set
+        </Link>
+      )}
       {canDecide && button("approve", "Approve…", "primary")}
       {isRefused && button("override", "Override policies…", "danger")}
       {(canDecide || isRefused) && button("discard", "Discard…")}
