@@ -1,5 +1,6 @@
 import { isClientError } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
+import { ProblemBox } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
 
@@ -26,7 +27,15 @@ export function PlanComparison() {
     },
     refetchInterval: ({ state }) => (state.data?.outcome === "pending" ? 5_000 : false),
   });
-  const found = query.data;
+  const { data: found, error, refetch } = query;
+  if (error !== null && found === undefined) {
+    return (
+      <section className="card" aria-labelledby="comparison">
+        <h2 id="comparison">Shadow mode</h2>
+        <ProblemBox error={error} retry={() => void refetch()} />
+      </section>
+    );
+  }
   if (found === null || found === undefined) return null;
   const { outcome, compared, differing, differences, reason } = found;
   return (
