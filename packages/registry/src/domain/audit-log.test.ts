@@ -7,7 +7,20 @@ const DAY_MS = 86_400_000;
 
 async function start() {
   const storage = createMemoryStorage();
-  const fixture = await createRegistryFixture(storage);
+  const faults = { batches: Number.POSITIVE_INFINITY };
+  const failing = new Proxy(storage, {
+    get(target, name) {
+      if (name === "batch") {
+        return async (...args: Parameters<typeof storage.batch>) => {
+          if ((faults.batches -= 1) < 0) throw new Error("the store is away");
+          return target.batch(...args);
+        };
+      }
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+  const fixture = await createRegistryFixture(failing);
   onTestFinished(async () => {
     await fixture[Symbol.asyncDispose]();
     await storage.close();
@@ -20,7 +33,7 @@ async function start() {
     const found = await registry.auditPage(scope, { after, limit });
     return found.map(({ sequence, target }) => `${sequence} ${target}`);
   };
-  return { storage, registry, clock, entry, add, read };
+  return { storage, faults, registry, clock, entry, add, read };
 }
 
 it("an entry that is stored late comes behind what was read, whatever its id says", async () => {
@@ -83,4 +96,20 @@ it("entries past their time are left out, and their numbers are not given again"
   expect(await read()).toEqual(["301 kept"]);
   await add("next");
   expect(await read(301)).toEqual(["302 next"]);
+});
+
+it("entries keep their turn where numbering ends halfway", async () => {
+  const { storage, faults, clock, entry, add, read } = await start();
+  clock.setWallMs(Date.parse("2026-01-02T00:00:00Z"));
+  const many = 5_200;
+  for (let at = 0; at < many; at += 26) {
+    await storage.batch(Array.from({ length: 26 }, (_, index) => entry(`of ${at + index}`)));
+  }
+  clock.setWallMs(Date.parse("2026-01-20T00:00:00Z"));
+  await add("last");
+  // What is numbered at once does not fit into one batch.
+  faults.batches = 1;
+  await expect(read()).rejects.toThrow("the store is away");
+  faults.batches = Number.POSITIVE_INFINITY;
+  expect(await read(many - 1)).toEqual([`${many} of ${many - 1}`, `${many + 1} last`]);
 });

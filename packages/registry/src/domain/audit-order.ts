@@ -145,7 +145,10 @@ export class AuditOrder {
         ),
       );
       const added = Math.min(room, fresh.length - at);
-      const value = { count: BigInt(count + added), numberedAtMs };
+      // Until all are numbered, who comes next searches as far back as this call did: what is left would never be found.
+      const isLast = at + added === fresh.length;
+      const searchedAtMs = isLast ? numberedAtMs : (order?.value.numberedAtMs ?? 0n);
+      const value = { count: BigInt(count + added), numberedAtMs: searchedAtMs };
       const counted = writeOperation({ kind: ORDER_KIND, tenancy, name: "order" }, value, order);
       const [resource] = await this.#records.storage.batch([counted, ...segments]);
       if (resource !== undefined) order = { value, resource };
