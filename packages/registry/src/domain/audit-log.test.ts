@@ -113,3 +113,35 @@ it("entries keep their turn where numbering ends halfway", async () => {
   faults.batches = Number.POSITIVE_INFINITY;
   expect(await read(many - 1)).toEqual([`${many} of ${many - 1}`, `${many + 1} last`]);
 });
+
+it("an entry whose server had a clock that was ahead gets no second number", async () => {
+  const { storage, clock, add, read } = await start();
+  const ahead = await createRegistryFixture(storage);
+  onTestFinished(async () => ahead[Symbol.asyncDispose]());
+  clock.setWallMs(Date.parse("2026-01-02T20:00:00Z"));
+  ahead.clock.setWallMs(Date.parse("2026-01-03T02:00:00Z"));
+  const facts = { action: "test", target: "ahead" };
+  // A whole segment, which no later entry changes.
+  for (let at = 0; at < 256; at += 1) {
+    await storage.batch([ahead.registry.auditEntry(scope, TEST_CONTEXT, facts)]);
+  }
+  expect(await read(255)).toEqual(["256 ahead"]);
+  clock.setWallMs(Date.parse("2026-01-05T21:00:00Z"));
+  await add("next");
+  expect(await read(256)).toEqual(["257 next"]);
+  expect(await read(257)).toEqual([]);
+});
+
+it("servers that number for the first time at once agree", async () => {
+  const { storage, clock, add, read } = await start();
+  const other = await createRegistryFixture(storage);
+  onTestFinished(async () => other[Symbol.asyncDispose]());
+  other.clock.setWallMs(clock.wallMs());
+  for (let at = 0; at < 600; at += 1) await add(`of ${at}`);
+  const [a, b] = await Promise.all([
+    read(0, 1_000),
+    other.registry.auditPage(scope, { after: 0, limit: 1_000 }),
+  ]);
+  expect(a).toHaveLength(600);
+  expect(b.map(({ sequence, target }) => `${sequence} ${target}`)).toEqual(a);
+});

@@ -29,6 +29,8 @@ const DAY_MS = 86_400_000;
  * batch that was repeated until then.
  */
 const LATE_MS = 2 * DAY_MS;
+/** How far the clock that made an id may be ahead: later ones get no number yet. */
+const AHEAD_MS = LATE_MS;
 /** Days that are read one by one; else all at once. */
 const SINGLE_DAYS = 40;
 
@@ -125,7 +127,8 @@ export class AuditOrder {
     let count = Number(order?.value.count ?? 0n);
     const lastMs = Math.min(nowMs, Number(order?.value.numberedAtMs ?? 0n));
     const fromMs = order === undefined ? 0 : lastMs - LATE_MS;
-    const known = await this.#recent(tenancy, count, fromMs - DAY_MS);
+    // What is found now was numbered when it was at most so far ahead: days are searched as a whole.
+    const known = await this.#recent(tenancy, count, fromMs - AHEAD_MS - 2 * DAY_MS);
     const fresh = (await this.#idsSince(tenancy, fromMs, nowMs)).filter((id) => !known.has(id));
     fresh.sort();
     const numberedAtMs = BigInt(nowMs);
@@ -171,7 +174,7 @@ export class AuditOrder {
 
   /** The ids of stored entries that were made since then. */
   async #idsSince(tenancy: Tenancy, sinceMs: number, nowMs: number): Promise<string[]> {
-    const [first, last] = [dayNumber(sinceMs), dayNumber(nowMs + LATE_MS)];
+    const [first, last] = [dayNumber(sinceMs), dayNumber(nowMs + AHEAD_MS)];
     const prefixes =
       last - first > SINGLE_DAYS
         ? [""]
@@ -187,7 +190,8 @@ export class AuditOrder {
         prefix,
       )) {
         const ulid = id.name.slice(id.name.indexOf("/") + 1);
-        if (dayNumber(ulidTime(ulid)) >= first) ids.push(ulid);
+        const day = dayNumber(ulidTime(ulid));
+        if (day >= first && day <= last) ids.push(ulid);
       }
     }
     return ids;
