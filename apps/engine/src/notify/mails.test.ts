@@ -90,6 +90,31 @@ it("a recipient that is refused for the moment is tried again, alone, and holds 
   expect(ids[0]).toBe(ids[1]);
 });
 
+it("a recipient that was taken from a destination gets no mail that still waits for it", {
+  timeout: 120_000,
+}, async () => {
+  const mails = await startMailServer({
+    onRcptTo: ({ address }, _session, done) => {
+      const busy = Object.assign(new Error("try again in a moment"), { responseCode: 451 });
+      done(address === "left@example.com" ? busy : null);
+    },
+  });
+  const { call, upload } = await startApi("in-process", { notificationHosts: ["localhost"] });
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const url = `smtps://${mails.credentials}localhost:${mails.port}`;
+  const to = ["ops@example.com", "left@example.com"];
+  expect((await call("POST", ALL, { body: { ...MAIL, url, to } })).status).toBe(201);
+  const { digest } = (await upload()).json;
+  await call("POST", `${S}/runs`, { body: { configuration: digest } });
+  await expect.poll(() => mails.received.length, { timeout: 60_000 }).toBe(1);
+  const body = { to: ["Ops@example.com"] };
+  expect((await call("PATCH", `${ALL}/mail`, { body, headers: ANY })).status).toBe(200);
+  const deliveries = async () => (await call("GET", `${ALL}/mail/deliveries`)).json["deliveries"];
+  // Without an end it would be asked for left@example.com for hours.
+  await expect.poll(deliveries, { timeout: 60_000 }).toMatchObject([{ state: "delivered" }]);
+  expect(mails.received.map((mail) => mail.to)).toEqual([["ops@example.com"]]);
+});
+
 it("a wrong password is not repeated in what the server said", {
   timeout: 60_000,
 }, async () => {

@@ -2,7 +2,11 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { sleep } from "@stackwright/base/clock";
 import { StackDirectory } from "@stackwright/core";
-import type { NotificationEvent, NotificationWait } from "@stackwright/proto/stackwright";
+import type {
+  NotificationDestination,
+  NotificationEvent,
+  NotificationWait,
+} from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { createLeases, type Leases, type Renewer } from "@stackwright/storage/lease";
 import { TEST_EVENT } from "../domain/notification-events.ts";
@@ -215,8 +219,12 @@ export class NotificationWorker {
         await settleUnsent(this.#parts, served, [event.id], { isShown: false });
         continue;
       }
-      const sent = { event, stackName, recipients: wait.recipients };
-      const outcome = await sendNotification(this.#parts, project, destination, sent, signal);
+      const recipients = remainingOf(wait, destination);
+      const sent = { event, stackName, recipients };
+      const outcome =
+        isPartial && recipients.length === 0
+          ? { status: 0, isDelivered: true, problem: "" }
+          : await sendNotification(this.#parts, project, destination, sent, signal);
       const waits = await settleAttempt(this.#parts, served, event.id, outcome);
       if (waits && !isPartial && !outcome.isDelivered) return;
     }
@@ -244,4 +252,13 @@ export class NotificationWorker {
     const stacks = await new StackDirectory({ storage: this.#parts.storage }).list(project);
     return new Map(stacks.map(({ reference, name }) => [reference.stack, name]));
   }
+}
+
+/** Recipients that a mail waits for alone, without those that its destination has no longer. Sending changes the case of domains. */
+function remainingOf(
+  { recipients }: NotificationWait,
+  destination: Pick<NotificationDestination, "recipients">,
+): readonly string[] {
+  const known = new Set(destination.recipients.map((one) => one.toLowerCase()));
+  return recipients.filter((one) => known.has(one.toLowerCase()));
 }

@@ -28,19 +28,21 @@ export async function redeliver(
 ): Promise<void> {
   await transact(parts, async (tx) => {
     const now = BigInt(tx.nowMs);
+    const place = notificationEventPlace(project, id);
+    const row = await tx.find(SERVER_KINDS.notificationEvent, place);
+    const others = row?.message.waits.filter((one) => one.destination !== destination.id) ?? [];
+    const waiting = row?.message.waits.find((one) => one.destination === destination.id);
+    const isWaiting = waiting !== undefined;
     const again = {
       destination: destination.id,
       attempts: 0,
       nextAtMs: now,
-      recipients: [],
-      refused: [],
+      // A mail that others have is not sent to them once more.
+      recipients: waiting?.recipients ?? [],
+      refused: waiting?.refused ?? [],
       problem: "",
       sinceMs: now,
     };
-    const place = notificationEventPlace(project, id);
-    const row = await tx.find(SERVER_KINDS.notificationEvent, place);
-    const others = row?.message.waits.filter((one) => one.destination !== destination.id) ?? [];
-    const isWaiting = row !== undefined && others.length < row.message.waits.length;
     const former = await tx.find(
       SERVER_KINDS.notificationDelivery,
       deliveryPlace(project, destination, id),
@@ -58,7 +60,10 @@ export async function redeliver(
   });
 }
 
-/** Lets what a destination waits for be sent at once, as it may be reached from now on: what fails keeps all later events waiting. */
+/**
+ * Lets what a destination waits for be sent at once, as it may be reached from now on: what fails keeps all later events waiting, but
+ * for a mail that waits for some recipients alone.
+ */
 export async function retryFirst(
   parts: Pick<NotificationParts, "storage" | "clock" | "token" | "random">,
   project: ProjectReference,
@@ -68,7 +73,9 @@ export async function retryFirst(
   const found = await parts.storage.list("strong", kind.type, projectTenancy(project), "");
   const [first] = found
     .map((one) => decodeRecord(kind, one))
-    .filter(({ waits }) => waits.some((one) => one.destination === destination.id))
+    .filter(({ waits }) =>
+      waits.some((one) => one.destination === destination.id && one.recipients.length === 0),
+    )
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   if (first !== undefined) await redeliver(parts, project, destination, first.id);
 }
