@@ -101,6 +101,8 @@ interface RunServerOptions {
   readonly upstreamHosts?: readonly string[] | undefined;
   /** Namespaces of this server for theirs, as `NAMESPACE=HOST` or `NAMESPACE=HOST/NAMESPACE`. @default none */
   readonly upstreamNamespaces?: readonly string[] | undefined;
+  /** Hosts under which the network mirror of this server has its namespaces. @default none */
+  readonly mirrorHosts?: readonly string[] | undefined;
   /** MiB of their packages that are kept for an account. @default as many as it has room for */
   readonly upstreamCacheMib?: number | undefined;
   readonly upstreamMetrics?: UpstreamMetrics | undefined;
@@ -250,6 +252,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             rateLimit,
             addressKey: options.upstreamAddressKey,
             namespaces: upstreamNamespaces,
+            mirrorHosts: options.mirrorHosts,
           }),
       },
       {

@@ -265,6 +265,7 @@ export async function serve(
       rfsAddressKey: async () => registry.secrets.key("rfs-address"),
       upstreamHosts: resolved.upstreamHosts,
       upstreamNamespaces: resolved.upstreamNamespaces,
+      mirrorHosts: resolved.mirrorHosts,
       upstreamCacheMib: resolved.upstreamCacheMib,
       upstreamMetrics: metrics.upstream,
       upstreamNetworks: resolved.upstreamNetworks,
@@ -495,7 +496,10 @@ async function closeApp(
 }
 
 function policyOf(options: ServerOptions) {
-  const { quotas, deleteProvider, deleteUsed, tombstones, reservedNamespaces, auditDays } = options;
+  const { quotas, deleteProvider, deleteUsed, tombstones, auditDays } = options;
+  const { reservedNamespaces = [], upstreamNamespaces = [] } = options;
+  // What accounts would publish there is not served.
+  const mirrored = upstreamNamespaces.map((text) => text.slice(0, text.indexOf("=")));
   return {
     ...(quotas?.providers === undefined ? {} : { maxProviders: quotas.providers }),
     ...(quotas?.versionsPerProvider === undefined
@@ -504,7 +508,7 @@ function policyOf(options: ServerOptions) {
     ...(deleteProvider === undefined ? {} : { deleteProvider }),
     ...(deleteUsed === undefined ? {} : { deleteUsed }),
     ...(tombstones === undefined ? {} : { tombstones }),
-    ...(reservedNamespaces === undefined ? {} : { reservedNamespaces }),
+    reservedNamespaces: [...reservedNamespaces, ...mirrored],
     ...(auditDays === undefined ? {} : { auditDays }),
   };
 }

@@ -160,6 +160,41 @@ it("answers as a provider registry, with what the publisher signed, under both a
   expect((await call("GET", "/terraform/v1/providers/acme/demo/versions")).status).toBe(404);
 });
 
+it("what an account publishes in the namespace of a registry is not served, also by the network mirror", {
+  timeout: 60_000,
+}, async () => {
+  const { call, archive, server, tokenOf } = await start(undefined, {
+    upstreamNamespaces: [`vendor=${HOST}/acme`],
+    mirrorHosts: ["own.example.com"],
+  });
+  const claim = async (token?: string) =>
+    call("PUT", "/api/v1/registry/namespaces/vendor", { body: { public: true }, token });
+  expect((await claim(await tokenOf("admin"))).text).toContain("is reserved");
+  // Granted by an operator, or from a time before the namespace was that of the registry.
+  expect((await claim()).status).toBe(200);
+  const content = Buffer.from("#!/bin/sh\n");
+  const entry = { path: "terraform-provider-demo_v9.9.9", mode: 0o755, content };
+  const body = Uint8Array.from(await buffer(packArchive([entry])));
+  const headers = { "content-type": "application/zip" };
+  const path = "/api/v1/registry/providers/vendor/demo/9.9.9/linux_amd64";
+  expect((await call("PUT", path, { body, headers })).status).toBeLessThan(300);
+  const own = "/terraform/v1/mirror/own.example.com/vendor/demo";
+  expect((await call("GET", `${own}/index.json`, { token: "" })).status).toBe(401);
+  expect((await call("GET", `${own}/index.json`)).json).toEqual({ versions: { "1.0.0": {} } });
+  expect((await call("GET", `${own}/9.9.9.json`)).status).toBe(404);
+  const { json } = await call("GET", `${own}/1.0.0.json`);
+  const { linux_amd64: found } = json["archives"] as Record<string, { url: string }>;
+  const given = await fetch(server.url + (found?.url ?? ""));
+  expect(new Uint8Array(await given.arrayBuffer())).toEqual(archive);
+  const other = "/terraform/v1/mirror/other.example.com/vendor/demo/index.json";
+  expect((await call("GET", other)).status).toBe(404);
+  const shadow = startApi("none", {
+    upstreamHosts: [HOST],
+    upstreamNamespaces: [`Private-Provider=${HOST}`],
+  });
+  await expect(shadow).rejects.toThrow("that of private providers");
+});
+
 it("the address of what the publisher signed cannot be changed", { timeout: 60_000 }, async () => {
   const { call, packageOf } = await start();
   expect((await packageOf("1.0.0")).status).toBe(200);

@@ -24,14 +24,17 @@ interface UpstreamPluginOptions {
   readonly addressKey: () => Promise<Uint8Array>;
   /** Namespaces of this server whose providers are those of upstream registries. @default none */
   readonly namespaces?: ReadonlyMap<string, UpstreamNamespace> | undefined;
+  /** Hosts under which the network mirror of this server has its namespaces. @default none */
+  readonly mirrorHosts?: readonly string[] | undefined;
 }
 
 /** What a network mirror in a CLI configuration names. */
 const MIRROR = "/terraform/v1/upstream";
 /** What a block `host` in a CLI configuration names, with the host behind it. */
 const PROVIDERS = "/terraform/v1/upstream-providers";
-/** The provider registry of this server. */
+/** The provider registry of this server, and its network mirror. */
 const OWN_PROVIDERS = "/terraform/v1/providers";
+const OWN_MIRROR = "/terraform/v1/mirror";
 const PACKAGES = "/terraform/v1/upstream-packages";
 /** Commands send no token for packages: their addresses carry the permission, this long. */
 const PACKAGE_LIFE_MS = 15 * 60_000;
@@ -53,6 +56,10 @@ interface ProviderParams {
   type: string;
 }
 
+interface MirrorParams extends ProviderParams {
+  file: string;
+}
+
 interface DownloadParams extends ProviderParams {
   version: string;
   os: string;
@@ -67,7 +74,7 @@ export async function upstreamPlugin(
   fastify: FastifyInstance,
   options: UpstreamPluginOptions,
 ): Promise<void> {
-  const { mirror, blobs, clock, addressKey } = options;
+  const { mirror, blobs, clock, addressKey, mirrorHosts = [] } = options;
   const hidden = { schema: { hide: true } } as object;
   const limiter = new CallerLimiter(options.rateLimit, clock);
 
@@ -79,34 +86,30 @@ export async function upstreamPlugin(
     return sendJson(reply.code(status), { errors: [message] });
   });
 
-  fastify.get<{ Params: { hostname: string; namespace: string; type: string; file: string } }>(
-    `${MIRROR}/:hostname/:namespace/:type/:file`,
-    hidden,
-    async (request, reply) => {
-      const account = await accountOf(request);
-      const { hostname, namespace, type, file } = request.params;
-      const address = mirror.address(hostname, namespace, type);
-      if (address === undefined || !file.endsWith(".json")) throw noProvider();
-      const version = file.slice(0, -".json".length);
-      if (version === "index") {
-        const releases = await mirror.releases(account, address);
-        return sendJson(reply, {
-          versions: Object.fromEntries(releases.map((one) => [one.version, {}])),
-        });
-      }
-      const found = await mirror.version(account, address, version);
-      const key = await addressKey();
-      const expires = clock.wallMs() + PACKAGE_LIFE_MS;
-      const { host } = address;
-      const archives = found.platforms.map((platform) => {
-        const target: PackageTarget = { account, host, namespace, type, version, platform };
-        const name = `terraform-provider-${address.type}_${version}_${platform}.zip`;
-        const url = `${PACKAGES}/${signAddress(key, target, expires)}/${name}`;
-        return [platform, { url, hashes: found.hashes }] as const;
+  const mirrored = async (request: FastifyRequest, reply: FastifyReply, place: MirrorParams) => {
+    const account = await accountOf(request);
+    const { hostname, namespace, type, file } = place;
+    const address = mirror.address(hostname, namespace, type);
+    if (address === undefined || !file.endsWith(".json")) throw noProvider();
+    const version = file.slice(0, -".json".length);
+    if (version === "index") {
+      const releases = await mirror.releases(account, address);
+      return sendJson(reply, {
+        versions: Object.fromEntries(releases.map((one) => [one.version, {}])),
       });
-      return sendJson(reply, { archives: Object.fromEntries(archives) });
-    },
-  );
+    }
+    const found = await mirror.version(account, address, version);
+    const key = await addressKey();
+    const expires = clock.wallMs() + PACKAGE_LIFE_MS;
+    const { host } = address;
+    const archives = found.platforms.map((platform) => {
+      const target: PackageTarget = { account, host, namespace, type, version, platform };
+      const name = `terraform-provider-${address.type}_${version}_${platform}.zip`;
+      const url = `${PACKAGES}/${signAddress(key, target, expires)}/${name}`;
+      return [platform, { url, hashes: found.hashes }] as const;
+    });
+    return sendJson(reply, { archives: Object.fromEntries(archives) });
+  };
 
   const versions = async (request: FastifyRequest, reply: FastifyReply, place: ProviderParams) => {
     const account = await accountOf(request);
@@ -171,6 +174,11 @@ export async function upstreamPlugin(
     });
   };
 
+  fastify.get<{ Params: MirrorParams }>(
+    `${MIRROR}/:hostname/:namespace/:type/:file`,
+    hidden,
+    async (request, reply) => mirrored(request, reply, request.params),
+  );
   fastify.get<{ Params: ProviderParams }>(
     `${PROVIDERS}/:hostname/:namespace/:type/versions`,
     hidden,
@@ -193,6 +201,14 @@ export async function upstreamPlugin(
       `${OWN_PROVIDERS}/${name}/:type/:version/download/:os/:arch`,
       hidden,
       async (request, reply) => download(request, reply, { ...request.params, ...place }),
+    );
+    fastify.get<{ Params: MirrorParams }>(
+      `${OWN_MIRROR}/:hostname/${name}/:type/:file`,
+      hidden,
+      async (request, reply) => {
+        if (!mirrorHosts.includes(request.params.hostname)) throw noProvider();
+        return mirrored(request, reply, { ...request.params, ...place });
+      },
     );
   }
 

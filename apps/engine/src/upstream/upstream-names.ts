@@ -1,4 +1,5 @@
 import { EngineError } from "@stackwright/core/errors";
+import { PRIVATE_NAMESPACE } from "@stackwright/provider-source";
 import { hostKey } from "@stackwright/tfplugin/install";
 
 /** Where the providers of a namespace of this server come from. */
@@ -19,7 +20,7 @@ export function upstreamHostsOf(given: readonly string[]): ReadonlyMap<string, s
 
 /**
  * The namespaces of `NAMESPACE=HOST` and `NAMESPACE=HOST/NAMESPACE`. `ENGINE_CONFIG_INVALID` for a host that is not
- * mirrored, and for a namespace that is named twice.
+ * mirrored, and for a namespace that is named twice or is that of private providers.
  */
 export function upstreamNamespacesOf(
   given: readonly string[],
@@ -34,6 +35,7 @@ export function upstreamNamespacesOf(
       new EngineError("ENGINE_CONFIG_INVALID", `--upstream-namespace ${text}: ${why}`);
     if (!known.has(hostKey(host))) throw invalid(`add --upstream-host ${host}`);
     const name = own.toLowerCase();
+    if (name === PRIVATE_NAMESPACE) throw invalid("the namespace is that of private providers");
     if (found.has(name)) throw invalid("the namespace is named twice");
     found.set(name, { host, namespace: namespace.toLowerCase() });
   }
