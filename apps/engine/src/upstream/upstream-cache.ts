@@ -110,9 +110,11 @@ export class UpstreamCache {
       if (provider !== undefined && entry.provider !== provider) continue;
       if (version !== undefined && entry.version !== version) continue;
       if (excess <= 0 || keyOf(entry) === keep) continue;
-      if (!(await this.#drop(account, entry))) continue;
+      const found = await this.#drop(account, entry);
+      if (found === "used") continue;
+      // What another eviction dropped meanwhile is excess no longer.
       excess -= entry.size;
-      evicted.push(entry);
+      if (found === "dropped") evicted.push(entry);
     }
     if (evicted.length > 0) {
       const bytes = evicted.reduce((sum, { size }) => sum + size, 0);
@@ -123,18 +125,16 @@ export class UpstreamCache {
     return evicted;
   }
 
-  /** False where the package was used since it was listed, or is gone. */
-  async #drop(account: string, entry: CachedEntry): Promise<boolean> {
-    let isDropped = false;
+  /** Drops a package, unless it was used since it was listed or is gone. */
+  async #drop(account: string, entry: CachedEntry): Promise<"dropped" | "used" | "gone"> {
+    let found: "dropped" | "used" | "gone" = "gone";
     await this.#change(account, `${entry.provider}/${entry.version}`, (packages) => {
-      const rest = packages.filter(
-        ({ platform, usedAtMs }) =>
-          platform !== entry.platform || Number(usedAtMs) > entry.usedAtMs,
-      );
-      isDropped = rest.length < packages.length;
-      return rest;
+      const one = packages.find(({ platform }) => platform === entry.platform);
+      if (one === undefined) found = "gone";
+      else found = Number(one.usedAtMs) > entry.usedAtMs ? "used" : "dropped";
+      return found === "dropped" ? packages.filter((each) => each !== one) : packages;
     });
-    return isDropped;
+    return found;
   }
 
   async #change(
