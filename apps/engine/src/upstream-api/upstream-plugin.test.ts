@@ -244,3 +244,9 @@ it("evicts what was not used for longest, and fetches it again for who asks", {
   expect(metrics).toContain('stackwright_upstream_packages_total{event="evicted"} 4');
   expect(metrics).toContain('stackwright_upstream_packages_total{event="fetched"} 5');
 });
+
+it("says that the account has no room for a package", { timeout: 60_000 }, async () => {
+  const { packageOf } = await start(undefined, { quotas: { blobBytes: 1_000 } });
+  const refused = await packageOf("1.0.0");
+  expect([refused.status, await refused.text()]).toEqual([507, expect.stringContaining("quota")]);
+});

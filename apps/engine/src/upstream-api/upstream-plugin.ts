@@ -8,6 +8,7 @@ import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authenticateToken } from "../api/authorize.ts";
 import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
+import { serverErrorOf } from "../api/problem.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import { readHeld } from "../upstream/read-held.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
@@ -253,6 +254,9 @@ function refusalOf(error: unknown): { readonly status: number; readonly message:
   if (isRegistryError(error) && error.httpStatus < 500) {
     return { status: error.httpStatus, message: error.message };
   }
+  // Of the store, such as that the account has no room for a package.
+  const { code, message } = serverErrorOf(error);
+  if (code !== "internal") return { status: SERVER_ERRORS[code].httpStatus ?? 500, message };
   return { status: 500, message: "internal error" };
 }
 
