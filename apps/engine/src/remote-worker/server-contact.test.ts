@@ -1,5 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { systemClock } from "@stackwright/base/clock";
-import { expect, it } from "vitest";
+import { createServerClient } from "@stackwright/client";
+import { expect, it, onTestFinished } from "vitest";
 import { ServerContact } from "./server-contact.ts";
 
 function contact() {
@@ -40,4 +43,25 @@ it("takes no request that was aborted for a server that is away", async () => {
   await fails(AbortSignal.abort());
   pass(5);
   expect(watched.lostForMs()).toBe(0);
+});
+
+it("takes a server that accepts requests and says nothing for one that is away", async () => {
+  const silent = createServer();
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  onTestFinished(async () => {
+    silent.closeAllConnections();
+    await new Promise((done) => silent.close(done));
+  });
+  const { port } = silent.address() as AddressInfo;
+  const { watched, pass } = contact();
+  const client = createServerClient({
+    server: `http://127.0.0.1:${port}`,
+    token: "t",
+    clock: systemClock,
+    fetch: watched.watch(fetch),
+    timeoutMs: 50,
+  });
+  await expect(client.showWorkerEndpoint({})).rejects.toThrow("no answer within 50 ms");
+  pass(7);
+  expect(watched.lostForMs()).toBe(7);
 });

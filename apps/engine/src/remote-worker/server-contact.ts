@@ -1,4 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
+import { isClientError } from "@stackwright/client";
 
 /** Whether a server answers the requests of a worker: what an answer says does not matter. */
 export class ServerContact {
@@ -14,7 +15,7 @@ export class ServerContact {
     return this.#lostMs === undefined ? 0 : this.#clock.monotonicMs() - this.#lostMs;
   }
 
-  /** The same function, watched. A request that its caller aborts says nothing. */
+  /** The same function, watched. A request that its caller aborts says nothing, unless nothing came in time. */
   watch(send: typeof fetch): typeof fetch {
     return async (input, init) => {
       try {
@@ -22,7 +23,9 @@ export class ServerContact {
         this.#lostMs = undefined;
         return answer;
       } catch (error) {
-        if (init?.signal?.aborted !== true) this.#lostMs ??= this.#clock.monotonicMs();
+        const { aborted = false, reason } = init?.signal ?? {};
+        const isLate = isClientError(reason, "CLIENT_TIMEOUT");
+        if (!aborted || isLate) this.#lostMs ??= this.#clock.monotonicMs();
         throw error;
       }
     };
