@@ -2,7 +2,12 @@ import type { LifecycleContext } from "@stackwright/mux/router";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import type { OperationResult } from "../state/state-change.ts";
-import { isPending, type ObjectOperation, type StateObject } from "../state/state-object.ts";
+import {
+  isNotedCreate,
+  isPending,
+  type ObjectOperation,
+  type StateObject,
+} from "../state/state-object.ts";
 import { resolveAbsent, resolveById, resolveOperation } from "./resolve-operation.ts";
 
 /** What became of an operation whose run was interrupted. */
@@ -87,8 +92,7 @@ async function resolve(
   const ready = await providerOf(object);
   if (resolution.kind === "absent") {
     if (ready !== undefined) return resolveAbsent(object, operation, ready.use, context);
-    // Only a create that noted what it made has private bytes: they are not thrown away.
-    return operation.kind === "create" ? unavailable() : { kind: "absent" };
+    return isNotedCreate(object) ? unavailable() : { kind: "absent" };
   }
   if (ready === undefined) return unavailable();
   if (resolution.kind === "look") return resolveOperation(object, operation, ready.use, context);

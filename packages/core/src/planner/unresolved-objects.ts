@@ -10,16 +10,18 @@ export function unresolvedObjects(
   diagnostics: Diagnostic[],
 ): readonly string[] {
   const addresses: string[] = [];
-  for (const { address: planned, phase, operation } of objects.values()) {
+  for (const { address: planned, phase, operation, privateBytes } of objects.values()) {
     if (phase !== "unresolved") continue;
     addresses.push(planned);
     // It stays under the address that is recorded, and is resolved under that one.
     const address = previous.get(planned) ?? planned;
+    // What has private bytes may be made of parts: only its provider knows which of them are meant.
+    const how = privateBytes.length > 0 ? "recover --absent" : "state resolve-absent";
     diagnostics.push({
       severity: "warning",
       code: "ENGINE_UNRESOLVED",
       summary: "Outcome of an earlier operation is not known",
-      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright state resolve-absent '${address}'`,
+      detail: `${operation?.problem ?? "It is not known whether the object exists."}\n\nIt and what depends on it are left out of the plan. Look for the object. Several are resolved with "stackwright recover". If the object exists: stackwright recover --id ADDRESS=ID. If it does not:\n  stackwright ${how} '${address}'`,
       address,
     });
   }

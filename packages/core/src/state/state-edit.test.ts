@@ -162,6 +162,32 @@ describe("state edits", () => {
     expect(objects.get("t.a")?.phase).toBe(phase);
   });
 
+  it("does not take an object for absent of which parts are recorded", async () => {
+    const test = createTestState();
+    const operation = { id: test.ulid() };
+    const key = { address: "t.a", deposed: "" };
+    {
+      await using hold = await test.state.acquire();
+      const writer = await hold.begin({ run: test.ulid(), base: 0n });
+      const object = {
+        mode: "managed",
+        type: "t",
+        provider: PROVIDER,
+        dependencies: [],
+        createBeforeDestroy: false,
+      } as const;
+      await writer.write({ kind: "create", key, object, operation });
+      const privateBytes = Buffer.from("two of three parts");
+      await writer.write({ kind: "note", key, operation: operation.id, privateBytes });
+      const outcome = { kind: "unresolved", problem: "the answer was lost" } as const;
+      await writer.write({ kind: "settle", key, operation: operation.id, outcome });
+      await writer.finish();
+    }
+    const snapshot = await test.state.read();
+    const edit = { kind: "resolve", address: "t.a", exists: false } as const;
+    expect(() => planStateEdits(snapshot, [edit])).toThrow("stackwright recover --absent 't.a'");
+  });
+
   it("is bound to the state that was reviewed", async () => {
     const test = await chain();
     const plan = planStateEdits(await test.state.read(), [{ kind: "taint", address: "t.c" }]);

@@ -146,6 +146,11 @@ export function isPlaceholder({ phase, operation }: StateObject): boolean {
   return phase === "creating" && !started(operation);
 }
 
+/** Whether a create noted what it has made so far: nothing else gives an object private bytes before it has a value. */
+export function isNotedCreate({ operation, value, privateBytes }: StateObject): boolean {
+  return operation?.kind === "create" && value === undefined && privateBytes.length > 0;
+}
+
 function started(operation: ObjectOperation | undefined): boolean {
   return operation?.started === true;
 }
