@@ -17,10 +17,13 @@ const ABANDONED_MS = 3_600_000;
 const USE_GRAIN_MS = 3_600_000;
 const INCOMING = ".incoming-";
 
+/** Names of files: digests. */
+const NAME = /^[0-9a-f]{64}$/;
+
 /*
  * Small files by name that several processes of one user read and write at the same time, without locks: a file appears whole, by one
  * rename. It is a cache: whatever fails is as if the file were not there. Files that others than the user may have written are
- * not read.
+ * not read. The user may name a folder that holds other files as well: these stay.
  */
 export class CacheFolder {
   readonly #path: string;
@@ -72,8 +75,10 @@ export class CacheFolder {
       const path = join(this.#path, name);
       const facts = await stat(path).catch(() => undefined);
       if (facts?.isFile() !== true) continue;
-      if (!name.startsWith(INCOMING)) kept.push({ path, usedAtMs: facts.mtimeMs });
-      else if (Date.now() - facts.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+      if (NAME.test(name)) kept.push({ path, usedAtMs: facts.mtimeMs });
+      else if (name.startsWith(INCOMING) && Date.now() - facts.mtimeMs > ABANDONED_MS) {
+        await rm(path, { force: true });
+      }
     }
     kept.sort((a, b) => b.usedAtMs - a.usedAtMs);
     for (const { path } of kept.slice(this.#limits.maxFiles)) await rm(path, { force: true });

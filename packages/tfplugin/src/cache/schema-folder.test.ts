@@ -8,7 +8,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { CacheFolder } from "./cache-folder.ts";
 import { createSchemaFolder } from "./schema-folder.ts";
@@ -85,17 +85,22 @@ it("holds so many files, those that were used last, and nothing that was abandon
   const { folder, files } = await setUp();
   const cache = new CacheFolder(folder, { maxFiles: 2, maxFileBytes: 100 });
   const old = new Date(Date.now() - 7_200_000);
-  for (const name of ["a", "b"]) {
+  const [a = "", b = "", c = "", d = ""] = ["a", "b", "c", "d"].map((one) => one.repeat(64));
+  for (const name of [a, b]) {
     await cache.write(name, Buffer.from(name));
     await utimes(join(folder, name), old, old);
   }
-  await writeFile(join(folder, ".incoming-0"), "");
-  await utimes(join(folder, ".incoming-0"), old, old);
-  expect(await cache.read("a")).toEqual(Buffer.from("a"));
-  await cache.write("c", Buffer.from("c"));
-  expect((await files()).map((file) => file.slice(-1)).toSorted()).toEqual(["a", "c"]);
-  await cache.write("d", Buffer.alloc(101));
-  expect(await cache.read("d")).toBeUndefined();
+  // The user may have named a folder that holds other files.
+  for (const name of [".incoming-0", "main.tf", "notes"]) {
+    await writeFile(join(folder, name), "");
+    await utimes(join(folder, name), old, old);
+  }
+  expect(await cache.read(a)).toEqual(Buffer.from(a));
+  await cache.write(c, Buffer.from("c"));
+  const left = (await files()).map((file) => basename(file)).toSorted();
+  expect(left).toEqual([a, c, "main.tf", "notes"].toSorted());
+  await cache.write(d, Buffer.alloc(101));
+  expect(await cache.read(d)).toBeUndefined();
 });
 
 it("is as if there were none where nothing can be written", async () => {
