@@ -33,6 +33,7 @@ import type {
   OperationIdentity,
   PlanResourceRequest,
 } from "../router/lifecycle-provider.ts";
+import { ProviderFailure } from "../router/provider-failure.ts";
 import { componentName } from "./component-name.ts";
 import type { Member } from "./package.ts";
 import { type ConvertedObject, fromProperties, toProperties } from "./property-values.ts";
@@ -153,9 +154,15 @@ export async function readComponent(
     noted === undefined ? record.children : decideOpenChildren(urn, record.children, noted);
   const call = callOf(session, context, undefined, false);
   const found: ComponentChild[] = [];
+  const open = new Set(record.children.flatMap((child) => (child.isOpen ? child.urn : [])));
   for (const child of children) {
     const present = await readChild(call, child);
     if (present !== undefined) found.push(present);
+    else if (open.has(child.urn) && !child.isReplaced && noted?.kind === "id") {
+      // The user says that it exists: the id is a wrong one, and no proof that it does not.
+      const name = childKey(urn, child.urn);
+      throw new ProviderFailure(`nothing was found under the id "${child.id}" of ${name}`);
+    }
   }
   if (state.isNull && found.length === 0) return { state };
   const kept = encodeComponent({ inputs, children: found });
