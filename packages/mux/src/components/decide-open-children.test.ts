@@ -39,6 +39,15 @@ describe("children whose create was never answered", () => {
     expect(decide([child("a")], { kind: "undecided" })).toEqual(["a id-a"]);
   });
 
+  it("are named without the beginnings of long texts, in which nothing recognises a secret", () => {
+    const inputs = new Map<string, PropertyValue>([
+      ["name", stringProperty("n".repeat(80))],
+      ["key", stringProperty(`hunter2 ${"x".repeat(80)}`)],
+    ]);
+    const children = [child("b", { id: "", isOpen: true, inputs })];
+    expect(() => decide(children, { kind: "undecided" })).toThrow(/Disk::b with name = "n{80}"$/);
+  });
+
   it("do not exist, or have the id that the user gives", () => {
     const children = [child("a"), open("b")];
     expect(decide(children, { kind: "absent" })).toEqual(["a id-a"]);

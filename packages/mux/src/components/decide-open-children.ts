@@ -4,8 +4,9 @@ import { ProviderFailure } from "../router/provider-failure.ts";
 import type { ComponentChild } from "./component-child.ts";
 import { childKey } from "./component-urn.ts";
 
-/** Most texts of a child that are shown. */
+/** Most texts of a child that are shown, and the longest. */
 const MAX_TRAITS = 4;
+const MAX_TRAIT_LENGTH = 80;
 
 /**
  * What a component has after its making was interrupted, as the user decides about the children whose create was called and never
@@ -43,11 +44,16 @@ export function decideOpenChildren(
   });
 }
 
-/** What the user can look for: plain texts of the inputs. */
+/**
+ * What the user can look for: plain texts of the inputs. Each as a whole, or not at all: programs know of few values that they are
+ * secrets, and the caller, who knows them, takes out whole ones alone.
+ */
 function traitsOf({ inputs }: ComponentChild): string {
   const texts = [...inputs].flatMap(([name, value]) => {
     const text = plainText(value);
-    return text === undefined ? [] : [`${name} = ${JSON.stringify(text.slice(0, 80))}`];
+    return text === undefined || text.length > MAX_TRAIT_LENGTH
+      ? []
+      : [`${name} = ${JSON.stringify(text)}`];
   });
   return texts.length === 0 ? "" : ` with ${texts.slice(0, MAX_TRAITS).join(", ")}`;
 }
