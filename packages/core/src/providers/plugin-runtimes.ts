@@ -63,12 +63,14 @@ async function nodeProgram(folder: string) {
 
 /** The module `__main__` of the folder, by the Python of the virtual environment that the plug-in names, else that of `PATH`. */
 async function pythonProgram(folder: string, file: string) {
+  // Without bytecode, which would be new files in the folder: its hash is compared with the lock file.
+  const args = ["-B", "-u", folder];
   if (!(await isFile(join(folder, "__main__.py")))) return refused(folder, "has no __main__.py");
   const named = optionOf(file, "virtualenv");
   const own = named === undefined ? undefined : join(folder, named, "bin", "python");
-  if (own !== undefined && (await isFile(own))) return { command: own, args: ["-u", folder] };
+  if (own !== undefined && (await isFile(own))) return { command: own, args };
   return (await isInPath("python3"))
-    ? { command: "python3", args: ["-u", folder] }
+    ? { command: "python3", args }
     : refused(folder, "is run by Python: install python3");
 }
 

@@ -24,7 +24,9 @@ it("finds the programs of plug-ins in languages", async () => {
   const python = await put("python", { "PulumiPlugin.yaml": "runtime: python\n" });
   expect(await pluginProgram(python, "x")).toBe(undefined);
   await put("python", { "__main__.py": "" });
-  expect(await pluginProgram(python, "x")).toEqual({ command: "python3", args: ["-u", python] });
+  // It leaves the folder, whose hash is in the lock file, as it is.
+  const args = ["-B", "-u", python];
+  expect(await pluginProgram(python, "x")).toEqual({ command: "python3", args });
   const options = "runtime:\n  name: python\n  options:\n    virtualenv: venv\n";
   await put("python", { "PulumiPlugin.yaml": options, "venv/bin/python": "" });
   expect((await pluginProgram(python, "x"))?.command).toBe(join(python, "venv/bin/python"));
