@@ -69,4 +69,13 @@ describe("children whose create was never answered", () => {
     expect(decide(children, { kind: "id", id: "x" })).toEqual(["a id-a replaced", "a x"]);
     expect(decide(children, { kind: "absent" })).toEqual(["a id-a"]);
   });
+
+  it("are not the one that they were to replace, which would be deleted", () => {
+    const children = [child("a"), open("a")];
+    for (const id of ["id-a", "disk:index:Disk::a=id-a"]) {
+      expect(() => decide(children, { kind: "id", id })).toThrow(
+        'the id "id-a" is that of disk:index:Disk::a, which was there before',
+      );
+    }
+  });
 });

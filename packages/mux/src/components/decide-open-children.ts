@@ -36,6 +36,15 @@ export function decideOpenChildren(
   const prefix = `${keyOf(decided)}=`;
   const given = decision.kind === "id" ? decision.id : "";
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
+  const known = children.find(
+    (child) => !child.isOpen && child.type === decided.type && child.id === id,
+  );
+  if (known !== undefined) {
+    // As two of them it would be deleted: as the one that was replaced, or with a child that goes.
+    throw new ProviderFailure(
+      `the id "${id}" is that of ${keyOf(known)}, which was there before ${keyOf(decided)} was made`,
+    );
+  }
   return children.flatMap((child) => {
     if (child === decided) return { ...child, id, isOpen: false };
     if (child.isOpen) return [];
