@@ -2,12 +2,7 @@ import type { LifecycleContext } from "@stackwright/mux/router";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import type { OperationResult } from "../state/state-change.ts";
-import {
-  isNotedCreate,
-  isPending,
-  type ObjectOperation,
-  type StateObject,
-} from "../state/state-object.ts";
+import { isPending, type ObjectOperation, type StateObject } from "../state/state-object.ts";
 import { resolveAbsent, resolveById, resolveOperation } from "./resolve-operation.ts";
 
 /** What became of an operation whose run was interrupted. */
@@ -92,7 +87,8 @@ async function resolve(
   const ready = await providerOf(object);
   if (resolution.kind === "absent") {
     if (ready !== undefined) return resolveAbsent(object, operation, ready.use, context);
-    return isNotedCreate(object) ? unavailable() : { kind: "absent" };
+    // Of a type that notes its parts the user speaks of those alone that are not known, and which type does only its provider says.
+    return operation.kind === "delete" ? { kind: "absent" } : unavailable();
   }
   if (ready === undefined) return unavailable();
   if (resolution.kind === "look") return resolveOperation(object, operation, ready.use, context);
