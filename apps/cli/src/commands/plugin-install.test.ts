@@ -219,6 +219,13 @@ describe("plug-ins of a server", { timeout: 120_000 }, () => {
     const changed = await one.run(["plan"]);
     expect(changed.code).toBe(1);
     expect(flat(changed.error)).toContain("has none of the hashes in the lock file");
+    // What another configuration left there is no reason to pass over a checksum.
+    const hex = createHash("sha256").update(archive).digest("hex");
+    const checksums = { [`${os}-${arch}`]: hex };
+    const pinned = await tried.folder("pinned", "1.2.0", { checksums });
+    expect(await pinned.run(["init"])).toMatchObject({ code: 0 });
+    expect(await readFile(program, "utf8")).not.toContain("# changed");
+    expect((await one.run(["plan"])).code).toBe(0);
     await rm(join(tried.plugins, "resource-chatty-v1.2.0"), { recursive: true });
     tried.served.set(archiveName("1.2.0"), await pack({ "pulumi-resource-chatty": "#!/bin/sh\n" }));
     const other = await one.run(["init"]);

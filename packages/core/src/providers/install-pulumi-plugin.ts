@@ -55,8 +55,8 @@ export interface InstalledPlugin {
 
 /**
  * Installs one version of a plug-in as Pulumi does, in `resource-<name>-v<version>`: it appears whole, by one rename, or not at all.
- * One that is there already is only checked. The archive is `pulumi-resource-<name>-v<version>-<os>-<arch>.tar.gz`, under the URL
- * or in the folder of its server.
+ * One that is there already is only checked: by its hash in the lock file, or, where it has a checksum and no hash yet, by what is
+ * brought. The archive is `pulumi-resource-<name>-v<version>-<os>-<arch>.tar.gz`, under the URL or in the folder of its server.
  *
  * `ENGINE_PROVIDER_UNAVAILABLE` where it cannot be brought, or is not what the checksums and the lock file say.
  *
@@ -70,14 +70,16 @@ export async function installPulumiPlugin(
   const { directory, locked, signal } = options;
   const platform = options.platform ?? Platform.ofNode();
   const path = folderOfPlugin(directory, plugin, version);
-  const present = await findInstalledPlugin(plugin, version, options);
+  const checksum = plugin.checksums.get(`${platform.os}-${platform.arch}`);
+  // A checksum is that of an archive. Before the lock file has a hash, nothing else says that what is there came of this one.
+  const isVouched = checksum === undefined || locked.length > 0;
+  const present = isVouched ? await findInstalledPlugin(plugin, version, options) : undefined;
   if (present !== undefined) return present;
   await mkdir(directory, { recursive: true });
   await using scratch = await mkdtempDisposable(join(directory, ".incoming-"));
   const archive = join(scratch.path, "plugin.tar.gz");
   try {
     const packed = await fetchPlugin(plugin, version, platform, archive, options);
-    const checksum = plugin.checksums.get(`${platform.os}-${platform.arch}`);
     if (checksum !== undefined && packed !== checksum) {
       throw refused(plugin, version, `its archive is ${packed}, and the checksum says ${checksum}`);
     }
