@@ -82,6 +82,8 @@ async function runJob(job: Job): Promise<RecordedJob> {
     const [after = 0] = loadavg();
     return {
       name: job.name,
+      commit: git("rev-parse", "--short=12", "HEAD"),
+      date: new Date().toISOString().slice(0, 10),
       load: [before, after],
       minutes: (performance.now() - begun) / 60_000,
       figures: existsSync(file) ? readFigures(file) : [],
@@ -107,12 +109,15 @@ async function runProcess(job: Job, file: string): Promise<string | undefined> {
     signal: AbortSignal.timeout(job.limitMinutes * 60_000),
     killSignal: "SIGTERM",
   });
+  // What does not obey is ended.
+  const obeys = setTimeout(() => child.kill("SIGKILL"), job.limitMinutes * 60_000 + 30_000);
   return new Promise((resolve) => {
     let error: Error | undefined;
     child.on("error", (cause) => {
       error = cause;
     });
     child.on("close", (code, signal) => {
+      clearTimeout(obeys);
       if (error?.name === "AbortError") resolve(`it took more than ${job.limitMinutes} minutes`);
       else if (error !== undefined) resolve(error.message);
       else if (code === 0) resolve(undefined);
@@ -133,8 +138,6 @@ async function writeRecord(done: readonly RecordedJob[]): Promise<void> {
     return job === undefined ? [] : [job];
   });
   const recorded: Recorded = {
-    commit: git("rev-parse", "--short=12", "HEAD"),
-    date: new Date().toISOString().slice(0, 10),
     machine: machine(),
     jobs: jobs.map((job) => ({ ...job, figures: job.figures.map(rounded) })),
   };

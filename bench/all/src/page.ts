@@ -4,9 +4,6 @@ import type { Job } from "./jobs.ts";
 
 /** What a run of all benchmarks found. */
 export interface Recorded {
-  readonly commit: string;
-  /** When it was begun, as a date. */
-  readonly date: string;
   /** Cores, Node, versions of the peers. */
   readonly machine: readonly string[];
   readonly jobs: readonly RecordedJob[];
@@ -14,6 +11,9 @@ export interface Recorded {
 
 export interface RecordedJob {
   readonly name: string;
+  readonly commit: string;
+  /** When it was begun, as a date. */
+  readonly date: string;
   /** Of the machine, before the job and after it, over a minute. */
   readonly load: readonly [before: number, after: number];
   readonly minutes: number;
@@ -44,7 +44,7 @@ export function renderPage(recorded: Recorded, jobs: readonly Job[]): string {
     "Brackets hold least and most of the rounds. What a benchmark does, and figures of former times with their reasons, is in `BENCHMARKS.md` of",
     "its folder under `bench`.",
     "",
-    `Commit ${recorded.commit}, ${recorded.date}. ${recorded.machine.join("; ")}.`,
+    `On ${recorded.machine.join("; ")}.`,
     "",
   ];
   for (const job of recorded.jobs) lines.push(...section(job, jobs));
@@ -59,7 +59,7 @@ function section(job: RecordedJob, jobs: readonly Job[]): string[] {
   const lines = [
     `## ${job.name}`,
     "",
-    `${capital(known?.what ?? job.name)}. \`node ${known?.words.join(" ") ?? ""}\`, ${job.minutes.toFixed(1)} minutes, load ${before.toFixed(1)} before it and ${after.toFixed(1)} after it.${busy}`,
+    `${capital(known?.what ?? job.name)}. \`node ${known?.words.join(" ") ?? ""}\`, ${job.minutes.toFixed(1)} minutes at commit ${job.commit}, ${job.date}, load ${before.toFixed(1)} before it and ${after.toFixed(1)} after it.${busy}`,
     "",
   ];
   if (job.failed !== undefined) lines.push(`It did not come to its end: ${job.failed}.`, "");

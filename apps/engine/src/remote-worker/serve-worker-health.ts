@@ -46,7 +46,13 @@ export async function serveWorkerHealth(
     }
   };
   const server = createServer(
-    { requestTimeout: 5_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
+    {
+      requestTimeout: 5_000,
+      headersTimeout: 5_000,
+      // Silent connections leave room for probes soon.
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 8_192,
+    },
     answer,
   );
   server.maxConnections = 32;

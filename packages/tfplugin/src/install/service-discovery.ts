@@ -15,7 +15,7 @@ export interface ServiceDiscoveryOptions {
 }
 
 /**
- * Finds the services of hosts by their document `/.well-known/terraform.json`, which is read once for each host.
+ * Finds the services of hosts by their document `/.well-known/terraform.json`, which is read once for each host that has the service.
  *
  * Source: Terraform's remote service discovery.
  */
@@ -45,6 +45,8 @@ export function serviceDiscovery({
     const document = new URL(`https://${host}/.well-known/terraform.json`);
     const services = hosts.get(hostKey(host)) ?? (await servicesOf(host, document, signal));
     const address: unknown = services.get(service);
+    // A document without it may be one bad answer, and a server lives long: it is read again.
+    if (address === undefined) read.delete(host);
     if (typeof address !== "string" || !URL.canParse(address, document.href)) return undefined;
     return new URL(address, document);
   };
