@@ -24,6 +24,9 @@ export function classesOf(objects: readonly StateObject[]): UnresolvedClasses {
   return { read: members("read"), identity: members("identity"), unknown: members("unknown") };
 }
 
+/** How a part of a component is named with its id. */
+const PART = /^[^=]+::[^=]+=/;
+
 /** Reads `ADDRESS=ID`; the first `=` outside of an instance key ends the address. Empty lines and comments (`#`) are left out. */
 export function readIds(lines: readonly string[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
@@ -37,7 +40,14 @@ export function readIds(lines: readonly string[]): ReadonlyMap<string, string> {
         advice: `Write for example: aws_instance.web["a"]=i-0123456789`,
       });
     }
-    ids.set(address.trim(), id.trim());
+    const [at, given] = [address.trim(), id.trim()];
+    const before = ids.get(at);
+    if (before !== undefined && !(PART.test(before) && PART.test(given))) {
+      throw new CommandError(`There are two ids for ${at}.`, {
+        advice: "Several are for the parts of a component alone, each as ADDRESS=TYPE::NAME=ID.",
+      });
+    }
+    ids.set(at, before === undefined ? given : `${before}\n${given}`);
   }
   return ids;
 }

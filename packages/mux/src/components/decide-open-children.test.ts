@@ -62,6 +62,11 @@ describe("children whose create was never answered", () => {
       /Disk::b .*Disk::c .*TYPE::NAME=ID/,
     );
     expect(decide(children, { kind: "id", id: "disk:index:Disk::c=x" })).toEqual(["c x"]);
+    const both = "disk:index:Disk::c=x\ndisk:index:Disk::b=y=1";
+    expect(decide([...children, open("d")], { kind: "id", id: both })).toEqual(["b y=1", "c x"]);
+    for (const id of [`${both}\nz`, "disk:index:Disk::c=x\ndisk:index:Disk::c=y"]) {
+      expect(() => decide(children, { kind: "id", id })).toThrow("it may have made");
+    }
   });
 
   it("take the place of the one that they were to replace", () => {

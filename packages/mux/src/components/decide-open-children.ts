@@ -22,35 +22,51 @@ export function decideOpenChildren(
     return children.filter(({ isOpen }) => !isOpen);
   }
   const keyOf = ({ urn }: ComponentChild): string => childKey(component, urn);
-  const named = (child: ComponentChild): boolean =>
-    decision.kind === "id" && (open.length === 1 || decision.id.startsWith(`${keyOf(child)}=`));
-  const decided = open.find(named);
-  if (decided === undefined) {
+  const ids = decision.kind === "id" ? idsOf(decision.id, open, keyOf) : undefined;
+  if (ids === undefined) {
     const names = open.map((child) => `${keyOf(child)}${traitsOf(child)}`).join("; ");
     const several =
       open.length === 1
         ? ""
-        : "; give the id of one as TYPE::NAME=ID where the others do not exist";
+        : "; give the ids of those that exist as TYPE::NAME=ID, each for itself: the others do not exist then";
     throw new ProviderFailure(`it may have made ${names}${several}`);
   }
-  const prefix = `${keyOf(decided)}=`;
-  const given = decision.kind === "id" ? decision.id : "";
-  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
-  const known = children.find(
-    (child) => !child.isOpen && child.type === decided.type && child.id === id,
-  );
-  if (known !== undefined) {
+  for (const [child, id] of ids) {
+    const known = children.find((one) => !one.isOpen && one.type === child.type && one.id === id);
+    if (known === undefined) continue;
     // As two of them it would be deleted: as the one that was replaced, or with a child that goes.
     throw new ProviderFailure(
-      `the id "${id}" is that of ${keyOf(known)}, which was there before ${keyOf(decided)} was made`,
+      `the id "${id}" is that of ${keyOf(known)}, which was there before ${keyOf(child)} was made`,
     );
   }
+  const made = new Set([...ids.keys()].map(({ urn }) => urn));
   return children.flatMap((child) => {
-    if (child === decided) return { ...child, id, isOpen: false };
+    const id = ids.get(child);
+    if (id !== undefined) return { ...child, id, isOpen: false };
     if (child.isOpen) return [];
     // It was made in place of this one.
-    return child.urn === decided.urn ? { ...child, isReplaced: true } : child;
+    return made.has(child.urn) ? { ...child, isReplaced: true } : child;
   });
+}
+
+/**
+ * The ids that are given, by child: a line for each that exists, `TYPE::NAME=ID`, or the id alone of the only one. Undefined where a line
+ * names none of them.
+ */
+function idsOf(
+  given: string,
+  open: readonly ComponentChild[],
+  keyOf: (child: ComponentChild) => string,
+): ReadonlyMap<ComponentChild, string> | undefined {
+  const ids = new Map<ComponentChild, string>();
+  const [only] = open;
+  for (const line of given.split("\n")) {
+    const named = open.find((child) => line.startsWith(`${keyOf(child)}=`));
+    const child = named ?? (open.length === 1 ? only : undefined);
+    if (child === undefined || ids.has(child)) return undefined;
+    ids.set(child, named === undefined ? line : line.slice(keyOf(named).length + 1));
+  }
+  return ids;
 }
 
 /**

@@ -198,7 +198,7 @@ export type NotedDecision =
   | { readonly kind: "undecided" }
   /** They do not exist. */
   | { readonly kind: "absent" }
-  /** It has this id; `PART=ID` where there are several. */
+  /** It has this id; where there are several parts, a line `PART=ID` for each that exists. */
   | { readonly kind: "id"; readonly id: string };
 
 /** What a reply says of the values in it, since values carry no marks. */
