@@ -31,6 +31,8 @@ export async function beginApply(
       throw new ServerError("claim_lost", "the stack is held by another worker");
     }
     tx.guardRow(fence);
+    // Asked again by a worker whose server died before it answered: each epoch has one writer, so it is the same apply.
+    if (isAt(run, "applying") && run.row.message.epoch === epoch) return;
     await move(tx, run, "applying", claim.worker.id, { epoch });
   });
 }

@@ -203,7 +203,7 @@ export const BUGS: readonly (readonly [
     () => ({ ignoresRefusal: true }),
   ],
   ["a recovery that makes again what was made", [8], 15, () => ({ repeats: true })],
-  ["an apply that says more than was done", [8], 168, () => ({ overstates: true })],
+  ["an apply that says more than was done", [8], 207, () => ({ overstates: true })],
   [
     "a request that is refused although it was done, as its answer was lost",
     [9],

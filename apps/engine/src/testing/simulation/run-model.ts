@@ -280,7 +280,9 @@ export class RunModel {
       this.#plans.checkApprovals(after, what);
     }
     if (ENDS.has(after.phase)) this.#checkEnd(before, after, tickets, what);
-    if (after.phase === P.PHASE_APPLYING && before?.phase !== P.PHASE_APPLYING) {
+    // Each begin, also of an apply that another worker has begun before.
+    const begins = after.history.slice(known).some(({ to }) => to === P.PHASE_APPLYING);
+    if (after.phase === P.PHASE_APPLYING && begins) {
       const fence = this.records.fences.rows.get(after.stack);
       if (fence === undefined || fence.owner === "" || fence.epoch !== after.epoch) {
         this.records.fail(6, `${what} is applied without the fence of its stack`);

@@ -36,7 +36,14 @@ export const NEXT_PHASES: ReadonlyMap<P, readonly P[]> = new Map([
   ],
   [
     P.PHASE_APPLYING,
-    [P.PHASE_APPLIED, P.PHASE_PARTIALLY_APPLIED, P.PHASE_FAILED, P.PHASE_CANCELED],
+    [
+      // By another worker, where the one before began the apply and died before it did anything.
+      P.PHASE_APPLYING,
+      P.PHASE_APPLIED,
+      P.PHASE_PARTIALLY_APPLIED,
+      P.PHASE_FAILED,
+      P.PHASE_CANCELED,
+    ],
   ],
 ]);
 
