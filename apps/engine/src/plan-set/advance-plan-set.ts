@@ -91,10 +91,11 @@ async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Ste
     return phase !== undefined && isEnded(phase) && !isSettledGood(phase);
   });
   if (bad?.row !== undefined) return endSet(tx, row, endOf(bad.member, bad.row.message));
-  const missing = runs.find((one) => one.row === undefined);
-  if (missing !== undefined) return request(tx, row, missing);
   const { phase } = row.message;
   if (phase === PlanSet_Phase.PHASE_PLANNING) {
+    // Later none is requested: one that is missing then has ended long ago and is not kept, and a new plan of it would be approved unseen.
+    const missing = runs.find((one) => one.row === undefined);
+    if (missing !== undefined) return request(tx, row, missing);
     return (await planNext(tx, row, runs)) ?? allPlanned(tx, row, runs);
   }
   if (phase === PlanSet_Phase.PHASE_APPLYING) return applyNext(tx, row, runs);

@@ -1,0 +1,99 @@
+import { systemClock } from "@stackwright/base/clock";
+import { Project, Project_Supersede, Run_Mode } from "@stackwright/proto/stackwright";
+import { expect, it } from "vitest";
+import { projectPlace } from "../domain/project-settings.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, type RunReference, runPlace, ticketPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { claimTicket } from "../queue/claim.ts";
+import { addRun } from "../queue/enqueue.ts";
+import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
+import { phaseOf } from "../queue/run-row.ts";
+import { idOf, transact } from "../queue/transaction.ts";
+import { expireRuns } from "../retention/expire-runs.ts";
+import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { advancePlanSet } from "./advance-plan-set.ts";
+import { createPlanSet } from "./create-plan-set.ts";
+import { approvePlanSet } from "./decide-plan-set.ts";
+import { placeOfSet, runOfMember } from "./plan-set-reference.ts";
+
+const PROJECT = { account: "acme", project: "web" };
+const SUMMARY = {
+  create: 1,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  import: 0,
+  move: 0,
+  forget: 0,
+  documentSha256: "",
+  viewSha256: "",
+};
+const { signal } = new AbortController();
+
+/** A set of stacks whose runs were requested and not planned yet. */
+async function start(names: readonly string[]) {
+  const fixture = createRunFixture();
+  const { storage, put } = fixture;
+  const parts = { ...fixture.parts, clock: systemClock };
+  const worker = await fixture.worker("w");
+  const members: Parameters<typeof createPlanSet>[1]["members"][number][] = [];
+  for (const name of names) {
+    members.push({ stack: await fixture.stack(name), name, configuration: CONFIGURATION });
+  }
+  const reference = { project: PROJECT, set: parts.token() };
+  const mode = Run_Mode.MODE_APPLY;
+  await createPlanSet(parts, { reference, members, mode, actor: "ann", message: "" });
+  await advancePlanSet(parts, reference);
+  const show = async () =>
+    decodeRecord(
+      SERVER_KINDS.planSet,
+      await storage.read("strong", idOf(SERVER_KINDS.planSet, placeOfSet(reference))),
+    );
+  const runs = (await show()).members.map((member) => runOfMember(reference, member));
+  const claim = async (run: RunReference) => {
+    const ticket = idOf(SERVER_KINDS.ticket, ticketPlace(run));
+    const made = await claimTicket(parts, ticket, worker, parts.token());
+    if (made === undefined) throw new Error("the ticket is not free");
+    return made;
+  };
+  return {
+    ...fixture,
+    parts,
+    reference,
+    members,
+    show,
+    runs: runs as [RunReference, RunReference],
+    /** Plans a run, with changes or without. */
+    plan: async (run: RunReference, changes = true) => {
+      const made = await claim(run);
+      await beginPlanning(parts, made);
+      if (changes) {
+        const digest = await fixture.plan(run.stack, run.run);
+        await recordPlan(parts, made, { digest, baseRevision: 0n, summary: SUMMARY });
+      } else await endWithoutPlan(parts, made, { phase: "no_changes", revision: 0n });
+      await advancePlanSet(parts, reference);
+    },
+    phase: async (run: RunReference) => {
+      const found = await storage.list("strong", RUN_KIND.type, runPlace(run).tenancy, "");
+      const messages = found.map((one) => decodeRecord(RUN_KIND, one));
+      const message = messages.find(({ id }) => id === run.run);
+      return message && phaseOf(message);
+    },
+    settings: async (given: Partial<Project>) =>
+      put(SERVER_KINDS.project, projectPlace(PROJECT), Project.create({ name: "web", ...given })),
+  };
+}
+
+it("plans nothing anew once its plans were shown, also where a run of it is not kept any longer", async () => {
+  const { parts, storage, reference, runs, plan, show, phase } = await start(["a", "b"]);
+  await plan(runs[0], false);
+  await plan(runs[1]);
+  const later = systemClock.wallMs() + 1_000;
+  expect(await expireRuns(storage, { perStack: 0 }, later, signal)).toBe(1);
+  await advancePlanSet(parts, reference);
+  expect(await phase(runs[0])).toBeUndefined();
+  await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
+  await advancePlanSet(parts, reference);
+  expect([await phase(runs[0]), await phase(runs[1])]).toEqual([undefined, "approved"]);
+});
