@@ -224,13 +224,21 @@ function allPlanned(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly Mem
     const phase = isFinished ? PHASE_PLAN_FINISHED : PHASE_NO_CHANGES;
     return endSet(tx, row, { phase, ...(isFinished && { digest: digestOf(row.message, runs) }) });
   }
+  const limits = waiting.map(({ approvers }) => approvers).filter(({ length }) => length > 0);
+  const approvers = inAll(limits);
+  if (limits.length > 0 && approvers.length === 0) {
+    // An empty list would let all with the role approve.
+    const reason =
+      "no credential may approve all of its plans: who approves plans of the project was changed while they were made; request another set";
+    return endSet(tx, row, { phase: PlanSet_Phase.PHASE_FAILED, reason });
+  }
   tx.update(row, {
     phase: PlanSet_Phase.PHASE_AWAITING_APPROVAL,
     digest: digestOf(row.message, runs),
     approvals: [],
     requiredApprovals: Math.max(1, ...waiting.map((run) => run.requiredApprovals)),
     excludeAuthor: waiting.some((run) => run.excludeAuthor),
-    approvers: inAll(waiting.map(({ approvers }) => approvers).filter(({ length }) => length > 0)),
+    approvers,
     updatedAtMs: BigInt(tx.nowMs),
   });
   return { kind: "rest" };

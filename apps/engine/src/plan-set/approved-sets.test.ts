@@ -85,6 +85,18 @@ async function start(names: readonly string[]) {
   };
 }
 
+it("is approved by none where no credential may approve all of its plans", async () => {
+  const { parts, reference, runs, plan, settings, show } = await start(["a", "b"]);
+  await settings({ approvers: ["ben"] });
+  await plan(runs[0]);
+  await settings({ approvers: ["eve"] });
+  await plan(runs[1]);
+  const set = await show();
+  expect(set.reason).toContain("request another set");
+  const approved = approvePlanSet(parts, reference, { actor: "ann", digest: set.digest });
+  await expect(approved).rejects.toMatchObject({ code: "run_ended" });
+});
+
 it("plans nothing anew once its plans were shown, also where a run of it is not kept any longer", async () => {
   const { parts, storage, reference, runs, plan, show, phase } = await start(["a", "b"]);
   await plan(runs[0], false);
