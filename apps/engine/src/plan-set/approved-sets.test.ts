@@ -109,3 +109,20 @@ it("plans nothing anew once its plans were shown, also where a run of it is not 
   await advancePlanSet(parts, reference);
   expect([await phase(runs[0]), await phase(runs[1])]).toEqual([undefined, "approved"]);
 });
+
+it("is not superseded by a run that is requested at the moment of its approval", async () => {
+  const { parts, members, reference, runs, plan, settings, show, phase } = await start(["a", "b"]);
+  await settings({ supersede: Project_Supersede.SUPERSEDE_UNAPPROVED });
+  for (const run of runs) await plan(run);
+  const { digest } = await show();
+  const [, { stack, name }] = members as [unknown, (typeof members)[number]];
+  let attempts = 0;
+  await transact(parts, async (tx) => {
+    attempts += 1;
+    const given = { configuration: CONFIGURATION, mode: Run_Mode.MODE_APPLY, actor: "eve" };
+    await addRun(tx, { ...given, reference: { stack, run: parts.token() }, stackName: name });
+    // Everything was read, and nothing is written yet.
+    if (attempts === 1) await approvePlanSet(parts, reference, { actor: "ben", digest });
+  });
+  expect([attempts, await phase(runs[1])]).toEqual([2, "awaiting_approval"]);
+});

@@ -55,16 +55,17 @@ export async function forgetAwaitedPlan(
   tx.update(row, { members: withMember(row.message.members, run.id, { waitsFor: "" }) });
 }
 
-/** Whether a run waits to be applied with its set, which is approved: a newer run does not end it. */
+/** Whether a run waits to be applied with its set, which is approved: a newer run does not end it. The batch fails if that changes. */
 export async function isApprovedWithSet(
   tx: Transaction,
   reference: Pick<RunReference, "stack">,
   run: OfSet,
 ): Promise<boolean> {
   const row = await openSetOf(tx, reference, run);
-  if (row?.message.phase !== PlanSet_Phase.PHASE_APPLYING) return false;
+  if (row === undefined) return false;
+  // Also where it is not approved yet, which it may be at this moment.
   tx.guardRow(row);
-  return true;
+  return row.message.phase === PlanSet_Phase.PHASE_APPLYING;
 }
 
 /** `conflict` for a run that is approved with its set alone. */
