@@ -35,6 +35,7 @@ import { findReplay, idempotencyOf } from "../idempotency.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { replay } from "../runs/request-run.ts";
 import { type MemberFacts, NewPlanSet, PlanSetView, planSetViewOf } from "./plan-set-view.ts";
+import { readPlanView } from "./plan-view.ts";
 
 const SETS = "/projects/:project/plan-sets";
 
@@ -229,7 +230,7 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           querystring: Form,
           produces: ["text/plain", "text/markdown", "text/html"],
         },
-        { 422: "one of the plans is too large to be rendered" },
+        { 422: "one of the plans has no view, or is too large to be rendered" },
       ),
       config: { access: "viewer" },
     },
@@ -241,7 +242,7 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
       const texts: string[] = [];
       for (const member of inOrder(set.members)) {
-        const view = await planViewOf(parts, runPlace(runOfMember(reference, member)));
+        const view = await readPlanView(parts, runOfMember(reference, member), member.stackName);
         if (view === undefined) continue;
         const title = `${request.params.project}/${member.stackName}`;
         const text = await renderer.render(view, { form, title }, gone.signal);
@@ -338,21 +339,4 @@ async function membersOf(
     members.push({ stack: reference, name, configuration });
   }
   return members;
-}
-
-/** The view of the plan of a run; undefined where it has none. */
-async function planViewOf(
-  { storage, blobs }: ApiParts,
-  place: ReturnType<typeof runPlace>,
-): Promise<string | undefined> {
-  const [run, stored] = await Promise.all([
-    readStored(storage, "strong", idOf(RUN_KIND, place)),
-    readStored(storage, "strong", idOf(SERVER_KINDS.summary, place)),
-  ]);
-  if (run === undefined || stored === undefined) return undefined;
-  const { planDigest, viewSha256 } = decodeRecord(SERVER_KINDS.summary, stored);
-  if (planDigest !== decodeRecord(RUN_KIND, run).planDigest || viewSha256 === "") return undefined;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of blobs.read(viewSha256)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
 }
