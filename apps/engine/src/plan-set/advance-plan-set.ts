@@ -90,7 +90,11 @@ async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Ste
     const phase = phaseIn(one);
     return phase !== undefined && isEnded(phase) && !isSettledGood(phase);
   });
-  if (bad?.row !== undefined) return endSet(tx, row, endOf(bad.member, bad.row.message));
+  if (bad?.row !== undefined) {
+    // What began to be applied is not left half done for another stack: it comes to its end first, and nothing more begins.
+    if (runs.some((one) => phaseIn(one) === "applying")) return { kind: "rest" };
+    return endSet(tx, row, endOf(bad.member, bad.row.message));
+  }
   const { phase } = row.message;
   if (phase === PlanSet_Phase.PHASE_PLANNING) {
     // Later none is requested: one that is missing then has ended long ago and is not kept, and a new plan of it would be approved unseen.

@@ -1,10 +1,17 @@
 import { systemClock } from "@stackwright/base/clock";
-import { Project, Project_Supersede, Run_Mode } from "@stackwright/proto/stackwright";
+import {
+  PlanSet_Phase,
+  Project,
+  Project_Supersede,
+  Run_Mode,
+} from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { beginApply, endApply } from "../queue/apply-steps.ts";
+import { cancelRun } from "../queue/cancel.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
@@ -63,6 +70,7 @@ async function start(names: readonly string[]) {
     reference,
     members,
     show,
+    claim,
     runs: runs as [RunReference, RunReference],
     /** Plans a run, with changes or without. */
     plan: async (run: RunReference, changes = true) => {
@@ -125,4 +133,25 @@ it("is not superseded by a run that is requested at the moment of its approval",
     if (attempts === 1) await approvePlanSet(parts, reference, { actor: "ben", digest });
   });
   expect([attempts, await phase(runs[1])]).toEqual([2, "awaiting_approval"]);
+});
+
+it("lets a run that began to be applied come to its end where another one of it is canceled", async () => {
+  const started = await start(["a", "b"]);
+  const { parts, reference, runs, plan, claim, fence, show, phase } = started;
+  for (const run of runs) await plan(run);
+  await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
+  await advancePlanSet(parts, reference);
+  const applied = await claim(runs[0]);
+  const held = await fence(runs[0].stack, "w");
+  if (held === undefined) throw new Error("the fence is not free");
+  await beginApply(parts, applied, held.tenure.epoch);
+  await cancelRun(parts, runs[1], { actor: "eve" });
+  await advancePlanSet(parts, reference);
+  expect([await phase(runs[0]), (await show()).phase]).toEqual([
+    "applying",
+    PlanSet_Phase.PHASE_APPLYING,
+  ]);
+  await endApply(parts, applied, { phase: "applied" });
+  await advancePlanSet(parts, reference);
+  expect(await show()).toMatchObject({ phase: PlanSet_Phase.PHASE_CANCELED, settled: true });
 });
