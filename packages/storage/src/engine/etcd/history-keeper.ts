@@ -35,14 +35,12 @@ interface HistoryKeeperParts {
  */
 export class HistoryKeeper {
   readonly #parts: HistoryKeeperParts;
-  readonly #everyMs: number;
   readonly #timer: AgeTimer;
   #running: Promise<void> | undefined;
 
   constructor(parts: HistoryKeeperParts) {
     this.#parts = parts;
-    this.#everyMs = ageCheckMs(parts.maxAgeMs);
-    this.#timer = new AgeTimer(parts.clock, this.#everyMs, async () => {
+    this.#timer = new AgeTimer(parts.clock, ageCheckMs(parts.maxAgeMs), async () => {
       this.#running = this.#run();
       await this.#running;
     });
@@ -71,7 +69,6 @@ export class HistoryKeeper {
       revision: Number(header?.revision ?? 0n),
       nowMs: clusterClock.now(),
       maxAgeMs,
-      everyMs: this.#everyMs,
     });
     if (next === undefined) return;
     // Compacting comes first: a process that dies in between leaves marks by which the next one does it again.

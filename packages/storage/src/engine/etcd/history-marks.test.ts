@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatMarks, type HistoryMark, nextMarks, parseMarks } from "./history-marks.ts";
 
-const AGE = { maxAgeMs: 3_600_000, everyMs: 450_000 };
+const AGE = { maxAgeMs: 3_600_000 };
 
 test("the history is compacted up to where it is too old, and no further", () => {
   let marks: readonly HistoryMark[] = [];

@@ -7,6 +7,9 @@ export type HistoryMark = readonly [revision: number, atMs: number];
 /** Marks from a clock that is ahead by more than this are dated again. */
 const CLOCK_SLACK_MS = 60_000;
 
+/** Marks in the longest age. All are in one value, and the cluster keeps each value as long as the history. */
+const MARKS = 8;
+
 /** What is to be noted down, and up to where the history is too old. */
 interface NextMarks {
   readonly marks: readonly HistoryMark[];
@@ -24,12 +27,10 @@ export function nextMarks(
     revision,
     nowMs,
     maxAgeMs,
-    everyMs,
   }: {
     readonly revision: number;
     readonly nowMs: number;
     readonly maxAgeMs: number;
-    readonly everyMs: number;
   },
 ): NextMarks | undefined {
   let isChanged = false;
@@ -39,7 +40,7 @@ export function nextMarks(
     return [at, nowMs];
   });
   const [lastRevision, lastMs] = dated.at(-1) ?? [0, Number.NEGATIVE_INFINITY];
-  if (nowMs - lastMs >= everyMs && revision > lastRevision) {
+  if (nowMs - lastMs >= maxAgeMs / MARKS && revision > lastRevision) {
     // Noting it down takes one more, so that a store in which nothing happens gets no further marks.
     dated.push([revision + 1, nowMs]);
     isChanged = true;
