@@ -1,5 +1,6 @@
 import type { NamedStack } from "@stackwright/core";
 import { type RfsFormer, type RfsStack, type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { leavesParts } from "../queue/next-stage.ts";
 import { phaseOf } from "../queue/run-row.ts";
 
 /** What is known of a stack before a deployment. */
@@ -52,8 +53,10 @@ export function formerDeployment(
   return former === undefined ? nothing : { ...former, run, stackName: stack.name };
 }
 
-/** Whether a stack is as the configuration of a run says. */
+/** Whether a stack is as the configuration of a run says: a refresh records what is there, whatever its configuration says, and a stage may leave parts. */
 function isComplete(run: Run): boolean {
   const phase = phaseOf(run);
-  return (phase === "applied" || phase === "no_changes") && run.targets.length === 0;
+  if (phase !== "applied" && phase !== "no_changes") return false;
+  if (run.mode === Run_Mode.MODE_REFRESH_ONLY || leavesParts(run)) return false;
+  return run.targets.length === 0;
 }
