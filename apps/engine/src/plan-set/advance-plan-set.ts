@@ -119,7 +119,10 @@ function settle(tx: Transaction, row: StoredRow<PlanSet>, runs: readonly MemberR
   if (open.length > 0) {
     const { id, reason } = row.message;
     const why = `the plan set ${id} has ended: ${reason}`;
-    return { kind: "end", runs: open.map(({ reference }) => reference), reason: why };
+    // One that is asked to end already is not asked again: a second request would end its executor in the middle of a call.
+    const asked = open.filter((one) => one.row?.message.cancel === undefined);
+    if (asked.length === 0) return { kind: "rest" };
+    return { kind: "end", runs: asked.map(({ reference }) => reference), reason: why };
   }
   tx.update(row, { settled: true, updatedAtMs: BigInt(tx.nowMs) });
   return { kind: "rest" };

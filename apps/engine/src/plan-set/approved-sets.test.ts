@@ -19,9 +19,10 @@ import { phaseOf } from "../queue/run-row.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { expireRuns } from "../retention/expire-runs.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { advanceOpenSets } from "./advance-open-sets.ts";
 import { advancePlanSet } from "./advance-plan-set.ts";
 import { createPlanSet } from "./create-plan-set.ts";
-import { approvePlanSet } from "./decide-plan-set.ts";
+import { approvePlanSet, cancelPlanSet } from "./decide-plan-set.ts";
 import { placeOfSet, runOfMember } from "./plan-set-reference.ts";
 
 const PROJECT = { account: "acme", project: "web" };
@@ -42,7 +43,9 @@ const { signal } = new AbortController();
 async function start(names: readonly string[]) {
   const fixture = createRunFixture();
   const { storage, put } = fixture;
-  const parts = { ...fixture.parts, clock: systemClock };
+  let aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  const parts = { ...fixture.parts, clock };
   const worker = await fixture.worker("w");
   const members: Parameters<typeof createPlanSet>[1]["members"][number][] = [];
   for (const name of names) {
@@ -64,6 +67,10 @@ async function start(names: readonly string[]) {
     if (made === undefined) throw new Error("the ticket is not free");
     return made;
   };
+  const read = async (run: RunReference) => {
+    const found = await storage.list("strong", RUN_KIND.type, runPlace(run).tenancy, "");
+    return found.map((one) => decodeRecord(RUN_KIND, one)).find(({ id }) => id === run.run);
+  };
   return {
     ...fixture,
     parts,
@@ -71,6 +78,9 @@ async function start(names: readonly string[]) {
     members,
     show,
     claim,
+    pass: (ms: number): void => {
+      aheadMs += ms;
+    },
     runs: runs as [RunReference, RunReference],
     /** Plans a run, with changes or without. */
     plan: async (run: RunReference, changes = true) => {
@@ -82,10 +92,9 @@ async function start(names: readonly string[]) {
       } else await endWithoutPlan(parts, made, { phase: "no_changes", revision: 0n });
       await advancePlanSet(parts, reference);
     },
+    read,
     phase: async (run: RunReference) => {
-      const found = await storage.list("strong", RUN_KIND.type, runPlace(run).tenancy, "");
-      const messages = found.map((one) => decodeRecord(RUN_KIND, one));
-      const message = messages.find(({ id }) => id === run.run);
+      const message = await read(run);
       return message && phaseOf(message);
     },
     settings: async (given: Partial<Project>) =>
@@ -135,9 +144,10 @@ it("is not superseded by a run that is requested at the moment of its approval",
   expect([attempts, await phase(runs[1])]).toEqual([2, "awaiting_approval"]);
 });
 
-it("lets a run that began to be applied come to its end where another one of it is canceled", async () => {
+/** A set of two stacks of which one is being applied, and the other waits for that. */
+async function startApplying() {
   const started = await start(["a", "b"]);
-  const { parts, reference, runs, plan, claim, fence, show, phase } = started;
+  const { parts, reference, runs, plan, claim, fence, show } = started;
   for (const run of runs) await plan(run);
   await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
   await advancePlanSet(parts, reference);
@@ -145,6 +155,11 @@ it("lets a run that began to be applied come to its end where another one of it 
   const held = await fence(runs[0].stack, "w");
   if (held === undefined) throw new Error("the fence is not free");
   await beginApply(parts, applied, held.tenure.epoch);
+  return { ...started, applied };
+}
+
+it("lets a run that began to be applied come to its end where another one of it is canceled", async () => {
+  const { parts, reference, runs, show, phase, applied } = await startApplying();
   await cancelRun(parts, runs[1], { actor: "eve" });
   await advancePlanSet(parts, reference);
   expect([await phase(runs[0]), (await show()).phase]).toEqual([
@@ -154,4 +169,14 @@ it("lets a run that began to be applied come to its end where another one of it 
   await endApply(parts, applied, { phase: "applied" });
   await advancePlanSet(parts, reference);
   expect(await show()).toMatchObject({ phase: PlanSet_Phase.PHASE_CANCELED, settled: true });
+});
+
+it("asks a run that is being applied to end once, however often the set is looked at", async () => {
+  const { parts, reference, runs, read, pass } = await startApplying();
+  await cancelPlanSet(parts, reference, { actor: "ben" });
+  for (let looks = 0; looks < 3; looks += 1) {
+    await advanceOpenSets(parts);
+    pass(60_000);
+  }
+  expect((await read(runs[0]))?.cancel).toMatchObject({ stage: 1 });
 });
