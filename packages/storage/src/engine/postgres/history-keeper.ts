@@ -38,6 +38,7 @@ export class HistoryKeeper {
   #bytes = 0;
   #running: Promise<void> | undefined;
   readonly #ages: AgeTimer | undefined;
+  #isStopping = false;
 
   constructor({ connections, bounds, clock, logger, before }: HistoryKeeperParts) {
     this.#connections = connections;
@@ -104,7 +105,7 @@ export class HistoryKeeper {
           SELECT compact_history(${events}, ${bytes}, ${last}, ${limit}, ${maxAgeMs}::bigint) AS deleted`,
       );
       deleted = Number(row?.deleted ?? 0);
-    } while (deleted > 0 && deleted === limit);
+    } while (!this.#isStopping && deleted > 0 && deleted === limit);
   }
 
   /** How many of the oldest events a statement can delete in its time. */
@@ -120,8 +121,9 @@ export class HistoryKeeper {
     return Number(row?.fitting ?? 0);
   }
 
-  /** Ends the timer; resolves when nothing is under way. */
+  /** Ends the timer; resolves when nothing is under way. What is left of many batches is for the next instance. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#ages?.[Symbol.dispose]();
     await this.#running;
   }
