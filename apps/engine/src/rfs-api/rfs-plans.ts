@@ -1,5 +1,9 @@
 import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
-import { type RfsExecutionPlan, Run_Mode } from "@stackwright/proto/stackwright";
+import {
+  type RfsExecutionPlan,
+  Run_Mode,
+  type RfsStack as StoredRfsStack,
+} from "@stackwright/proto/stackwright";
 import type { PlanPort, RfsPlan, RfsStack } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -153,6 +157,9 @@ export function rfsPlans(parts: RfsParts): PlanPort {
       const reference = referenceOf(account, stack);
       const run = await readRun(reference, plan.id);
       if (run === undefined) throw new ServerError("not_found", "the execution plan was deleted");
+      const values = await openRunValues(parts.keys, { stack: reference, run: run.id }, run);
+      const given = new Map(Object.entries(values));
+      const sealed = await sealDeployedValues(parts, reference, run.id, given);
       const former = await readFormer(parts, await named(account, stack), run.id);
       await transact(parts, async (tx) => {
         // Before the plan may be applied, which may fail at once; without an effect where it is not.
@@ -162,16 +169,12 @@ export function rfsPlans(parts: RfsParts): PlanPort {
         const { planDigest } = run;
         await approveRun(parts, { stack: reference, run: run.id }, { actor, planDigest });
       }
-      const values = await openRunValues(parts.keys, { stack: reference, run: run.id }, run);
-      const given = new Map(Object.entries(values));
-      const sealed = await sealDeployedValues(parts, reference, run.id, given);
       await transact(parts, async (tx) => {
         const row = await tx.get(SERVER_KINDS.rfsPlan, memberPlace(reference, plan.name));
         tx.update(row, { appliedAtMs: BigInt(tx.nowMs) });
-        await updateRecord(tx, reference, () => ({
-          ...sealed,
-          deploymentRun: run.id,
+        await updateRecord(tx, reference, (record) => ({
           deletionRun: "",
+          ...(!isTakenBack(record, run.id) && { ...sealed, deploymentRun: run.id }),
         }));
       });
       return run.id;
@@ -188,6 +191,16 @@ export function rfsPlans(parts: RfsParts): PlanPort {
       });
     },
   };
+}
+
+/** Whether a deployment has failed already, and the values of its stack are those again that the stack goes back to. */
+function isTakenBack(
+  { rollback, former }: Pick<StoredRfsStack, "rollback" | "former">,
+  run: string,
+): boolean {
+  if (rollback?.deployment !== run || rollback.refusal !== "") return false;
+  // A first deployment is destroyed with its own values.
+  return former !== undefined && former.configuration !== "";
 }
 
 const READ_MS = 30_000;
