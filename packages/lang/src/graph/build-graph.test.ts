@@ -192,12 +192,23 @@ describe("buildGraph", () => {
     expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_CYCLE"]);
   });
 
-  it("lets conditions of variables refer to each other's variables", async () => {
+  it("lets conditions of a variable wait for those of the variables that they refer to", async () => {
     const condition = 'validation {\n condition = var.v != var.w\n error_message = ""\n }';
+    const own = 'validation {\n condition = var.w != ""\n error_message = ""\n }';
+    const graph = await graphOf({
+      "main.tf": `variable "v" {\n ${condition}\n}\nvariable "w" {\n ${own}\n}`,
+    });
+    expect(graph.diagnostics).toEqual([]);
+    const node = graph.nodes.get("var.v (validation)");
+    expect([...(node?.dependencies.keys() ?? [])].map(({ id }) => id).toSorted()).toEqual([
+      "var.v",
+      "var.w",
+      "var.w (validation)",
+    ]);
     const { diagnostics } = await graphOf({
       "main.tf": `variable "v" {\n ${condition}\n}\nvariable "w" {\n ${condition}\n}`,
     });
-    expect(diagnostics).toEqual([]);
+    expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_CYCLE"]);
   });
 
   it("finds what a target needs and what needs it", async () => {

@@ -265,10 +265,10 @@ class Connector {
       const { source, start, end } = traversal;
       const reason = { kind, range: sourceRange(source, start, end) };
       this.#edge(node, this.#target(scope, reference.subject, kind), reason);
-      if (reference.subject.kind !== "variable" || node.kind === "validation") continue;
-      // A value is used when its conditions have been decided; these see it before.
+      if (reference.subject.kind !== "variable") continue;
+      // A value is used when its conditions have been decided, by conditions of other variables too; its own see it before.
       const id = `${scope.prefix}var.${reference.subject.name} (validation)`;
-      this.#edge(node, this.#nodes.get(id), reason);
+      if (id !== node.id) this.#edge(node, this.#nodes.get(id), reason);
     }
   }
 

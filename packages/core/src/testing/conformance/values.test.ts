@@ -259,6 +259,17 @@ describe("conditions", () => {
       errors: ["Invalid value for variable"],
     },
   ]);
+  scenario("of variables wait for what those of other variables need that they refer to", [
+    {
+      config:
+        'variable "v" {\n  default = "w"\n  validation {\n    condition = var.v != mock_thing.a.id\n    error_message = "no good"\n  }\n}\n' +
+        'variable "b" {\n  default = "x"\n  validation {\n    condition = var.b != var.v\n    error_message = "no"\n  }\n}\n' +
+        thing("a") +
+        thing("c", "value = var.b"),
+      sorted: true,
+      calls: ["create a", "create c"],
+    },
+  ]);
   scenario("hold for every instance by itself", [
     {
       config: thing("a", `count = 2\n${condition("precondition", "count.index < 1")}`),
