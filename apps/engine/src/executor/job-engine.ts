@@ -45,6 +45,7 @@ import type { Renewer } from "@stackwright/storage/lease";
 import { installProviders, loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { stackEnvironment } from "@stackwright/tfplugin/launch";
 import type { ExecutionJob } from "./execution-job.ts";
+import { identityFolder } from "./job-identity.ts";
 import { jobPulumiOrigin, readJoinedPrograms } from "./joined-programs.ts";
 
 /** The store as an executor reaches it. */
@@ -165,6 +166,7 @@ export async function openJobEngine(
         env: { HOME: directory, ...environment },
         isIsolated: true,
         filesRoot: join(directory, relative(job.configuration.root ?? "", "")),
+        credentialsFolder: identityFolder(job),
       }),
       // Others see the plan: what another configuration calls sensitive is not shown.
       keepSensitiveOutputs: true,

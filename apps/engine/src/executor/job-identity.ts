@@ -38,7 +38,7 @@ export async function openJobIdentity(
   if (requestedIdentities(job.environment).length === 0) return none;
   const first = await host.identityTokens();
   if (first.length === 0) return none;
-  const folder = join(job.folder, "identity");
+  const folder = identityFolder(job);
   await mkdir(folder, { mode: 0o700 });
   await writeTokens(folder, first);
   const { environment, secret, files } = identityEnvironment(job, folder, first);
@@ -72,6 +72,11 @@ export async function openJobIdentity(
       await renewal;
     },
   };
+}
+
+/** Where the tokens of a job are. */
+export function identityFolder({ folder }: Pick<ExecutionJob, "folder">): string {
+  return join(folder, "identity");
 }
 
 /** A program that reads one meanwhile finds the former token or the next one, whole. */

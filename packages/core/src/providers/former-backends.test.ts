@@ -10,7 +10,7 @@ import { formerBackends } from "./former-backends.ts";
 
 const STATE = '{"version":4,"outputs":{}}';
 
-async function setUp() {
+async function setUp(env: NodeJS.ProcessEnv = {}) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "former-backends-"));
   onTestFinished(() => scratch.remove());
   const filesRoot = join(scratch.path, "bundle");
@@ -19,17 +19,24 @@ async function setUp() {
   await writeFile(join(scratch.path, "outside.tfstate"), STATE);
   await writeFile(join(filesRoot, "shared.tfstate"), STATE);
   await symlink(join(scratch.path, "outside.tfstate"), join(directory, "link.tfstate"));
-  const backends = formerBackends({ directory, env: {}, isIsolated: true, filesRoot });
-  const read = async (type: string, settings: Readonly<Record<string, string>>) => {
+  const credentialsFolder = join(scratch.path, "tokens");
+  const backends = formerBackends({
+    directory,
+    env,
+    isIsolated: true,
+    filesRoot,
+    credentialsFolder,
+  });
+  const read = async (type: string, settings: Readonly<Record<string, string | Value>>) => {
     const backend = backends.find((one) => one.type === type);
     const given = new Map<string, Value>();
     for (const [name, { type: wanted }] of backend?.settings ?? []) {
       const text = settings[name];
-      given.set(name, text === undefined ? Value.null(wanted) : Value.string(text));
+      given.set(name, typeof text === "string" ? Value.string(text) : (text ?? Value.null(wanted)));
     }
     return backend?.read(given, "default", {});
   };
-  return { scratch: scratch.path, read };
+  return { scratch: scratch.path, directory, read };
 }
 
 describe("states that somebody else asks for", () => {
@@ -68,5 +75,105 @@ describe("states that somebody else asks for", () => {
     await expect(read("http", { address: `${address}/other` })).rejects.toThrow(
       "redirected to another host, localhost",
     );
+  });
+});
+
+describe("credentials of states that somebody else asks for", () => {
+  /** A server that counts what it is sent, and a file of the machine that it is after. */
+  async function attacked(env: (secret: string) => NodeJS.ProcessEnv = () => ({})) {
+    const machine = await mkdtempDisposable(join(tmpdir(), "former-backends-"));
+    onTestFinished(() => machine.remove());
+    const secret = join(machine.path, "token");
+    await writeFile(secret, "secret-of-the-machine");
+    const sent: string[] = [];
+    const server = createServer(({ headers, url }, response) => {
+      sent.push(JSON.stringify([url, headers]));
+      response.writeHead(404).end();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { ...(await setUp(env(secret))), secret, sent, url };
+  }
+
+  const REFUSED = "leads out of the configuration";
+  const clusterOf = (server: string, user: object): string =>
+    JSON.stringify({
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+      clusters: [{ name: "c", cluster: { server } }],
+      users: [{ name: "u", user }],
+    });
+
+  it("are no token that a file of the configuration names for kubernetes", async () => {
+    const { directory, read, secret, sent, url } = await attacked();
+    await writeFile(join(directory, "kube.json"), clusterOf(url, { tokenFile: secret }));
+    const settings = { secret_suffix: "s", config_path: "kube.json" };
+    await expect(read("kubernetes", settings)).rejects.toThrow(REFUSED);
+    expect(sent).toEqual([]);
+  });
+
+  it("are no configuration of kubectl of the user of the process", async () => {
+    const { read, scratch, secret, sent, url } = await attacked();
+    await writeFile(join(scratch, "kube.json"), clusterOf(url, { token: "t" }));
+    for (const path of [join(scratch, "kube.json"), "../../../kube.json", secret]) {
+      const settings = { secret_suffix: "s", config_path: path };
+      await expect(read("kubernetes", settings), path).rejects.toThrow(REFUSED);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  it("are no token that a variable names for consul", async () => {
+    const { read, sent, url } = await attacked((secret) => ({ CONSUL_HTTP_TOKEN_FILE: secret }));
+    await expect(read("consul", { path: "p", address: url })).rejects.toThrow(REFUSED);
+    expect(sent).toEqual([]);
+  });
+
+  it("are no token that an argument names for s3, gcs or azurerm", async () => {
+    const { read, secret, sent, url } = await attacked();
+    const text = (value: string): Value => Value.string(value);
+    await expect(
+      read("s3", {
+        bucket: "b",
+        key: "k",
+        region: "eu-west-1",
+        endpoints: Value.object([
+          ["s3", text(url)],
+          ["sts", text(url)],
+        ]),
+        assume_role_with_web_identity: Value.object([
+          ["role_arn", text("arn:aws:iam::1:role/r")],
+          ["web_identity_token_file", text(secret)],
+        ]),
+      }),
+    ).rejects.toThrow(REFUSED);
+    await expect(read("gcs", { bucket: "b", credentials: secret })).rejects.toThrow(REFUSED);
+    await expect(
+      read("azurerm", {
+        storage_account_name: "a",
+        container_name: "c",
+        key: "k",
+        client_id: "i",
+        tenant_id: "t",
+        use_oidc: "true",
+        oidc_token_file_path: secret,
+      }),
+    ).rejects.toThrow(REFUSED);
+    expect(sent).toEqual([]);
+  });
+
+  it("are those of the configuration, and the tokens of the run", async () => {
+    const { directory, read, scratch, sent, url } = await attacked();
+    await mkdir(join(scratch, "tokens"));
+    await writeFile(join(scratch, "tokens/token"), "token-of-the-run");
+    const tokenFile = join(scratch, "tokens/token");
+    await writeFile(join(directory, "kube.json"), clusterOf(url, { tokenFile }));
+    const settings = { secret_suffix: "s", config_path: "kube.json" };
+    expect(await read("kubernetes", settings)).toBeUndefined();
+    expect(sent.join()).toContain("Bearer token-of-the-run");
   });
 });

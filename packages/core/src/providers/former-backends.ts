@@ -25,8 +25,10 @@ const ISOLATED_BYTES = 64 * 1024 * 1024;
 const ISOLATED_MS = 2 * 60_000;
 
 interface FormerBackendsOptions extends OpenBackendOptions {
-  /** The folder whose files `local` reads. @default all files */
+  /** The folder whose files `local` reads, and the others take credentials from. @default all files */
   readonly filesRoot?: string;
+  /** Where files with credentials are besides. @default nowhere */
+  readonly credentialsFolder?: string;
 }
 
 /**
@@ -35,10 +37,16 @@ interface FormerBackendsOptions extends OpenBackendOptions {
  */
 export function formerBackends({
   filesRoot,
+  credentialsFolder,
   ...given
 }: FormerBackendsOptions): readonly RemoteStateBackend[] {
   const { directory, env, isIsolated = false } = given;
-  const options = isIsolated ? { maxBytes: ISOLATED_BYTES, ...given } : given;
+  const folders = [filesRoot, credentialsFolder].filter((folder) => folder !== undefined);
+  const options = {
+    ...(isIsolated && { maxBytes: ISOLATED_BYTES }),
+    ...(filesRoot !== undefined && { filesWithin: folders }),
+    ...given,
+  };
   const { maxBytes } = options;
   const ms = isIsolated ? ISOLATED_MS : CALL_DEADLINE_MS;
   const http = httpStateBackend({

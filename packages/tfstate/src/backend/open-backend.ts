@@ -16,6 +16,8 @@ export interface OpenBackendOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Use no credentials but those of the arguments and of `env`: the user of this process is not the one who asks. @default false */
   readonly isIsolated?: boolean;
+  /** Folders in which the files are that arguments and variables name, with credentials and certificates. @default anywhere */
+  readonly filesWithin?: readonly string[] | undefined;
   /** Bytes of the largest state that is read. @default 512 MiB */
   readonly maxBytes?: number;
 }

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import type { BackendCall } from "../state-backend.ts";
 import { answerError, sendRequest } from "../web-request.ts";
@@ -176,7 +177,7 @@ function sharedKey(
 /** Tokens of Entra ID: of an application with a secret or a federated token, of the machine, or of the Azure CLI. */
 function azureTokens(
   configuration: BackendArguments,
-  { directory, env, isIsolated = false }: OpenBackendOptions,
+  { directory, env, filesWithin, isIsolated = false }: OpenBackendOptions,
 ): TokenFor {
   const text = (name: string, ...variables: string[]) => configuration.text(name, ...variables);
   const flag = (name: string, ...variables: string[]) =>
@@ -215,7 +216,7 @@ function azureTokens(
     flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY");
   if (isFederated) {
     return async (resource, call) => {
-      const assertion = await federatedToken(configuration, directory, call);
+      const assertion = await federatedToken(configuration, { directory, filesWithin }, call);
       const proof = {
         client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         client_assertion: assertion,
@@ -259,7 +260,7 @@ function azureTokens(
 
 async function federatedToken(
   configuration: BackendArguments,
-  directory: string,
+  { directory, filesWithin }: Pick<OpenBackendOptions, "directory" | "filesWithin">,
   { signal }: BackendCall,
 ): Promise<string> {
   const given = configuration.text("oidc_token", "ARM_OIDC_TOKEN");
@@ -270,8 +271,10 @@ async function federatedToken(
     "AZURE_FEDERATED_TOKEN_FILE",
   );
   if (path !== undefined) {
+    const file = resolve(directory, path);
+    requireNamedFile(file, filesWithin, configuration);
     try {
-      return readFileSync(resolve(directory, path), "utf8").trim();
+      return readFileSync(file, "utf8").trim();
     } catch {
       throw configuration.invalid(`the file "${path}" of the federated token is not readable`);
     }

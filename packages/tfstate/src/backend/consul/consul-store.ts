@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import { serverIdentity } from "../server-identity.ts";
 import type { BackendCall } from "../state-backend.ts";
@@ -52,7 +53,7 @@ const LOCK_DELAY = "5s";
 /** The agent of a configuration. Nothing is contacted yet. */
 export function consulStore(
   configuration: BackendArguments,
-  { directory, env, maxBytes = MAX_STATE_BYTES }: OpenBackendOptions,
+  { directory, env, filesWithin, maxBytes = MAX_STATE_BYTES }: OpenBackendOptions,
 ): ConsulStore {
   const option = (name: string, ...variables: string[]) => configuration.text(name, ...variables);
   const given = option("address", "CONSUL_HTTP_ADDR") ?? "127.0.0.1:8500";
@@ -85,8 +86,10 @@ export function consulStore(
 
   function fileText(path: string | undefined, name: string): string | undefined {
     if (path === undefined || path === "") return undefined;
+    const file = resolve(directory, path);
+    requireNamedFile(file, filesWithin, configuration);
     try {
-      return readFileSync(resolve(directory, path), "utf8").trim();
+      return readFileSync(file, "utf8").trim();
     } catch (error) {
       throw new TfstateError(
         "TFSTATE_BACKEND_INVALID",

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import type { BackendCall } from "../state-backend.ts";
 import { sendRequest, type WebAnswer } from "../web-request.ts";
 
@@ -17,6 +18,8 @@ export interface GcsEnvironment {
   readonly env: NodeJS.ProcessEnv;
   /** The account of the machine is not that of the one who asks. @default false */
   readonly isIsolated?: boolean;
+  /** Folders in which the files of credentials are. @default anywhere */
+  readonly filesWithin?: readonly string[] | undefined;
   /** Of the largest state that is read. @default 512 MiB */
   readonly maxBytes?: number;
   /** Where tokens of another account are made. @default Google's */
@@ -62,7 +65,7 @@ export function gcsTokens(
 
 function ownToken(
   configuration: BackendArguments,
-  { directory, env, isIsolated = false }: GcsEnvironment,
+  { directory, env, filesWithin, isIsolated = false }: GcsEnvironment,
   scope: string,
 ): Fetch {
   const given = configuration.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN");
@@ -84,7 +87,7 @@ function ownToken(
         ? credentials
         : await readCredentials(
             resolve(directory, expandHome(credentials, env)),
-            "the credentials",
+            { shown: "the credentials", filesWithin },
             configuration,
           );
       return credentialsToken(text, scope, configuration);
@@ -92,7 +95,11 @@ function ownToken(
     const named = env["GOOGLE_APPLICATION_CREDENTIALS"] ?? "";
     if (named !== "") {
       return credentialsToken(
-        await readCredentials(named, "GOOGLE_APPLICATION_CREDENTIALS", configuration),
+        await readCredentials(
+          named,
+          { shown: "GOOGLE_APPLICATION_CREDENTIALS", filesWithin },
+          configuration,
+        ),
         scope,
         configuration,
       );
@@ -100,6 +107,7 @@ function ownToken(
     const folder =
       (env["CLOUDSDK_CONFIG"] ?? "") || join(env["HOME"] ?? homedir(), ".config", "gcloud");
     const path = join(folder, "application_default_credentials.json");
+    requireNamedFile(path, filesWithin, configuration);
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
       throw unreadable(path, configuration, error);
@@ -128,9 +136,13 @@ function expandHome(path: string, env: NodeJS.ProcessEnv): string {
 /** The path is not shown where the user may have given the credentials themselves. */
 async function readCredentials(
   path: string,
-  shown: string,
+  {
+    shown,
+    filesWithin,
+  }: { readonly shown: string; readonly filesWithin: readonly string[] | undefined },
   configuration: BackendArguments,
 ): Promise<string> {
+  requireNamedFile(path, filesWithin, configuration);
   return readFile(path, "utf8").catch((error: unknown) => {
     throw unreadable(shown, configuration, error);
   });

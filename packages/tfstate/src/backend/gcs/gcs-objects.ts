@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import { serverIdentity } from "../server-identity.ts";
 import type { BackendCall } from "../state-backend.ts";
 import { answerError, sendRequest, type WebAnswer } from "../web-request.ts";
@@ -179,7 +180,7 @@ function endpoint(
 /** Headers of a key that the user has: 32 bytes in base64, or the path of a file with them. */
 function customerKey(
   configuration: BackendArguments,
-  { directory }: GcsEnvironment,
+  { directory, filesWithin }: GcsEnvironment,
 ): Readonly<Record<string, string>> {
   const given = configuration.text("encryption_key", "GOOGLE_ENCRYPTION_KEY");
   if (given === undefined) return {};
@@ -194,8 +195,10 @@ function customerKey(
   };
 
   function keyFile(path: string): string {
+    const file = resolve(directory, path);
+    requireNamedFile(file, filesWithin, configuration);
     try {
-      return readFileSync(resolve(directory, path), "utf8").trim();
+      return readFileSync(file, "utf8").trim();
     } catch {
       // Neither a key nor a path; what it is stays secret.
       return "";

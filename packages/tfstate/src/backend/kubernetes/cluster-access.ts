@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import type { BackendCall } from "../state-backend.ts";
 
@@ -56,9 +57,9 @@ const MAX_OUTPUT = 1024 * 1024;
  */
 export function openCluster(
   configuration: BackendArguments,
-  { directory, env, isIsolated = false }: OpenBackendOptions,
+  { directory, env, filesWithin, isIsolated = false }: OpenBackendOptions,
 ): (call: BackendCall) => Promise<ClusterAccess> {
-  const found: Found = fromFiles(configuration, directory, env);
+  const found: Found = fromFiles(configuration, { directory, env, filesWithin });
   const inCluster = configuration.flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") ?? false;
   const server = configuration.text("host", "KUBE_HOST");
   if (isIsolated && inCluster) {
@@ -128,15 +129,21 @@ type Entry = Readonly<Record<string, unknown>>;
 /** The selected context of files of kubectl; of equal names in several files the first one counts. */
 function fromFiles(
   configuration: BackendArguments,
-  directory: string,
-  env: NodeJS.ProcessEnv,
+  { directory, env, filesWithin }: Omit<OpenBackendOptions, "isIsolated" | "maxBytes">,
 ): Found {
+  const read = (path: string): string => {
+    requireNamedFile(path, filesWithin, configuration);
+    return fileText(configuration, path);
+  };
   const single = configuration.text("config_path", "KUBE_CONFIG_PATH");
   const listed =
     configuration.texts("config_paths") ??
     (env["KUBE_CONFIG_PATHS"] ?? "").split(delimiter).filter((path) => path !== "");
   const paths = single === undefined ? listed : [single];
-  const files = paths.map((path) => readFile(configuration, pathOf(path, directory)));
+  const files = paths.map((path) => {
+    const file = pathOf(path, { directory, env });
+    return { folder: dirname(file), content: contentOf(configuration, file, read(file)) };
+  });
   const entry = (list: string, name: unknown, member: string) => {
     for (const { folder, content } of files) {
       const entries = Array.isArray(content[list]) ? (content[list] as readonly Entry[]) : [];
@@ -169,7 +176,7 @@ function fromFiles(
     if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
     const path = text(from, name);
     if (path === undefined || from === undefined) return undefined;
-    return fileText(configuration, resolve(from.folder, path));
+    return read(resolve(from.folder, path));
   };
   const tokenFile = text(user, "tokenFile");
   const exec = user?.value["exec"] === undefined ? undefined : objectOf(user.value["exec"]);
@@ -179,9 +186,7 @@ function fromFiles(
     serverName: text(cluster, "tls-server-name"),
     proxy: text(cluster, "proxy-url"),
     ca: material(cluster, "certificate-authority"),
-    token:
-      text(user, "token") ??
-      (tokenFile === undefined ? undefined : fileText(configuration, tokenFile).trim()),
+    token: text(user, "token") ?? (tokenFile === undefined ? undefined : read(tokenFile).trim()),
     username: text(user, "username"),
     password: text(user, "password"),
     cert: material(user, "client-certificate"),
@@ -249,17 +254,20 @@ async function credentials(
   }
 }
 
-function pathOf(path: string, directory: string): string {
-  return resolve(directory, path.replace(/^~(?=\/|$)/, homedir()));
+function pathOf(
+  path: string,
+  { directory, env }: Pick<OpenBackendOptions, "directory" | "env">,
+): string {
+  const home = env["HOME"] ?? homedir();
+  return resolve(
+    directory,
+    path.replace(/^~(?=\/|$)/, () => home),
+  );
 }
 
-function readFile(
-  configuration: BackendArguments,
-  path: string,
-): { readonly folder: string; readonly content: Entry } {
-  const text = fileText(configuration, path);
+function contentOf(configuration: BackendArguments, path: string, text: string): Entry {
   try {
-    return { folder: dirname(path), content: objectOf(parse(text)) };
+    return objectOf(parse(text));
   } catch {
     throw configuration.invalid(`the file "${path}" is not valid YAML`);
   }

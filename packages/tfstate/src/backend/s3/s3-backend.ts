@@ -28,7 +28,7 @@ export interface S3BackendOptions {
 /** Objects of a bucket, with locks as objects next to them, as items of a table, or both. */
 export async function s3Backend(
   configuration: BackendArguments,
-  environment: Pick<OpenBackendOptions, "env" | "isIsolated" | "maxBytes">,
+  environment: Pick<OpenBackendOptions, "env" | "isIsolated" | "filesWithin" | "maxBytes">,
   { digestPatienceMs = 10_000, deadlineMs = CALL_DEADLINE_MS }: S3BackendOptions = {},
 ): Promise<StateBackend> {
   const bucket = configuration.need("bucket");

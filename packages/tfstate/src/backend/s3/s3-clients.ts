@@ -5,6 +5,7 @@ import type { DynamoDBClient, DynamoDBClientConfig } from "@aws-sdk/client-dynam
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
+import { requireNamedFile } from "../named-file.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import { serverIdentity } from "../server-identity.ts";
 
@@ -30,11 +31,15 @@ export interface S3Clients {
 /** Clients as the arguments, the environment and the shared files of a user configure them. */
 export async function createS3Clients(
   configuration: BackendArguments,
-  { env, isIsolated = false }: Pick<OpenBackendOptions, "env" | "isIsolated">,
+  {
+    env,
+    isIsolated = false,
+    filesWithin,
+  }: Pick<OpenBackendOptions, "env" | "isIsolated" | "filesWithin">,
 ): Promise<S3Clients> {
   const { S3Client: Client } = await import("@aws-sdk/client-s3");
   const region = configuration.text("region", "AWS_REGION", "AWS_DEFAULT_REGION");
-  const credentials = await credentialsOf(configuration, { env, isIsolated }, region);
+  const credentials = await credentialsOf(configuration, { env, isIsolated, filesWithin }, region);
   const endpoints = configuration.block("endpoints");
   const retries = configuration.number("max_retries", "AWS_MAX_ATTEMPTS");
   const base = {
@@ -46,7 +51,7 @@ export async function createS3Clients(
       "useDualstackEndpoint",
       configuration.flag("use_dualstack_endpoint", "AWS_USE_DUALSTACK_ENDPOINT"),
     ),
-    requestHandler: { ...TIMEOUTS, ...(await certificates(configuration)) },
+    requestHandler: { ...TIMEOUTS, ...(await certificates(configuration, filesWithin)) },
   };
   const endpointOf = (service: string, old: string, ...variables: string[]): string | undefined =>
     endpoints?.text(service) ??
@@ -91,7 +96,12 @@ export async function createS3Clients(
 /** Keys of the arguments or the environment, then profiles and what the SDK finds; with roles over them. */
 async function credentialsOf(
   configuration: BackendArguments,
-  { env, isIsolated }: Required<Pick<OpenBackendOptions, "env" | "isIsolated">>,
+  {
+    env,
+    isIsolated,
+    filesWithin,
+  }: Required<Pick<OpenBackendOptions, "env" | "isIsolated">> &
+    Pick<OpenBackendOptions, "filesWithin">,
   region: string | undefined,
 ): Promise<CredentialProvider> {
   const { fromEnv, fromNodeProviderChain, fromTemporaryCredentials, fromTokenFile, fromWebToken } =
@@ -119,6 +129,15 @@ async function credentialsOf(
   const sessionToken = configuration.text("token", "AWS_SESSION_TOKEN");
   const profile = configuration.text("profile");
   const web = configuration.block("assume_role_with_web_identity");
+  // When it is needed: where a state is can be asked without credentials.
+  const refused = (file: string | undefined): CredentialProvider | undefined => {
+    try {
+      if (file !== undefined) requireNamedFile(file, filesWithin, configuration);
+      return undefined;
+    } catch (error) {
+      return async () => Promise.reject(error);
+    }
+  };
   let credentials: CredentialProvider;
   if (web !== undefined) {
     const token = web.text("web_identity_token");
@@ -137,7 +156,8 @@ async function credentialsOf(
         'backend "s3": "assume_role_with_web_identity" needs "web_identity_token_file" or, in the variables of the stack, AWS_WEB_IDENTITY_TOKEN_FILE',
       );
     } else {
-      credentials = fromTokenFile({ ...common, ...optional("webIdentityTokenFile", file) });
+      credentials =
+        refused(file) ?? fromTokenFile({ ...common, ...optional("webIdentityTokenFile", file) });
     }
   } else if (accessKeyId !== undefined && secretAccessKey !== undefined && profile === undefined) {
     credentials = { accessKeyId, secretAccessKey, ...optional("sessionToken", sessionToken) };
@@ -148,7 +168,8 @@ async function credentialsOf(
     const isGiven = webIdentityTokenFile !== undefined && roleArn !== undefined;
     credentials =
       isGiven && profile === undefined
-        ? fromTokenFile({ roleArn, webIdentityTokenFile, clientConfig })
+        ? (refused(webIdentityTokenFile) ??
+          fromTokenFile({ roleArn, webIdentityTokenFile, clientConfig }))
         : without(
             'backend "s3": no credentials: the variables of the stack need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; profiles and shared files are not read here',
           );
@@ -201,10 +222,14 @@ function oldRole(configuration: BackendArguments): BackendArguments | undefined 
   return configuration.text("role_arn") === undefined ? undefined : configuration;
 }
 
-async function certificates(configuration: BackendArguments): Promise<{ httpsAgent?: Agent }> {
+async function certificates(
+  configuration: BackendArguments,
+  filesWithin: readonly string[] | undefined,
+): Promise<{ httpsAgent?: Agent }> {
   const file = configuration.text("custom_ca_bundle", "AWS_CA_BUNDLE");
   const insecure = configuration.flag("insecure");
   if (file === undefined && insecure !== true) return {};
+  if (file !== undefined) requireNamedFile(file, filesWithin, configuration);
   const https = await import("node:https");
   const httpsAgent = new https.Agent({
     ...(file !== undefined && { ca: readFileSync(file) }),
