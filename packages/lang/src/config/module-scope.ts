@@ -203,11 +203,16 @@ class Names implements ModuleScope {
     this.#locals.set(name, undefined);
     // Locals belong to the module: they see no instance.
     const pending = this.functions.pending?.() ?? 0;
-    const result = evaluate(config.expression, this.forInstance({}));
-    // A result that waits for calls outside is not the last word.
-    if ((this.functions.pending?.() ?? 0) > pending) this.#locals.delete(name);
-    else this.#locals.set(name, result);
-    return result;
+    let result: ReturnType<ModuleScope["local"]> | undefined;
+    try {
+      result = evaluate(config.expression, this.forInstance({}));
+      return result;
+    } finally {
+      // What waits for calls outside is not the last word, and neither is what has no value yet: it was no circle.
+      const isOpen = result === undefined || (this.functions.pending?.() ?? 0) > pending;
+      if (isOpen) this.#locals.delete(name);
+      else this.#locals.set(name, result);
+    }
   }
 
   #valueOf(subject: ReferenceSubject): Value | undefined {

@@ -238,6 +238,23 @@ describe("failure", () => {
       state: ["mock_thing.a (tainted)"],
     },
   ]);
+  scenario("takes no local value for a circle that could not be made", [
+    {
+      config:
+        thing("a", 'fail = "create"') +
+        "locals { n = mock_thing.a.id }\n" +
+        ["c", "d"]
+          .map(
+            (name) =>
+              `check "${name}" {\n  assert {\n    condition = local.n != ""\n    error_message = "no"\n  }\n}\n`,
+          )
+          .join("") +
+        'output "o" { value = local.n }\n',
+      status: "failed",
+      calls: ["create a"],
+      nowhere: ["Circular reference"],
+    },
+  ]);
   scenario("keeps outputs whose values could not be made", [
     {
       config: `${thing("a", 'value = "1"')}output "o" { value = mock_thing.a.out }`,
