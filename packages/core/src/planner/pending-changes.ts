@@ -6,49 +6,57 @@ import {
   parseReference,
   resourceAddress,
 } from "@stackwright/lang";
+import type { ModuleInstance } from "../walk/module-instance.ts";
 import type { ResourceValues } from "../walk/resource-values.ts";
+import { localName } from "./local-name.ts";
 import type { PlanRun } from "./plan-run.ts";
 
 type ResourceNode = Extract<GraphNode, { kind: "resource" }>;
 
 /**
- * Whether the read of a data source has to wait for changes of managed resources besides those that it explicitly depends on: of one
- * that its block refers to directly, in any instance, as what is read may differ once it was changed. Where the data source has
- * conditions, of everything that it depends on, as a change there may be what makes them pass.
+ * Managed resources with changes that the read of a data source has to wait for, besides those that it explicitly depends on: those
+ * that its block refers to directly, in any instance, as what is read may differ once they were changed. Where the data source
+ * has conditions, all that it depends on, as a change there may be what makes them pass.
  */
-export function hasPendingChanges(
+export function pendingChanges(
   run: PlanRun,
   node: ResourceNode,
   { module }: ResourceValues,
-): boolean {
+): ReadonlySet<ResourceValues> {
+  if (run.changed.size === 0) return new Set();
   const { lifecycle } = node.resource;
-  if (lifecycle.preconditions.length + lifecycle.postconditions.length > 0) {
-    return hasChangesAbove(run, node, module.address);
-  }
-  const { count, forEach, body } = node.resource;
+  const all =
+    lifecycle.preconditions.length + lifecycle.postconditions.length > 0
+      ? resourcesAbove(run, node, module)
+      : resourcesNamed(node, module);
+  return new Set([...all].filter((one) => run.changed.has(one)));
+}
+
+function* resourcesNamed(
+  { resource: { count, forEach, body } }: ResourceNode,
+  module: ModuleInstance,
+): Generator<ResourceValues> {
   const repetition = [count, forEach].flatMap((one) => (one ? expressionReferences(one) : []));
-  return [...repetition, ...bodyReferences(body)].some((traversal) => {
+  for (const traversal of [...repetition, ...bodyReferences(body)]) {
     const subject = parseReference(traversal)?.subject;
-    if (subject?.kind !== "resource" || subject.mode !== "managed") return false;
+    if (subject?.kind !== "resource" || subject.mode !== "managed") continue;
     const resource = module.resources.get(resourceAddress(subject));
-    return resource !== undefined && run.changed.has(resource);
-  });
-}
-
-/** Changes of other instances of its own module do not count: nothing leads from one to the other. */
-function hasChangesAbove(run: PlanRun, node: ResourceNode, module: string): boolean {
-  if (run.changed.size === 0) return false;
-  const above = new Set(
-    [...graphClosure([node])].flatMap((one) => (one.kind === "resource" ? [one.resource] : [])),
-  );
-  const path = pathText(node.module.path);
-  for (const { config, module: other } of run.changed) {
-    if (config?.mode !== "managed" || !above.has(config)) continue;
-    if (pathText(other.node.path) !== path || other.address === module) return true;
+    if (resource !== undefined) yield resource;
   }
-  return false;
 }
 
-function pathText(path: readonly string[]): string {
-  return JSON.stringify(path);
+/** Those of other instances of its own module do not count: nothing leads from one to the other. */
+function* resourcesAbove(
+  run: PlanRun,
+  node: ResourceNode,
+  module: ModuleInstance,
+): Generator<ResourceValues> {
+  for (const one of graphClosure([node])) {
+    if (one.kind !== "resource" || one.resource.mode !== "managed") continue;
+    for (const other of run.world.modules(one.module.path)) {
+      if (one.module === node.module && other !== module) continue;
+      const resource = other.resources.get(localName(one.resource));
+      if (resource !== undefined) yield resource;
+    }
+  }
 }

@@ -30,8 +30,8 @@ interface DataInstance {
   readonly recorded: StateObject | undefined;
   readonly around: ReadonlySet<Target>;
   readonly explicit: ReadonlySet<Target>;
-  /** Whether a managed resource changes that it depends on in a way that the read has to wait for, besides the explicit ones. */
-  readonly pending: boolean;
+  /** Managed resources with changes that the read has to wait for, besides the explicit ones. */
+  readonly pending: ReadonlySet<Target>;
   /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
   readonly soft: boolean;
 }
@@ -41,7 +41,7 @@ interface DataInstance {
  * something that it depends on explicitly, or refers to directly, really changes. Undefined after an error, which is reported.
  */
 export async function planData(instance: DataInstance): Promise<ResourceChange | undefined> {
-  const { run, slot, config, body, schema, ready, explicit, recorded, around } = instance;
+  const { run, slot, config, body, schema, ready, explicit, pending, recorded, around } = instance;
   const scope = slot.resource.module.scope.forInstance(slot.context);
   const reportAs = (found: readonly Diagnostic[], changed: Partial<Diagnostic>): boolean => {
     run.report(found.map((one) => ({ ...one, ...changed, address: one.address ?? slot.address })));
@@ -134,7 +134,9 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));
   const self = run.world.recorder.record(() => conditions("postcondition", after));
   if (!self.result) return undefined;
-  const references = new Set([...around, ...targets, ...self.targets]);
+  // What a read waits for in the plan it waits for in the apply, in all instances.
+  const awaited = deferred ? pending : [];
+  const references = new Set([...around, ...targets, ...self.targets, ...awaited]);
   const dependencies = [
     ...dependenciesOf(slot.address, references, "reference"),
     ...dependenciesOf(slot.address, explicit, "explicit"),
@@ -172,7 +174,7 @@ function deferral(
   config: Value,
 ): ActionReason | undefined {
   if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
-  if (pending) return "read-because-dependency-pending";
+  if (pending.size > 0) return "read-because-dependency-pending";
   for (const target of explicit)
     if (run.isChanged(target)) return "read-because-dependency-pending";
   return undefined;

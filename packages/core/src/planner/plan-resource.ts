@@ -14,7 +14,7 @@ import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
 import { localName } from "./local-name.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
-import { hasPendingChanges } from "./pending-changes.ts";
+import { pendingChanges } from "./pending-changes.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
@@ -107,7 +107,7 @@ async function planSlots(
     return false;
   }
   const shared = { run, config, body, schema, around, explicit };
-  const pending = config.mode === "data" && hasPendingChanges(run, node, resource);
+  const pending = config.mode === "data" ? pendingChanges(run, node, resource) : new Set<never>();
   const imports = run.importsFor(node.id);
   await forEachLimited(slots, run.given.parallelism, async ([at, slot]) => {
     if (!run.given.isIncluded(slot.address)) {

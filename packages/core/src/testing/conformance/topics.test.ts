@@ -67,6 +67,23 @@ describe("data sources that wait", () => {
       planCalls: [],
     },
   ]);
+  // Steps with a long way behind them are first, where nothing holds them back.
+  const behind =
+    thing("r", "value = data.mock_look.x.result") +
+    thing("s", "value = mock_thing.r.out") +
+    thing("t", "value = mock_thing.s.out");
+  const many = (value: string): string =>
+    `${look("x", "mock_thing.a[0].name")}${thing("a", `count = 2\nvalue = count.index == 1 ? "${value}" : "0"`)}${behind}`;
+  scenario("in the apply too, for another instance of what they refer to", [
+    { config: many("1") },
+    { config: many("2"), calls: ["update a", "look a"] },
+  ]);
+  const far = (value: string): string =>
+    `${look("x", "mock_thing.b.name", condition)}${thing("b", "depends_on = [mock_thing.a]")}${thing("a", `value = "${value}"`)}${behind}`;
+  scenario("in the apply too, for a change behind what stays as it is", [
+    { config: far("1") },
+    { config: far("2"), calls: ["update a", "look b"] },
+  ]);
   scenario("not for a dependency that moves", [
     { config: thing("a") + look("x", '"q"', "depends_on = [mock_thing.a]") },
     {
