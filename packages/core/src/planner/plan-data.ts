@@ -16,6 +16,7 @@ import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts"
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { unknownComputed } from "../walk/unknown-computed.ts";
+import { hasDependencies } from "./has-dependencies.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 
@@ -143,7 +144,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     ...dependenciesOf(slot.address, ready.targets, "provider"),
   ];
   const previousAddress = run.given.previous.get(slot.address);
-  const same = before !== undefined && withoutMarks(before).rawEquals(withoutMarks(after));
+  const isSame =
+    recorded !== undefined &&
+    before !== undefined &&
+    withoutMarks(before).rawEquals(withoutMarks(after));
   return {
     address: slot.address,
     deposed: "",
@@ -163,7 +167,10 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     schemaVersion: schema.version,
     dependencies,
     createBeforeDestroy: false,
-    record: !deferred && after.isWhollyKnown && (!same || previousAddress !== undefined),
+    record:
+      !deferred &&
+      after.isWhollyKnown &&
+      (!isSame || previousAddress !== undefined || !hasDependencies(recorded, dependencies)),
     legacyTypeSystem: false,
   };
 }

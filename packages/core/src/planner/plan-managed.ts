@@ -13,7 +13,6 @@ import {
   type ResourceSchema,
 } from "@stackwright/mux/router";
 import { assertPlanValid, isRefused, violationsToDiagnostics } from "@stackwright/tfplugin/checks";
-import { recordedDependencies } from "../ephemeral/recorded-dependencies.ts";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import { pathOutsideSecrets } from "../plan/path-outside-secrets.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
@@ -23,6 +22,7 @@ import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts"
 import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
+import { hasDependencies } from "./has-dependencies.ts";
 import { applyIgnoreChanges } from "./ignore-changes.ts";
 import { infinitePart } from "./infinite-part.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
@@ -272,7 +272,7 @@ class ManagedPlanner {
       importing === undefined &&
       (needsRecord(seen, before, ready, schema) ||
         recorded?.createBeforeDestroy !== createFirst ||
-        !sameDependencies(recorded.dependencies, recordedDependencies(dependencies)));
+        !hasDependencies(recorded, dependencies));
     return {
       address: slot.address,
       deposed: "",
@@ -330,13 +330,4 @@ function needsRecord(
   const now = use.reference;
   if (source !== now.source || version !== now.version || alias !== now.alias) return true;
   return before !== undefined && !before.rawEquals(stored);
-}
-
-function sameDependencies(
-  a: ResourceChange["dependencies"],
-  b: ResourceChange["dependencies"],
-): boolean {
-  if (a.length !== b.length) return false;
-  const keys = new Set(a.map(({ address, scope, kind }) => `${kind} ${scope} ${address}`));
-  return b.every(({ address, scope, kind }) => keys.has(`${kind} ${scope} ${address}`));
 }

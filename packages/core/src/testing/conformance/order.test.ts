@@ -171,6 +171,20 @@ describe("order with old and new dependencies", () => {
   ]);
 });
 
+const look = (query: string): string => `data "mock_look" "x" {\n  query = ${query}\n}\n`;
+
+describe("dependencies that turn round", () => {
+  const turned = look('"a"') + thing("a", "value = data.mock_look.x.result");
+  scenario("are recorded of a data source that says what it did", [
+    { config: look("mock_thing.a.name") + thing("a") },
+    // It was read while applying, and is what it is from now on.
+    { config: look("mock_thing.a.name") + thing("a") },
+    { config: turned, plan: ["update mock_thing.a"], calls: ["update a"] },
+    { config: turned, plan: [] },
+    { config: "", calls: ["delete a"], state: [] },
+  ]);
+});
+
 describe("failure", () => {
   scenario("does what does not depend on it, and says what was skipped", [
     {
