@@ -19,7 +19,10 @@ BEGIN
     RETURN 0;
   END IF;
   IF p_age_ms IS NOT NULL THEN
-    UPDATE event SET at = v_now WHERE at > v_now + interval '1 minute';
+    -- Those that may go now: all of them at once would take longer than a statement may.
+    UPDATE event SET at = v_now
+      WHERE at > v_now + interval '1 minute'
+        AND revision <= (SELECT max(o.revision) FROM (SELECT revision FROM event ORDER BY revision LIMIT p_limit) o);
   END IF;
   SELECT max(e.revision) INTO v_boundary
     FROM (
