@@ -71,7 +71,11 @@ export interface StoredClaimParts extends TransactionParts {
   readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
 
+/** How the plan of each kind of run is made. A run of another one is of a newer release. */
 const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
+  [Run_Mode.MODE_APPLY, "normal"],
+  [Run_Mode.MODE_PLAN_ONLY, "normal"],
+  [Run_Mode.MODE_IMPORT, "normal"],
   [Run_Mode.MODE_DESTROY, "destroy"],
   [Run_Mode.MODE_REFRESH_ONLY, "refresh-only"],
 ]);
@@ -161,7 +165,7 @@ async function jobOf(
     stack,
     run: reference.run,
     step,
-    mode: MODES.get(run.mode) ?? "normal",
+    mode: modeOf(run.mode),
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
     configuration: {
@@ -235,6 +239,13 @@ async function toolOf(
       state: { number: state.number.toString(), contentSha256: state.contentSha256 },
     }),
   };
+}
+
+function modeOf(mode: Run_Mode): ExecutionJob["mode"] {
+  const known = MODES.get(mode);
+  if (known !== undefined) return known;
+  // To plan it as another kind would do something else than was asked.
+  throw new ServerError("unprocessable", "the run was requested at a server of a newer release");
 }
 
 function adoptionOf(stack: NamedStack | undefined): ExecutionJob["adoption"] {
