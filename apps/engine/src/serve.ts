@@ -21,7 +21,7 @@ import {
   type Registry,
 } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
-import { LOGIN_CLIENT, LOGIN_PORTS, loginPlugin } from "@stackwright/tfe";
+import { loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
 import type { DestinationStream } from "pino";
 import { AccessDirectory } from "./access/access-directory.ts";
@@ -32,6 +32,9 @@ import { createFirstCredentials, writeCredentials } from "./bootstrap.ts";
 import { StoreClock } from "./clock/store-clock.ts";
 import { consolePlugin } from "./console/console-plugin.ts";
 import { helpPlugin } from "./console/help-plugin.ts";
+import { DEVICE_PAGE } from "./device-login/device-pages.ts";
+import { devicePlugin } from "./device-login/device-plugin.ts";
+import { discoveredServices, LOGIN_PREFIX } from "./discovered-services.ts";
 import { IdentityIssuer } from "./identity/identity-issuer.ts";
 import { IdentityKeys } from "./identity/identity-keys.ts";
 import { IdleConnections } from "./idle-connections.ts";
@@ -39,10 +42,9 @@ import { checkListening } from "./listening-rules.ts";
 import { runMaintenance } from "./maintenance.ts";
 import { observeStore } from "./metrics/observe-store.ts";
 import { ServerMetrics } from "./metrics/server-metrics.ts";
-import { MODULES_PREFIX } from "./module-api/module-plugin.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { publicOrigin } from "./public-origin.ts";
-import { openRunServer, TFE_PREFIX } from "./run-server.ts";
+import { openRunServer } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -58,9 +60,6 @@ import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
-
-/** Where commands sign in. */
-const LOGIN_PREFIX = "/oauth";
 
 /** What is put into a server by the program that starts it, rather than configured. */
 export interface ServeParts {
@@ -289,6 +288,19 @@ export async function serve(
       stopping: draining.signal,
     }),
   );
+  const deviceLogin: ServerPlugin = {
+    prefix: DEVICE_PAGE,
+    plugin: async (fastify) =>
+      devicePlugin(fastify, {
+        ...accessParts,
+        credentials,
+        providers: signIn,
+        sessions,
+        audit,
+        origin,
+        codeKey: async () => registry.secrets.key("device-login"),
+      }),
+  };
   const app = await createServerApp({
     storage: store.storage,
     registry,
@@ -306,7 +318,7 @@ export async function serve(
       resolved.quotas?.archiveBytes === undefined
         ? {}
         : { maxArchiveBytes: resolved.quotas.archiveBytes },
-    services: discoveredServices(TFE_PREFIX),
+    services: discoveredServices(signIn.length > 0),
     plugins: [
       ...runs.plugins,
       {
@@ -335,6 +347,7 @@ export async function serve(
             flowKey: async () => registry.secrets.key("login-flow"),
           }),
       },
+      ...(signIn.length === 0 ? [] : [deviceLogin]),
       ...(resolved.withoutConsole === true ? [] : [CONSOLE]),
       ...(parts.plugins?.({ store, registry, credentials, region: resolved.region }) ?? []),
     ],
@@ -445,24 +458,6 @@ export async function serve(
     close,
     stopped: stopped.promise,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-/**
- * What service discovery names for commands: the block `cloud`, the backend `remote`, that with `TF_FORCE_LOCAL_BACKEND`, and the login.
- */
-function discoveredServices(prefix: string): Readonly<Record<string, unknown>> {
-  const names = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
-  return {
-    "modules.v1": `${MODULES_PREFIX}/`,
-    ...Object.fromEntries(names.map((name) => [name, `${prefix}/`])),
-    "login.v1": {
-      client: LOGIN_CLIENT,
-      grant_types: ["authz_code"],
-      authz: `${LOGIN_PREFIX}/authorize`,
-      token: `${LOGIN_PREFIX}/token`,
-      ports: LOGIN_PORTS,
-    },
   };
 }
 

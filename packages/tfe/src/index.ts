@@ -2,6 +2,7 @@ export type { TfeErrorCode } from "./errors.ts";
 export { TFE_ERRORS, TfeError } from "./errors.ts";
 export { loginPlugin } from "./login/login-plugin.ts";
 export { LOGIN_CLIENT, LOGIN_PORTS } from "./login/login-request.ts";
+export { escapedText, plainPage, plainPolicy } from "./login/plain-page.ts";
 export type { TfeCaller } from "./port/caller.ts";
 export type {
   LoginPort,

@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import { type Tenancy, tenancyOf } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
 
+/** Logins of commands on other machines: of which account their users are is known at the end. */
+export const DEVICE_LOGINS: Tenancy = tenancyOf({ kind: "site" });
+
 export type SubjectKind = "user" | "team";
 
 /** What a role is given to, and where. */
@@ -50,6 +53,11 @@ export function issuerText(issuer: string): string {
 /** Where a login session is: the store has the digest of its secret alone. */
 export function sessionPlace(account: string, secret: string): Place {
   return { tenancy: accountTenancy(account), name: sha256(secret) };
+}
+
+/** Where the login of a command on another machine is, by what stands for the code that its user types. */
+export function deviceLoginPlace(name: string): Place {
+  return { tenancy: DEVICE_LOGINS, name };
 }
 
 function sha256(text: string): string {

@@ -13,7 +13,7 @@ export const USER_ROLES = Object.freeze({
 
 export type UserRole = keyof typeof USER_ROLES;
 
-function isUserRole(text: string): text is UserRole {
+export function isUserRole(text: string): text is UserRole {
   return Object.hasOwn(USER_ROLES, text);
 }
 

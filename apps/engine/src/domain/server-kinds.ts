@@ -1,6 +1,7 @@
 import {
   ConfigurationUpload,
   ConfigurationVersion,
+  DeviceLogin,
   Freeze,
   IdempotencyRecord,
   KeptState,
@@ -53,7 +54,7 @@ import { decodeRecord, type RecordKind, recordKind } from "./record-kind.ts";
 /** What is fixed for a kind that the server stores. */
 interface ServerKind<M = never> extends RecordKind<M> {
   /** Where its resources are. */
-  readonly scope: "account" | "project";
+  readonly scope: "site" | "account" | "project";
   /** What a name consists of, separated by dots. */
   readonly nameParts: readonly string[];
   /** Bound of the encoded message, in bytes. */
@@ -66,6 +67,7 @@ interface ServerKind<M = never> extends RecordKind<M> {
     | "with the run"
     | "with its runs"
     | "while needed"
+    | "10 minutes"
     | "24 h"
     | "50 per stack"
     | "100 per stack"
@@ -367,6 +369,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["sha256"],
     maxBytes: 4 * KIB,
     retention: "7 days",
+  }),
+  deviceLogin: kindOf("DeviceLogin", DeviceLogin, {
+    scope: "site",
+    nameParts: ["hmac"],
+    maxBytes: KIB,
+    retention: "10 minutes",
   }),
   idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
     scope: "account",

@@ -1,6 +1,7 @@
 import { type Authenticator, RegistryError } from "@stackwright/registry";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import { cookieNames, cookieOf } from "./cookies.ts";
+import { isOfOwnPage } from "./own-page.ts";
 
 interface SessionAuthenticatorParts {
   /** Recognises tokens and signatures. */
@@ -40,11 +41,10 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Au
         });
       }
       const site = header("sec-fetch-site");
-      const isOwnSite = site === undefined ? header("origin") === origin : site === "same-origin";
       const isFollowed = site === undefined || site === "same-origin" || site === "none";
       const isAllowed = READS.has(request.method)
         ? isFollowed
-        : isOwnSite && (await sessions.isPageToken(secret, header(PAGE_TOKEN)));
+        : isOfOwnPage(header, origin) && (await sessions.isPageToken(secret, header(PAGE_TOKEN)));
       if (isAllowed) return principal;
       throw new RegistryError(
         "REGISTRY_FORBIDDEN",

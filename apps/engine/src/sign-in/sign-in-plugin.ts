@@ -37,7 +37,8 @@ interface Flow extends PendingChecks {
 const FLOW_MS = 10 * 60_000;
 const SESSION_SECONDS = 7 * 24 * 3_600;
 const HOME = "/console/";
-const PAGE = /^(?:\/console\/[A-Za-z0-9/._~?=&%-]*|\/oauth\/authorize\?[A-Za-z0-9._~=&%+-]*)$/;
+const PAGE =
+  /^(?:\/console\/[A-Za-z0-9/._~?=&%-]*|\/oauth\/authorize\?[A-Za-z0-9._~=&%+-]*|\/oauth\/device)$/;
 /** Sign-ins of one address. */
 const LIMIT = Object.freeze({ perSecond: 0.5, burst: 30 });
 
@@ -193,7 +194,7 @@ function callbackOf(origin: string, { name }: IdentityProvider): string {
   return `${origin}/auth/callback/${name}`;
 }
 
-/** A page of the console, or that of a command's login, and nothing else: not another site, by whatever spelling. */
+/** A page of the console, or one of a command's login, and nothing else: not another site, by whatever spelling. */
 function pageOf(to: string | undefined): string {
   return to !== undefined && PAGE.test(to) ? to : HOME;
 }

@@ -4,12 +4,10 @@ import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import { type CredentialStore, isRole, RegistryError } from "@stackwright/registry";
 import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
+import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import { addressGroup } from "../sign-in/address-group.ts";
 import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
-
-/** How long the token of a command is valid. */
-const TOKEN_MS = 90 * 24 * 3_600_000;
 
 /** Requests of one remote address: pages are opened by hand. */
 const ADDRESS_LIMIT: RateLimit = Object.freeze({ perSecond: 10, burst: 100 });
@@ -64,7 +62,7 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
         path: `/auth/login/${name}?to=${encodeURIComponent(to)}`,
       })),
     issue: async ({ account, actor, roles, projects, untilMs, user }, secret) => {
-      const ends = Math.floor(clock.wallMs()) + TOKEN_MS;
+      const ends = Math.floor(clock.wallMs()) + COMMAND_TOKEN_MS;
       try {
         const { token } = await credentials.createToken({
           account,

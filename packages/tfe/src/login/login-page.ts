@@ -1,6 +1,7 @@
 import type { TfeBrowserSession, TfeSignInLink } from "../port/login-port.ts";
 import type { LoginRequest } from "./login-request.ts";
 import { LOGIN_CLIENT } from "./login-request.ts";
+import { escapedText, plainPage, plainPolicy } from "./plain-page.ts";
 
 /** What a login page offers beside a token. */
 interface LoginChoices {
@@ -24,12 +25,12 @@ export function loginPage(
     state,
   };
   const inputs = Object.entries(hidden).map(
-    ([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`,
+    ([name, value]) => `<input type="hidden" name="${name}" value="${escapedText(value)}">`,
   );
-  return page(`<h1>Sign in for a command</h1>
+  return plainPage(`<h1>Sign in for a command</h1>
 <p>A command on this machine asks for a token with your roles, for 90 days. Continue only if you started <code>stackwright login</code>,
 <code>terraform login</code> or <code>tofu login</code> yourself; else close this page.</p>
-${problem === "" ? "" : `<p class="problem">${escaped(problem)}</p>`}
+${problem === "" ? "" : `<p class="problem">${escapedText(problem)}</p>`}
 ${session === undefined ? linksOf(links) : consentOf(session, inputs.join(""))}
 <form method="post">${inputs.join("")}
 <label>Token of this server <input type="password" name="token" autocomplete="off" autofocus required></label>
@@ -41,21 +42,22 @@ function consentOf(
   { name, pageToken }: Pick<TfeBrowserSession, "name" | "pageToken">,
   inputs: string,
 ) {
-  return `<form method="post">${inputs}<input type="hidden" name="page_token" value="${escaped(pageToken)}">
-<button>Continue as ${escaped(name)}</button></form><p>Or with a token:</p>`;
+  return `<form method="post">${inputs}<input type="hidden" name="page_token" value="${escapedText(pageToken)}">
+<button>Continue as ${escapedText(name)}</button></form><p>Or with a token:</p>`;
 }
 
 function linksOf(links: readonly TfeSignInLink[]): string {
   if (links.length === 0) return "";
   const items = links.map(
-    ({ name, path }) => `<p><a href="${escaped(path)}">Sign in with ${escaped(name)}</a></p>`,
+    ({ name, path }) =>
+      `<p><a href="${escapedText(path)}">Sign in with ${escapedText(name)}</a></p>`,
   );
   return `${items.join("")}<p>Or with a token:</p>`;
 }
 
 /** The page for a request that no command makes. */
 export function refusedPage(): string {
-  return page(
+  return plainPage(
     "<h1>Sign-in refused</h1><p>The address is not one of a login. Close this page, press Ctrl-C in the command, and start it again.</p>",
   );
 }
@@ -63,17 +65,5 @@ export function refusedPage(): string {
 /** What the pages may load and where their form leads: nothing, and back to the command. */
 export function pagePolicy(request?: LoginRequest): string {
   const action = request === undefined ? "'none'" : `'self' ${new URL(request.redirectUri).origin}`;
-  return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action ${action}`;
-}
-
-function page(content: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Stackwright</title>
-<meta name="viewport" content="width=device-width"><style>
-body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}
-label,button{display:block;margin:1rem 0}input[type=password]{display:block;width:100%;font:inherit;padding:.4rem}
-button{font:inherit;padding:.4rem 1.2rem}.problem{color:#a00}</style></head><body>${content}</body></html>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  return plainPolicy(action);
 }

@@ -101,6 +101,31 @@ export interface LoginSession {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** A command that asks for a token of a user, who agrees on another machine. Name: HMAC-SHA-256 of the code that the user types. */
+export interface DeviceLogin {
+  /** SHA-256 of the secret that the command asks with. */
+  secretDigest: string;
+  /** The machine of the command, as it calls itself. */
+  host: string;
+  /** Where the command asked from. */
+  remoteAddress: string;
+  /** The most that the token may do: a role that users can be given. */
+  role: string;
+  /** When the command asked. */
+  createdAtMs: bigint;
+  /** When the command may ask again whether the user agreed; 0 for at once. */
+  nextPollAtMs: bigint;
+  /** Between two such questions. */
+  intervalMs: bigint;
+  /** What a user said: "agreed" or "refused"; empty until then. */
+  decision: string;
+  /** Account of the user who said it. */
+  account: string;
+  /** Name of that user. */
+  user: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseUser(): User {
   return {
     name: "",
@@ -867,6 +892,218 @@ export const LoginSession: MessageFns<LoginSession> = {
     message.usedAtMs = (object.usedAtMs !== undefined && object.usedAtMs !== null) ? BigInt(object.usedAtMs) : 0n;
     message.remoteAddress = object.remoteAddress ?? "";
     message.browser = object.browser ?? "";
+    return message;
+  },
+};
+
+function createBaseDeviceLogin(): DeviceLogin {
+  return {
+    secretDigest: "",
+    host: "",
+    remoteAddress: "",
+    role: "",
+    createdAtMs: 0n,
+    nextPollAtMs: 0n,
+    intervalMs: 0n,
+    decision: "",
+    account: "",
+    user: "",
+  };
+}
+
+export const DeviceLogin: MessageFns<DeviceLogin> = {
+  encode(message: DeviceLogin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secretDigest !== "") {
+      writer.uint32(10).string(message.secretDigest);
+    }
+    if (message.host !== "") {
+      writer.uint32(18).string(message.host);
+    }
+    if (message.remoteAddress !== "") {
+      writer.uint32(26).string(message.remoteAddress);
+    }
+    if (message.role !== "") {
+      writer.uint32(34).string(message.role);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type uint64 too large");
+      }
+      writer.uint32(40).uint64(message.createdAtMs);
+    }
+    if (message.nextPollAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.nextPollAtMs) !== message.nextPollAtMs) {
+        throw new globalThis.Error("value provided for field message.nextPollAtMs of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.nextPollAtMs);
+    }
+    if (message.intervalMs !== 0n) {
+      if (BigInt.asUintN(64, message.intervalMs) !== message.intervalMs) {
+        throw new globalThis.Error("value provided for field message.intervalMs of type uint64 too large");
+      }
+      writer.uint32(56).uint64(message.intervalMs);
+    }
+    if (message.decision !== "") {
+      writer.uint32(66).string(message.decision);
+    }
+    if (message.account !== "") {
+      writer.uint32(74).string(message.account);
+    }
+    if (message.user !== "") {
+      writer.uint32(82).string(message.user);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeviceLogin {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeviceLogin();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secretDigest = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.host = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.remoteAddress = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.role = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.createdAtMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.nextPollAtMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.intervalMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.decision = reader.string(true);
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.account = reader.string(true);
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.user = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeviceLogin>): DeviceLogin {
+    return DeviceLogin.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeviceLogin>): DeviceLogin {
+    const message = createBaseDeviceLogin();
+    message.secretDigest = object.secretDigest ?? "";
+    message.host = object.host ?? "";
+    message.remoteAddress = object.remoteAddress ?? "";
+    message.role = object.role ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.nextPollAtMs = (object.nextPollAtMs !== undefined && object.nextPollAtMs !== null)
+      ? BigInt(object.nextPollAtMs)
+      : 0n;
+    message.intervalMs = (object.intervalMs !== undefined && object.intervalMs !== null)
+      ? BigInt(object.intervalMs)
+      : 0n;
+    message.decision = object.decision ?? "";
+    message.account = object.account ?? "";
+    message.user = object.user ?? "";
     return message;
   },
 };
