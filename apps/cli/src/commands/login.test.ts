@@ -113,6 +113,37 @@ describe("login", () => {
   });
 });
 
+it("refuses options for another kind of login, and a server without a sign-in", {
+  timeout: 60_000,
+}, async () => {
+  const env = await home();
+  const errorOf = async (...args: readonly string[]): Promise<string> => {
+    const { code, error } = await tryCommand(["login", ...args], { env });
+    expect(code).toBe(1);
+    return error;
+  };
+  expect(await errorOf(HOST, "--device")).toContain("gives no token with --device");
+  expect(await errorOf(HOST, "--role", "viewer")).toContain("gives no token with --device");
+  const { server, token } = await startServer("none");
+  const given = ["--server", server.url];
+  expect(await errorOf(...given, "--role", "viewer")).toContain("with --device alone");
+  expect(await errorOf(...given, "--device")).toContain("does not offer a login with a code");
+  // Over SSH, a browser of this machine is used where the server has nothing else.
+  let shown = "";
+  const stop = new AbortController();
+  const remote = contextWith({ ...env, SSH_CONNECTION: "192.0.2.1 1 192.0.2.2 22" }, (text) => {
+    shown += text;
+    stop.abort(new Error("stopped"));
+  });
+  const login = serverLogin(
+    { server: server.url, browser: true },
+    { ...remote, signal: stop.signal },
+  );
+  await expect(login).rejects.toThrow("stopped");
+  expect(shown).toContain("/oauth/authorize?");
+  expect(shown).not.toContain(token);
+});
+
 it("obtains a token of a server by its page, and stores it for the server", {
   timeout: 60_000,
 }, async () => {

@@ -1,8 +1,9 @@
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { type Fetch, loginByBrowser } from "../session/browser-login.ts";
+import { loginByBrowser } from "../session/browser-login.ts";
 import { credentialsPath, storeToken } from "../session/host-credentials.ts";
+import type { Fetch } from "../session/host-services.ts";
 
 /** Obtains a token of a host by its service `login.v1` and stores it where the reference command does. */
 export async function login(

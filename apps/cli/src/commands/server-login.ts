@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { isClientError } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -5,15 +6,28 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { checkedAddress, clientOf, withServerErrors } from "../runs/open-server.ts";
 import { credentialsPath, readCredentials, writeCredentials } from "../runs/server-credentials.ts";
 import { loginByBrowser } from "../session/browser-login.ts";
+import { loginByDevice, offersDeviceLogin } from "../session/device-login.ts";
+
+interface ServerLoginOptions {
+  readonly server: string;
+  /** Whether the user agrees in a browser of this machine. */
+  readonly browser?: boolean | undefined;
+  /** Whether the user agrees in a browser of another machine. */
+  readonly device?: boolean | undefined;
+  /** The most that the token of another machine's browser may do. */
+  readonly role?: string | undefined;
+}
 
 /**
  * Checks a token with its server and stores it for the user. It is read from a prompt, or from standard input, or is one that the server
  * gives once the user has agreed in a browser.
  */
 export async function serverLogin(
-  { server: text, browser = false }: { readonly server: string; readonly browser?: boolean },
+  options: ServerLoginOptions,
   context: CommandContext,
+  clock: Clock = systemClock,
 ): Promise<ExitCode> {
+  const { server: text } = options;
   const { terminal, env, signal } = context;
   const server = checkedAddress(text);
   const { hostname, protocol } = new URL(server);
@@ -23,30 +37,58 @@ export async function serverLogin(
       "Warning: the connection is not encrypted; the token can be read on the network.\n",
     );
   }
-  const token = browser
-    ? await loginByBrowser({ address: server, name: server }, context, globalThis.fetch)
-    : await givenToken(server, context);
+  const token = await tokenFor(server, options, context, clock);
   if (token === "") {
     throw new CommandError("No token was given.", {
       advice: "Type it at the prompt, or pass it on standard input: stackwright login < FILE",
     });
   }
   const client = clientOf(server, token);
-  await withServerErrors(server, async () => client.listProjects({}, { signal })).catch(
-    (error: unknown) => {
-      const { cause } = error as { readonly cause?: unknown };
-      if (!isClientError(cause, "unauthenticated")) throw error;
-      throw new CommandError(`${server} does not accept the token.`, {
-        cause,
-        advice: "Ask the server operator for a token. Nothing was stored.",
-      });
-    },
-  );
+  const caller = await withServerErrors(server, async () => {
+    // A token that is typed may be that of a worker; one that a user agreed to may have no role yet.
+    const isTyped = options.browser !== true && options.device !== true;
+    if (isTyped) await client.listProjects({}, { signal });
+    return client.showCaller({}, { signal });
+  }).catch((error: unknown) => {
+    const { cause } = error as { readonly cause?: unknown };
+    if (!isClientError(cause, "unauthenticated")) throw error;
+    throw new CommandError(`${server} does not accept the token.`, {
+      cause,
+      advice: "Ask the server operator for a token. Nothing was stored.",
+    });
+  });
   const path = credentialsPath(env);
   const { servers } = await readCredentials(path);
   await writeCredentials(path, { current: server, servers: { ...servers, [server]: { token } } });
-  terminal.write(`Logged in to ${server}. The token is stored in ${path}.\n`);
+  // Whose token it is shows a login that another user agreed to.
+  const { user } = caller.data;
+  const as = user === undefined ? "" : ` as ${user}`;
+  terminal.write(`Logged in to ${server}${as}. The token is stored in ${path}.\n`);
   return EXIT.ok;
+}
+
+async function tokenFor(
+  server: string,
+  { browser = false, device = false, role }: ServerLoginOptions,
+  context: CommandContext,
+  clock: Clock,
+): Promise<string> {
+  const host = { address: server, name: server };
+  const { fetch } = globalThis;
+  const isDevice =
+    device || (browser && isRemote(context.env) && (await offersDeviceLogin(host, context, fetch)));
+  if (isDevice) return loginByDevice(host, context, { role, clock, fetch });
+  if (role !== undefined) {
+    throw new CommandError("A role is chosen with --device alone.", {
+      advice: "Make a token with: stackwright tokens create --role ROLE",
+    });
+  }
+  return browser ? loginByBrowser(host, context, fetch) : givenToken(server, context);
+}
+
+/** Whether the user is at another machine, whose browser does not reach this one. */
+function isRemote({ SSH_CONNECTION, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): boolean {
+  return SSH_CONNECTION !== undefined && DISPLAY === undefined && WAYLAND_DISPLAY === undefined;
 }
 
 async function givenToken(server: string, { terminal, signal }: CommandContext): Promise<string> {

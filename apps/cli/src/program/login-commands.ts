@@ -5,6 +5,8 @@ import type { CommandAction, Define } from "./program.ts";
 interface LoginOptions {
   readonly server?: string;
   readonly browser?: boolean;
+  readonly device?: boolean;
+  readonly role?: string;
 }
 
 /** Commands about the credentials of the user. */
@@ -12,9 +14,16 @@ export function defineLoginCommands(define: Define, run: CommandAction): void {
   define("login [host]", "store a token of a registry host, or of a server")
     .option("--server <url>", "address of the server, such as https://HOST")
     .option("--browser", "agree in a browser that is signed in, in place of typing a token", false)
+    .option("--device", "agree in a browser of another machine, with a code", false)
+    .option("--role <role>", "with --device: the most that the token may do, such as planner")
     .action(async (host: string | undefined, options: LoginOptions, command: Command) => {
-      const { server, browser = false } = options;
+      const { server, browser, device, role } = options;
       if (host !== undefined && server === undefined) {
+        if (device === true || role !== undefined) {
+          throw new CommandError("A registry host gives no token with --device or --role.", {
+            advice: "Name a server with --server URL, or use login HOST alone.",
+          });
+        }
         const { login } = await import("../commands/login.ts");
         await run(command, async (context) => login(host, context));
         return;
@@ -26,7 +35,9 @@ export function defineLoginCommands(define: Define, run: CommandAction): void {
         });
       }
       const { serverLogin } = await import("../commands/server-login.ts");
-      await run(command, async (context) => serverLogin({ server, browser }, context));
+      await run(command, async (context) =>
+        serverLogin({ server, browser, device, role }, context),
+      );
     });
   define("logout [host]", "remove the stored token of a host, or of a server")
     .option("--server <url>", "address of the server; without it that of the last login")

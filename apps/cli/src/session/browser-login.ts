@@ -3,8 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-
-export type Fetch = (url: URL, init?: RequestInit) => Promise<Response>;
+import { type Fetch, hostServices, isRecord, jsonOf, type LoginHost } from "./host-services.ts";
 
 /** What a host offers under `login.v1`. */
 interface LoginService {
@@ -14,34 +13,23 @@ interface LoginService {
   readonly ports: readonly [first: number, last: number];
 }
 
-/**
- * A token that a host gives by its service `login.v1`, once the user has agreed in a browser.
- *
- * @param address of the host, such as `https://registry.example.com`
- * @param name of the host, as messages call it
- */
+/** A token that a host gives by its service `login.v1`, once the user has agreed in a browser. */
 export async function loginByBrowser(
-  { address, name }: { readonly address: string; readonly name: string },
+  host: LoginHost,
   context: CommandContext,
   fetch: Fetch,
 ): Promise<string> {
-  const service = await discover(address, name, context, fetch);
-  return authorize(name, service, context, fetch);
+  const service = await discover(host, context, fetch);
+  return authorize(host.name, service, context, fetch);
 }
 
 async function discover(
-  address: string,
-  host: string,
-  { signal }: CommandContext,
+  given: LoginHost,
+  context: CommandContext,
   fetch: Fetch,
 ): Promise<LoginService> {
-  const document = new URL("/.well-known/terraform.json", address);
-  const services = await jsonOf(document, { signal }, fetch).catch((error: unknown) => {
-    throw new CommandError(`The services of ${host} are not available: ${messageOf(error)}.`, {
-      cause: error,
-      advice: "Check the name of the host.",
-    });
-  });
+  const { services, document } = await hostServices(given, context, fetch);
+  const { name: host } = given;
   const service = services["login.v1"];
   if (!isRecord(service)) {
     throw new CommandError(`The host ${host} does not offer a login.`, {
@@ -135,25 +123,6 @@ async function listen(server: Server, [first, last]: LoginService["ports"]): Pro
   throw new CommandError(`No port from ${first} to ${last} is free for the login.`);
 }
 
-async function jsonOf(
-  url: URL,
-  init: RequestInit,
-  fetch: Fetch,
-): Promise<Readonly<Record<string, unknown>>> {
-  const response = await fetch(url, init);
-  if (!response.ok) throw new Error(`status ${response.status} of ${url.origin}${url.pathname}`);
-  const value: unknown = await response.json();
-  return isRecord(value) ? value : {};
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function variableOf(host: string): string {
   return `TF_TOKEN_${host.replaceAll("-", "__").replaceAll(".", "_")}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
