@@ -11,8 +11,9 @@ export function isWithin(path: string, folder: string): boolean {
 }
 
 /**
- * The folders of the modules outside of a folder that its configuration calls by local paths, directly or by another module: real paths,
- * none below another. What does not exist or cannot be read is left out: the plan says what is wrong with it.
+ * The folders of the modules outside of a folder that its configuration calls by local paths, directly or by another module: real paths;
+ * one may be below another, and the folder itself below one. What does not exist or cannot be read is left out: the plan says what is
+ * wrong with it.
  */
 export async function outsideModules(folder: string): Promise<readonly string[]> {
   const found = new Set([folder]);
@@ -23,10 +24,7 @@ export async function outsideModules(folder: string): Promise<readonly string[]>
       if (called !== undefined) found.add(called);
     }
   }
-  const outside = [...found].filter((path) => !isWithin(path, folder));
-  return outside.filter(
-    (path) => !outside.some((other) => other !== path && isWithin(path, other)),
-  );
+  return [...found].filter((path) => !isWithin(path, folder));
 }
 
 async function localSources(folder: string): Promise<readonly string[]> {

@@ -172,6 +172,29 @@ describe("a packed configuration of a repository", () => {
     expect(paths).toContain("modules/other/main.tf");
   });
 
+  it("has a module above its folder, by the ignore file of each, and each file once", async () => {
+    await put("modules/net/main.tf", "");
+    await put("modules/net/.terraformignore", "dump.json\n");
+    await put("modules/net/examples/a/main.tf", 'module "net" { source = "../.." }\n');
+    await put("modules/net/examples/a/.terraformignore", "key.pem\n");
+    await put("modules/net/examples/a/key.pem", "secret");
+    await put("modules/net/examples/a/dump.json", "{}");
+    await put("modules/net/examples/b/dump.json", "{}");
+    await put("modules/net/examples/b/main.tf", "");
+    expect(await pack("modules/net/examples/a")).toEqual({
+      root: "examples/a",
+      withheld: [".env"],
+      paths: [
+        ".terraformignore",
+        "examples/a/.terraformignore",
+        "examples/a/dump.json",
+        "examples/a/main.tf",
+        "examples/b/main.tf",
+        "main.tf",
+      ],
+    });
+  });
+
   it("has all of a folder that is named", async () => {
     const { root, paths } = await pack("stacks/web", repository);
     expect(root).toBe("stacks/web");

@@ -65,19 +65,19 @@ export async function packWithModules(
   }
   const modules = await outsideModules(folder);
   if (modules.length === 0) return { ...(await packConfiguration(directory, signal)), root: "" };
-  const base = nearestAbove([folder, ...modules]);
-  if (!isWithin(base, findBundleRoot(folder))) {
-    throw new CommandError(
-      `The module in "${modules.find((path) => !isWithin(path, findBundleRoot(folder))) ?? base}" is outside of the repository.`,
-      {
-        advice: "Name a folder above it and the configuration with --root: all of it is uploaded.",
-      },
-    );
+  const repository = findBundleRoot(folder);
+  const elsewhere = modules.find((path) => !isWithin(path, repository));
+  if (elsewhere !== undefined) {
+    throw new CommandError(`The module in "${elsewhere}" is outside of the repository.`, {
+      advice: "Name a folder above it and the configuration with --root: all of it is uploaded.",
+    });
   }
+  const base = nearestAbove([folder, ...modules]);
   const root = slashed(relative(base, folder));
+  const folders = new Set([folder, ...modules]);
   const parts: Found[] = [];
-  for (const part of [folder, ...modules]) {
-    parts.push(await filesOf(part, slashed(relative(base, part)), signal));
+  for (const part of folders) {
+    parts.push(await filesOf(part, slashed(relative(base, part)), signal, folders));
   }
   const found = {
     entries: parts.flatMap(({ entries }) => entries),
@@ -92,12 +92,17 @@ interface Found {
   readonly withheld: readonly string[];
 }
 
-/** What is packed of a folder, below a prefix of the archive. */
-async function filesOf(root: string, prefix: string, signal: AbortSignal): Promise<Found> {
+/** What is packed of a folder, below a prefix of the archive, without folders in it that are packed by their own ignore file. */
+async function filesOf(
+  root: string,
+  prefix: string,
+  signal: AbortSignal,
+  apart: ReadonlySet<string> = new Set(),
+): Promise<Found> {
   const rules = parseIgnoreRules(await ignoreText(root));
   const entries: TarballEntry[] = [];
   const withheld: string[] = [];
-  await addFolder({ root, rules, entries, withheld, signal }, root, "", []);
+  await addFolder({ root, rules, apart, entries, withheld, signal }, root, "", []);
   if (prefix === "") return { entries, withheld };
   return {
     entries: entries.map((entry) => ({ ...entry, path: `${prefix}/${entry.path}` })),
@@ -157,6 +162,8 @@ async function ignoreText(root: string): Promise<string> {
 interface Walk {
   readonly root: string;
   readonly rules: IgnoreRules;
+  /** Real paths of folders that are packed for themselves. */
+  readonly apart: ReadonlySet<string>;
   readonly entries: TarballEntry[];
   readonly withheld: string[];
   readonly signal: AbortSignal;
@@ -172,6 +179,7 @@ async function addFolder(
   walk.signal.throwIfAborted();
   for (const { name } of await readdir(folder, { withFileTypes: true })) {
     const path = prefix === "" ? name : `${prefix}/${name}`;
+    if (walk.apart.has(join(folder, name))) continue;
     const { isDirectory, file } = await targetOf(walk, join(folder, name), path);
     if (file === undefined) continue;
     if (isDirectory) {
