@@ -69,6 +69,16 @@ describe("children whose create was never answered", () => {
     }
   });
 
+  it("have one id each, as one that two have would be deleted with either", () => {
+    const children = [open("b"), open("c")];
+    const same = "disk:index:Disk::b=x\ndisk:index:Disk::c=x";
+    expect(() => decide(children, { kind: "id", id: same })).toThrow(
+      'the id "x" is given for disk:index:Disk::b and for disk:index:Disk::c',
+    );
+    const other = child("c", { id: "", isOpen: true, type: "disk:index:Image" });
+    expect(decide([open("b"), other], { kind: "id", id: same })).toEqual(["b x", "c x"]);
+  });
+
   it("take the place of the one that they were to replace", () => {
     const children = [child("a"), open("a")];
     expect(decide(children, { kind: "id", id: "x" })).toEqual(["a id-a replaced", "a x"]);

@@ -39,6 +39,16 @@ export function decideOpenChildren(
       `the id "${id}" is that of ${keyOf(known)}, which was there before ${keyOf(child)} was made`,
     );
   }
+  for (const [child, id] of ids) {
+    const same = [...ids].find(
+      ([one, its]) => one !== child && one.type === child.type && its === id,
+    );
+    if (same === undefined) continue;
+    // With either of them it would be deleted.
+    throw new ProviderFailure(
+      `the id "${id}" is given for ${keyOf(child)} and for ${keyOf(same[0])}`,
+    );
+  }
   const made = new Set([...ids.keys()].map(({ urn }) => urn));
   return children.flatMap((child) => {
     const id = ids.get(child);
