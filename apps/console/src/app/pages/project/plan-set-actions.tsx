@@ -1,8 +1,9 @@
 import type { PlanSet } from "@stackwright/client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { ProblemBox } from "../../parts/states.tsx";
+import { planViewQuery } from "../../plan/plan-view-query.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 
 type Decision = "approve" | "discard" | "cancel";
@@ -88,8 +89,18 @@ function DecisionDialog({
         queries.invalidateQueries({ queryKey: ["plan-sets", project] }),
       ]),
   });
-  const destroyed = set.stacks.reduce(
-    (sum, { changes }) => sum + (changes === undefined ? 0 : changes.delete + changes.replace),
+  // What is not shown is not approved: the dialog waits for the plan of each stack.
+  const views = useQueries({
+    queries: set.stacks
+      .filter(({ phase }) => phase === "awaiting_approval")
+      .map(({ stack, run, plan_digest: digest = "" }) =>
+        planViewQuery(client, { project, stack, run }, digest),
+      ),
+  });
+  const areShown = views.every(({ data }) => data !== undefined);
+  const failed = views.find(({ error }) => error !== null);
+  const destroyed = views.reduce(
+    (sum, { data }) => sum + (data === undefined ? 0 : data.summary.delete + data.summary.replace),
     0,
   );
   const mustType = decision === "approve" && destroyed > 0;
@@ -100,12 +111,13 @@ function DecisionDialog({
       confirm={title}
       tone={decision === "approve" && !mustType ? "primary" : "danger"}
       isBusy={decide.isPending}
-      isReady={!mustType || typed === project}
+      isReady={decision !== "approve" || (areShown && (!mustType || typed === project))}
       onConfirm={() => decide.mutate()}
       onClose={onClose}
       problem={decide.error !== null && <ProblemBox error={decide.error} />}
     >
       <p>{explanation}</p>
+      {decision === "approve" && failed !== undefined && <ProblemBox error={failed.error} />}
       {decision !== "cancel" && (
         <>
           <label htmlFor={`${id}-text`}>{decision === "approve" ? "Comment" : "Reason"}</label>
