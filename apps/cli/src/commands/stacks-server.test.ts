@@ -2,6 +2,7 @@ import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { runInteractively } from "../testing/interactive-command.ts";
 import { startServer } from "../testing/start-server.ts";
 import { tryCommand } from "../testing/try-command.ts";
 
@@ -53,6 +54,15 @@ it("several stacks are planned and applied by a server", { timeout: 120_000 }, a
   expect((await sets("approve", id, "--yes")).error).toContain("there is nothing to approve");
   const [, other = ""] =
     /plan-sets approve (\S+)/.exec((await set("up", "app", "network")).output) ?? [];
+  // A document of JSON has no question in it.
+  const typed = runInteractively(
+    ["plan-sets", "approve", other, "--json", "--server", server.url, "--project", "web"],
+    { cwd: scratch.path, env: { HOME: scratch.path, STACKWRIGHT_TOKEN: token } },
+  );
+  typed.type("no");
+  expect(await typed.ended).toBe(1);
+  expect(typed.text()).toContain("Approval is required");
+  expect(typed.text()).not.toContain("Stack web/network");
   const approved = await sets("approve", other, "--yes", "--comment", "both");
   expect([approved.code, approved.error]).toEqual([0, ""]);
   expect(approved.output).toContain("All stacks are applied.");

@@ -58,7 +58,7 @@ export async function planSetsApprove(
       throw new CommandError(`The plan set ${id} is ${phase}: there is nothing to approve.`);
     }
     if (!options.yes) {
-      if (!terminal.interactive) {
+      if (!terminal.interactive || options.json) {
         throw new CommandError(
           "Approval is required to apply the plans, but the input is not a terminal.",
           { advice: "Use --yes." },
