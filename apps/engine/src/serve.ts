@@ -17,7 +17,6 @@ import {
   createKeyRing,
   createRegistry,
   type FunctionProbe,
-  listSecretKeys,
   type Registry,
 } from "@stackwright/registry";
 import { createUlidGenerator } from "@stackwright/storage";
@@ -47,6 +46,7 @@ import { publicOrigin } from "./public-origin.ts";
 import { openRunServer } from "./run-server.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
+import { listServerKeyUses } from "./server-key-uses.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 import { createSessionAuthenticator } from "./sign-in/session-authenticator.ts";
@@ -275,7 +275,11 @@ export async function serve(
       origin,
       tools: resolved.tools?.map(offeredToolOf),
       facts: {
-        secretKeys: async (during) => listSecretKeys(store.storage, keys, { signal: during }),
+        secretKeys: async (during) => {
+          const uses = await listServerKeyUses(store.storage, loaded, { signal: during });
+          // Users whose commands share the store have their own keys for their stacks.
+          return uses.filter(({ isAvailable, secrets }) => isAvailable || secrets > 0);
+        },
         identityKeys: async () => void (await identityKeys.published()),
         directories: [blobDirectory],
         skewMs: async () => storeClock.skewMs(),

@@ -5,17 +5,13 @@ import {
   openStore,
   parseStoreAddress,
   replaceKeyFile,
+  rewrapAllKeys,
 } from "@stackwright/core";
-import { EngineError } from "@stackwright/core/errors";
-import {
-  createKeyRing,
-  isRegistryError,
-  listSecretKeys,
-  reencryptSecrets,
-  type SecretKeyUse,
-} from "@stackwright/registry";
+import { EngineError, isEngineError } from "@stackwright/core/errors";
+import { createKeyRing, isRegistryError, reencryptSecrets } from "@stackwright/registry";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { keyFileOf, nextKeyFile, serverKeys } from "./server-key.ts";
+import { listServerKeyUses, type ServerKeyUse } from "./server-key-uses.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 
 /** What a rotation did. */
@@ -24,6 +20,10 @@ export interface ServerKeyRotation {
   readonly keyId: string;
   /** How many secrets were encrypted again. */
   readonly secrets: number;
+  /** How many data keys of stacks and of what projects keep beside them were encrypted again. */
+  readonly dataKeys: number;
+  /** How many data keys are left with keys that the server was not given, by the ids of those. */
+  readonly left: ReadonlyMap<string, number>;
   /** The file with the new key, where the rotation created it. */
   readonly keyFile: string | undefined;
 }
@@ -34,22 +34,22 @@ interface CommandParts {
   readonly signal?: AbortSignal;
 }
 
-/** Lists the keys that the stored secrets of a server need. An embedded store must not be in use by a server. */
+/** Lists the keys that the stored secrets and the data keys of a server's store need. An embedded store must not be in use by a server. */
 export async function listServerKeys(
   options: ServerOptions,
   parts: CommandParts = {},
-): Promise<readonly SecretKeyUse[]> {
+): Promise<readonly ServerKeyUse[]> {
   const { env = process.env, directory = process.cwd(), signal } = parts;
   const resolved = resolveServerOptions(options);
   const address = parseStoreAddress(resolved.store, directory);
   const keys = await serverKeys(resolved, address, env);
   await using store = await openStore(address, { blobDirectory: blobsOf(resolved, directory) });
-  const ring = createKeyRing(keys.map(({ bytes }) => bytes));
-  return await listSecretKeys(store.storage, ring, { ...(signal && { signal }) });
+  return await listServerKeyUses(store.storage, keys, { ...(signal && { signal }) });
 }
 
 /**
- * Encrypts all stored secrets of a server with its current key. Where no key is configured for an embedded store, a new key is
+ * Encrypts all stored secrets of a server with its current key, and the data keys of stacks, variable sets, connections and
+ * destinations. Where no key is configured for an embedded store, a new key is
  * created first and replaces `registry.key` afterwards. After an interruption at any moment the server starts as before, as it
  * takes both keys, and a repetition completes the rotation.
  */
@@ -67,22 +67,37 @@ export async function rotateServerKey(
   const next = keyFile === undefined ? undefined : nextKeyFile(keyFile);
   if (next !== undefined) await ensureKeyFile(next);
   const created = next === undefined ? [] : [await loadKey({ kind: "file", path: next })];
-  const ring = createKeyRing([...created, ...given].map(({ bytes }) => bytes));
-  let secrets: number;
-  try {
-    secrets = await reencryptSecrets(store.storage, ring, { ...(signal && { signal }) });
-  } catch (error) {
-    if (!isRegistryError(error) || error.code !== "REGISTRY_KEY_MISSING") throw error;
-    throw new EngineError("ENGINE_KEY_UNAVAILABLE", error.message, {
-      details: {
-        advice:
-          "Nothing was changed. Name the former key with --former-key-file, --former-key-variable or --former-key-command.",
-      },
-      cause: error,
-    });
-  }
+  const [current, ...former] = [...created, ...given];
+  if (current === undefined) throw new EngineError("ENGINE_KEY_UNAVAILABLE", "there is no key");
+  const ring = createKeyRing([current, ...former].map(({ bytes }) => bytes));
+  const { storage } = store;
+  const during = { ...(signal && { signal }) };
+  let secrets = 0;
+  const { rewrapped: dataKeys, left } = await rewrapAllKeys({
+    storage,
+    current,
+    former,
+    ...during,
+    before: async () => {
+      secrets = await reencryptSecrets(storage, ring, during);
+    },
+  }).catch(refuseWithAdvice);
   if (keyFile !== undefined && next !== undefined) await replaceKeyFile(keyFile, next);
-  return { keyId: ring.currentId, secrets, keyFile };
+  return { keyId: ring.currentId, secrets, dataKeys, left, keyFile };
+}
+
+/** Throws the error of a rotation, with what to do where a key is missing. */
+function refuseWithAdvice(error: unknown): never {
+  const isMissing = isRegistryError(error)
+    ? error.code === "REGISTRY_KEY_MISSING"
+    : isEngineError(error, "ENGINE_KEY_UNAVAILABLE");
+  if (!isMissing || !(error instanceof Error)) throw error;
+  const advice =
+    "Nothing was changed. Name the former key with --former-key-file, --former-key-variable or --former-key-command.";
+  throw new EngineError("ENGINE_KEY_UNAVAILABLE", error.message, {
+    details: { advice },
+    cause: error,
+  });
 }
 
 /** The command `server-key list`: one line per key, or JSON. */
@@ -98,19 +113,20 @@ export async function runServerKeyList(
   );
   const keys = await listServerKeys(options, { env, directory });
   if (given.includes("--json")) {
-    const rows = keys.map(({ keyId, secrets, isCurrent, isAvailable }) => ({
+    const rows = keys.map(({ keyId, secrets, dataKeys, isCurrent, isAvailable }) => ({
       key: keyId,
       secrets,
+      data_keys: dataKeys,
       current: isCurrent,
       available: isAvailable,
     }));
     return `${JSON.stringify({ keys: rows }, undefined, 2)}\n`;
   }
   return keys
-    .map(({ keyId, secrets, isCurrent, isAvailable }) => {
+    .map(({ keyId, secrets, dataKeys, isCurrent, isAvailable }) => {
       const state = isAvailable ? "available" : "not available";
-      const noun = secrets === 1 ? "secret" : "secrets";
-      return `${isCurrent ? "*" : " "} key ${keyId}  encrypts ${secrets} ${noun}  ${state}\n`;
+      const what = `${counted(secrets, "secret")}, ${counted(dataKeys, "data key")}`;
+      return `${isCurrent ? "*" : " "} key ${keyId}  encrypts ${what}  ${state}\n`;
     })
     .join("");
 }
@@ -122,13 +138,22 @@ export async function runServerKeyRotate(
   directory: string,
 ): Promise<string> {
   const options = await parseServeArguments(given, env, directory);
-  const { keyId, secrets, keyFile } = await rotateServerKey(options, { env, directory });
-  const noun = secrets === 1 ? "secret was" : "secrets were";
+  const rotation = await rotateServerKey(options, { env, directory });
+  const { keyId, secrets, dataKeys, left, keyFile } = rotation;
+  const were = secrets === 1 ? "secret was" : "secrets were";
   const where =
     keyFile === undefined
       ? ""
       : `The new key is in ${keyFile}; back it up. The former key is still needed for older backups of the store.\n`;
-  return `The key ${keyId} encrypts all secrets of the server; ${secrets} ${noun} encrypted again.\n${where}`;
+  const others = [...left].map(
+    ([id, count]) =>
+      `The key ${id}, which was not given, still encrypts ${counted(count, "data key")}. It is the key of a user whose commands use the store, or a former key of the server: name it and repeat this.\n`,
+  );
+  return `The key ${keyId} encrypts all secrets of the server; ${secrets} ${were} encrypted again, and ${counted(dataKeys, "data key")} of stacks and projects.\n${others.join("")}${where}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${count === 1 ? noun : `${noun}s`}`;
 }
 
 function blobsOf({ blobDirectory }: ServerOptions, directory: string): string {

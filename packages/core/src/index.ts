@@ -156,6 +156,8 @@ export type { HumanLock } from "./state/human-lock.ts";
 export { HUMAN_LOCK_KIND, readHumanLock } from "./state/human-lock.ts";
 export { impliedValue } from "./state/implied-value.ts";
 export { isStateKept, KEPT_STATE_KIND } from "./state/kept-state.ts";
+export type { KeyOwner, RewrappedKeys } from "./state/key-owners.ts";
+export { countWrapped, listKeyOwners, rewrapAllKeys } from "./state/key-owners.ts";
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export { outputValue } from "./state/output-value.ts";

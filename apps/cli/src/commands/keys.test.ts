@@ -210,6 +210,8 @@ describe("the keys of a stack", { timeout: 60_000 }, () => {
       const { storage } = store;
       const keys = createStoredKeys({ storage, current: keyEncryptionKey(wrapping) });
       if (make) await keys.ensure(variableSetKeys(place));
+      // What a server makes with a connection to a Git server.
+      if (make) await keys.ensure({ ...place, stack: "vcs-connections" });
       return (await keys.list(variableSetKeys(place))).map(({ wrappedBy }) => wrappedBy);
     };
     expect(await keysOfSets(OLD, true)).toEqual([idOf(OLD)]);
@@ -221,6 +223,7 @@ describe("the keys of a stack", { timeout: 60_000 }, () => {
     expect(said).toContain(
       `The variable sets: the key-encryption key ${idOf(NEW)} wraps data key 1`,
     );
+    expect(said).toContain("The connections to Git servers: the key-encryption key");
     expect(await keysOfSets(NEW, false)).toEqual([idOf(NEW)]);
     expect(await made.succeed(env, ...words)).not.toContain("The variable sets");
   });

@@ -1,10 +1,11 @@
 import {
   createStoredKeys,
+  listKeyOwners,
   type NamedStack,
   type StackReference,
   type StoredKey,
   type StoredKeys,
-  variableSetKeys,
+  stackTenancy,
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { CommandContext } from "../command-context.ts";
@@ -87,7 +88,7 @@ export async function keysRotate(
 }
 
 /**
- * Encrypts the data keys of one stack, or of all of the project and its variable sets, with the current key-encryption key. All are
+ * Encrypts the data keys of one stack, or of all of the project and what it keeps secrets for beside them, with the current key-encryption key. All are
  * checked before the first is changed; each stack changes in one write, so that an interrupted command can be repeated.
  */
 export async function keysRewrap(
@@ -103,8 +104,9 @@ export async function keysRewrap(
   const stacks = options.allStacks
     ? ((await session?.stacks.list(session.project, { signal })) ?? [])
     : [foundStack(session, options, context).stack];
-  const sets = options.allStacks && session ? await keysOfSets(session, signal) : undefined;
-  if (session === undefined || (stacks.length === 0 && sets === undefined)) {
+  const others =
+    options.allStacks && session ? await ownersBesideStacks(session, stacks, signal) : [];
+  if (session === undefined || (stacks.length === 0 && others.length === 0)) {
     terminal.write("The project has no stacks.\n");
     return EXIT.ok;
   }
@@ -112,7 +114,7 @@ export async function keysRewrap(
   const keys = storedKeys(session, former);
   await withGivenKeys(given, async () => {
     const owners = stacks.map(({ name, reference }) => ({ what: `stack "${name}"`, reference }));
-    if (sets !== undefined) owners.push({ what: "variable sets", reference: sets });
+    owners.push(...others);
     const problems: string[] = [];
     for (const { what, reference } of owners) {
       await keys.dataKeys(reference, { signal }).catch((error: unknown) => {
@@ -138,23 +140,34 @@ export async function keysRewrap(
           : `The stack "${stack.name}": ${wrapsNow(session, changed)}\n`,
       );
     }
-    if (sets === undefined) return;
-    // Nothing has to stand still for them: a run reads the keys and the values anew.
-    const changed = await keys.rewrap(sets, { signal });
-    if (changed.length > 0) terminal.write(`The variable sets: ${wrapsNow(session, changed)}\n`);
+    // Nothing has to stand still for them: whatever reads their values reads the keys anew.
+    for (const { what, reference } of others) {
+      const changed = await keys.rewrap(reference, { signal });
+      if (changed.length > 0) terminal.write(`The ${what}: ${wrapsNow(session, changed)}\n`);
+    }
   });
   return EXIT.ok;
 }
 
-/** Where the data keys of the project's variable sets are; undefined where it has none. */
-async function keysOfSets(
-  session: Session,
+/** What of the project has data keys and is no stack: variable sets, and what a server keeps with the project. */
+async function ownersBesideStacks(
+  { store: { storage }, project }: Session,
+  stacks: readonly NamedStack[],
   signal: AbortSignal,
-): Promise<StackReference | undefined> {
-  const reference = variableSetKeys(session.project);
-  const found = await storedKeys(session).list(reference, { signal });
-  return found.length === 0 ? undefined : reference;
+): Promise<readonly { readonly what: string; readonly reference: StackReference }[]> {
+  const own = new Set(stacks.map(({ reference }) => reference.stack));
+  const tenancy = stackTenancy({ ...project, stack: "" });
+  const owners = await listKeyOwners(storage, tenancy, { signal });
+  return owners
+    .filter(({ reference }) => !own.has(reference.stack))
+    .map(({ reference }) => ({ what: NAMES[reference.stack] ?? reference.stack, reference }));
 }
+
+const NAMES: Readonly<Record<string, string>> = {
+  "variable-sets": "variable sets",
+  "vcs-connections": "connections to Git servers",
+  notifications: "destinations of notifications",
+};
 
 function wrapsNow({ key }: Session, changed: readonly number[]): string {
   return `the key-encryption key ${key.key.id} wraps data ${changed.length === 1 ? "key" : "keys"} ${changed.join(", ")} now.`;

@@ -2,7 +2,12 @@ import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
-import { openStore } from "@stackwright/core";
+import {
+  createStoredKeys,
+  keyEncryptionKey,
+  openStore,
+  type StackReference,
+} from "@stackwright/core";
 import { type BootstrapCredentials, serve } from "@stackwright/engine";
 import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
 import { describe, expect, it } from "vitest";
@@ -26,7 +31,13 @@ async function bootstrapped(env: NodeJS.ProcessEnv = {}, ...options: string[]) {
     first,
     list: async (given: NodeJS.ProcessEnv, ...words: string[]) =>
       JSON.parse((await run(given, "server-key", "list", "--json", ...STORE, ...words)).output)
-        .keys as { key: string; secrets: number; current: boolean; available: boolean }[],
+        .keys as {
+        key: string;
+        secrets: number;
+        data_keys: number;
+        current: boolean;
+        available: boolean;
+      }[],
     [Symbol.asyncDispose]: async () => folder[Symbol.asyncDispose](),
   };
 }
@@ -43,10 +54,23 @@ async function secretOf(cwd: string, accessKey: string, ...keys: Uint8Array[]) {
   return (await credentials.keyWithSecret(accessKey))?.secret;
 }
 
+/** The data keys of a stack, as a server with a key reads them; `make` makes the first. */
+async function dataKeysOf(cwd: string, key: string, stack: StackReference, make = false) {
+  const blobDirectory = join(cwd, "blobs");
+  const directory = join(cwd, "data");
+  await using store = await openStore({ kind: "sqlite", directory }, { blobDirectory });
+  const current = keyEncryptionKey(Buffer.from(key.trim(), "base64"));
+  const keys = createStoredKeys({ storage: store.storage, current });
+  if (make) await keys.ensure(stack);
+  return await keys.dataKeys(stack);
+}
+
 describe("the key of a server", { timeout: 60_000 }, () => {
   it("is replaced where none is configured; the former one is not needed afterwards", async () => {
     await using made = await bootstrapped();
     const before = await readFile(join(made.cwd, "data/registry.key"), "utf8");
+    const stack = { account: "default", project: "web", stack: "01ARZ3NDEKTSV4RRFFQ69G5FAV" };
+    const dataKeys = await dataKeysOf(made.cwd, before, stack, true);
     const [listed] = await made.list({});
     expect(listed).toMatchObject({ current: true, available: true });
     expect(listed?.secrets).toBeGreaterThan(0);
@@ -60,12 +84,14 @@ describe("the key of a server", { timeout: 60_000 }, () => {
       {
         key: expect.not.stringContaining(listed?.key ?? ""),
         secrets: listed?.secrets,
+        data_keys: 1,
         current: true,
         available: true,
       },
     ]);
     const key = Buffer.from(after.trim(), "base64");
     expect(await secretOf(made.cwd, made.first.accessKey, key)).toBe(made.first.secretKey);
+    expect(await dataKeysOf(made.cwd, after, stack)).toEqual(dataKeys);
   });
 
   it("is replaced by a configured one, which needs the former one once", async () => {

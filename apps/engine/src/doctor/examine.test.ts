@@ -215,7 +215,7 @@ it("names what is due, what failed, what was not delivered and what ends", async
 
 it("says what of the server is not as it should be", async () => {
   const { codes } = await start();
-  const key = { keyId: "k", secrets: 1, isCurrent: false, isAvailable: false };
+  const key = { keyId: "k", secrets: 1, dataKeys: 2, isCurrent: false, isAvailable: false };
   const broken: ServerFacts = {
     secretKeys: async () => [key, { ...key, isAvailable: true }],
     identityKeys: async () => Promise.reject(new Error("no key")),

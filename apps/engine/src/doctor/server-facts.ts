@@ -1,9 +1,9 @@
-import type { SecretKeyUse } from "@stackwright/registry";
+import type { ServerKeyUse } from "../server-key-uses.ts";
 
 /** What this server says of itself, for those who operate it. */
 export interface ServerFacts {
-  /** The keys that the stored secrets of the store need. */
-  readonly secretKeys: (signal: AbortSignal) => Promise<readonly SecretKeyUse[]>;
+  /** The keys that the stored secrets and the data keys of the store need. */
+  readonly secretKeys: (signal: AbortSignal) => Promise<readonly ServerKeyUse[]>;
   /** Rejects where the keys that sign tokens of runs cannot be used. */
   readonly identityKeys: () => Promise<void>;
   /** By how much its clock is ahead of that of its store; undefined where both have one. */

@@ -48,8 +48,9 @@ async function keyFindings(
   { secretKeys, identityKeys }: ServerFacts,
 ): Promise<readonly Finding[]> {
   const found: Finding[] = [];
-  for (const { keyId, secrets, isCurrent, isAvailable } of await secretKeys(signal)) {
-    const of = `${secrets} stored ${secrets === 1 ? "secret needs" : "secrets need"} the key ${keyId}`;
+  for (const { keyId, secrets, dataKeys, isCurrent, isAvailable } of await secretKeys(signal)) {
+    const count = secrets + dataKeys;
+    const of = `${count} stored ${count === 1 ? "secret needs" : "secrets need"} the key ${keyId}`;
     if (!isAvailable)
       found.push(finding("key_unavailable", `${of}, which this server does not have`));
     else if (!isCurrent) found.push(finding("key_former", `${of}, which is a former one`));
