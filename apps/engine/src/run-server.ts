@@ -79,6 +79,8 @@ interface RunServerOptions {
   readonly spans?: SpanSink | undefined;
   /** Bounds of each step. */
   readonly limits?: ServerOptions["runLimits"];
+  /** How long a run that only plans may wait for a worker. @default 24 */
+  readonly planWaitHours?: number | undefined;
   /** Requests to the API per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
   /** Programs that plan and apply stacks instead of the engine. @default none */
@@ -129,6 +131,8 @@ interface RunServerOptions {
   /** Ends streams of events when the server stops. */
   readonly stopping: AbortSignal;
 }
+
+const HOUR_MS = 3_600_000;
 
 /** The host that means the registry of the server which executes a run, whatever its name is. */
 const LOCAL_MODULES = "localterraform.com";
@@ -332,6 +336,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         directory,
         renewer,
         limits: stepLimitsOf(options.limits),
+        planWaitMs: options.planWaitHours && options.planWaitHours * HOUR_MS,
         observer: options.metrics,
         spans: options.spans,
         ...(executor === "none" ? { capacity: 0 } : capacity !== undefined && { capacity }),

@@ -287,6 +287,11 @@ const FLAGS = {
     kind: "number",
     help: "days that the events of ended runs stay; 90 by default",
   },
+  "plan-wait-hours": {
+    path: ["runs", "planWaitHours"],
+    kind: "number",
+    help: "hours that a run which only plans waits for a worker until it is canceled; 24 by default",
+  },
   "delete-provider": {
     path: ["deleteProvider"],
     kind: "text",

@@ -245,6 +245,7 @@ export async function serve(
       container: resolved.container,
       capacity: resolved.runCapacity,
       limits: resolved.runLimits,
+      planWaitHours: resolved.runs?.planWaitHours,
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       moduleHosts: resolved.moduleHosts,

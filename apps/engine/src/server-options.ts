@@ -182,6 +182,7 @@ export const ServerOptionsSchema = Type.Object(
           perStack: Type.Optional(count(helpOf("runs-per-stack"), 1, 100_000)),
           days: Type.Optional(count(helpOf("run-days"), 1, 36_500)),
           logDays: Type.Optional(count(helpOf("run-log-days"), 1, 36_500)),
+          planWaitHours: Type.Optional(count(helpOf("plan-wait-hours"), 1, 876_000)),
         },
         { additionalProperties: false },
       ),

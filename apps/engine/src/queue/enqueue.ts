@@ -34,6 +34,7 @@ import { freeTicket, readQueue } from "./stack-queue.ts";
 import { requireRunTool } from "./state-owner.ts";
 import { supersedeOlder, supersedeSavedPlan } from "./supersede.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
+import { supersedePlans } from "./waiting-plans.ts";
 
 /** A run that is requested. */
 interface NewServerRun {
@@ -65,6 +66,8 @@ interface NewServerRun {
   readonly imports?: readonly Pick<RunImport, "address" | "id">[];
   /** Ends with its plan, whatever its mode. @default false */
   readonly planOnly?: boolean;
+  /** What a run that only plans is of, such as a branch: it ends the older ones of its author that wait. @default none */
+  readonly source?: string;
   /** The plan is to be applied later, unless a newer run comes first. @default false */
   readonly savedPlan?: boolean;
   /** Reads no object before it plans. @default false */
@@ -159,11 +162,14 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   }
   const queue = await readQueue(tx, stack);
   const number = queue.message.lastNumber + 1n;
-  const { automatic = false, planOnly = false, savedPlan = false } = given;
+  const { automatic = false, planOnly = false, savedPlan = false, source = "" } = given;
   const speculative = isSpeculative({ mode, planOnly });
   if (!speculative && !automatic)
     await supersedeOlder(tx, queue, rules.supersede, { reference, actor });
   if (!speculative && !automatic) await supersedeSavedPlan(tx, queue, { reference, actor });
+  if (speculative) await supersedePlans(tx, queue, reference, { actor, source });
+  else if (source !== "")
+    throw new ServerError("unprocessable", "only a run that only plans has a source");
   const starts = !speculative && queue.message.current === "";
   const { pending } = queue.message;
   if (!speculative && !starts && pending.length >= MAX_PENDING) {
@@ -208,6 +214,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     ...tool,
     shadowOf: given.shadowOf ?? "",
     planSet: given.planSet ?? "",
+    source,
     ...(given.stage !== undefined && { stage: RunStage.create({ number: 1, ...given.stage }) }),
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },

@@ -17,6 +17,7 @@ import type { ListedTicket } from "./choose-ticket.ts";
 import { isAt, move, phaseOf } from "./run-row.ts";
 import { freeTicket, leaveQueue, readQueue } from "./stack-queue.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
+import { DEFAULT_PLAN_WAIT_MS, endWaitingPlan, hasWaitedTooLong } from "./waiting-plans.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 
@@ -56,15 +57,26 @@ async function ticketsOf(
   });
 }
 
+/** What a sweep of queues needs. */
+interface QueueSweepParts extends SweepParts {
+  /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
+  readonly planWaitMs?: number | undefined;
+}
+
 /**
  * Repairs what no writer leaves and a foreign one may: tickets of ended runs, queues whose current run has ended or has no
- * ticket where it needs one. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
+ * ticket where it needs one. Ends runs that only plan and have waited too long for a worker. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
  */
-export async function sweepQueues(parts: SweepParts, options?: CallOptions): Promise<number> {
+export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions): Promise<number> {
+  const { planWaitMs = DEFAULT_PLAN_WAIT_MS } = parts;
   let repairs = 0;
   for (const { id, ticket } of await listTickets(parts, options)) {
     const reference = runOfTicket(id.tenancy, ticket);
     repairs += await repair(parts, reference, removeStrayTicket);
+    if (!hasWaitedTooLong(ticket, parts.clock.wallMs(), planWaitMs)) continue;
+    repairs += await repair(parts, reference, async (tx) =>
+      endWaitingPlan(tx, reference, { actor: SWEEP_ACTOR, planWaitMs }),
+    );
   }
   const { type } = SERVER_KINDS.queue;
   for (const resource of await parts.storage.list("strong", type, ANYWHERE, "", options)) {

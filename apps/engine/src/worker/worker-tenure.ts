@@ -42,6 +42,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly observer?: WorkerObserver | undefined;
   /** How often everything is looked through, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
+  /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
+  readonly planWaitMs?: number | undefined;
 }
 
 /** One tenure of a worker: from its lease to the loss of it. */

@@ -448,6 +448,8 @@ export interface NewRun {
   readonly staged?: boolean | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly replace?: readonly string[] | undefined;
+  /** what a run of the mode plan_only plans, such as a branch: it ends the older ones of its author that wait */
+  readonly source?: string | undefined;
   /** for the mode import */
   readonly imports?: readonly RunImport[] | undefined;
 }
@@ -1086,6 +1088,8 @@ export interface Run {
   readonly exclude_author: boolean;
   readonly approvers: readonly string[];
   readonly superseded_by?: string | undefined;
+  /** what a run of the mode plan_only plans */
+  readonly source?: string | undefined;
   readonly retry_of?: string | undefined;
   readonly approvals: readonly ({
   readonly actor: string;

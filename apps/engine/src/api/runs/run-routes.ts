@@ -40,6 +40,14 @@ const NewRun = Type.Object(
     ),
     targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
     replace: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
+    source: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description:
+          "what a run of the mode plan_only plans, such as a branch: it ends the older ones of its author that wait",
+      }),
+    ),
     imports: Type.Optional(
       Type.Array(RunImportSchema, { maxItems: 100, description: "for the mode import" }),
     ),
@@ -235,6 +243,7 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         ...(autoApply !== undefined && { autoApply }),
         targets: run.targets,
         replace: run.replace,
+        source: run.source,
         imports: run.imports,
         message: message ?? run.message,
         retryOf: run.id,

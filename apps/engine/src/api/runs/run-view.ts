@@ -58,6 +58,7 @@ export const RunSchema = Type.Object(
     exclude_author: Type.Boolean(),
     approvers: Type.Array(Type.String()),
     superseded_by: Type.Optional(Type.String()),
+    source: Type.Optional(Type.String({ description: "what a run of the mode plan_only plans" })),
     retry_of: Type.Optional(Type.String()),
     approvals: Type.Array(
       Type.Object({
@@ -122,6 +123,7 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     exclude_author: run.excludeAuthor,
     approvers: [...run.approvers],
     ...(run.supersededBy !== "" && { superseded_by: run.supersededBy }),
+    ...(run.source !== "" && { source: run.source }),
     ...(run.retryOf !== "" && { retry_of: run.retryOf }),
     approvals: run.approvals.map(({ actor, planDigest: digest, comment, atMs }) => ({
       actor,

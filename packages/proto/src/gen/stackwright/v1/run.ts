@@ -98,6 +98,8 @@ export interface Run {
   planSet: string;
   /** Of MODE_IMPORT: what is imported. */
   imports: RunImport[];
+  /** Of a run that only plans: what it plans, such as a branch. A newer one of the same source ends it while it waits; empty: none. */
+  source: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -310,6 +312,7 @@ function createBaseRun(): Run {
     stage: undefined,
     planSet: "",
     imports: [],
+    source: "",
   };
 }
 
@@ -461,6 +464,9 @@ export const Run: MessageFns<Run> = {
     }
     for (const v of message.imports) {
       RunImport.encode(v!, writer.uint32(578).fork()).join();
+    }
+    if (message.source !== "") {
+      writer.uint32(586).string(message.source);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -830,6 +836,14 @@ export const Run: MessageFns<Run> = {
             message.imports.push(RunImport.decode(reader, reader.uint32()));
             continue;
           }
+          case 73: {
+            if (tag !== 586) {
+              break;
+            }
+
+            message.source = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -917,6 +931,7 @@ export const Run: MessageFns<Run> = {
       : undefined;
     message.planSet = object.planSet ?? "";
     message.imports = object.imports?.map((e) => RunImport.fromPartial(e)) || [];
+    message.source = object.source ?? "";
     return message;
   },
 };
