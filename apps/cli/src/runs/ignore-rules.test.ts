@@ -36,6 +36,19 @@ describe("rules of an ignore file", () => {
     expect(parseIgnoreRules("build/").isIgnored("build", true)).toBe(true);
   });
 
+  it("take no store of a server by mistake", () => {
+    const take = (text: string, ...paths: readonly string[]) => {
+      const rules = parseIgnoreRules(text);
+      return paths.map((path) => rules.isIgnored(path, false));
+    };
+    const STORE = ["data/blobs/x", "data/store.db", "data/writer.lock"];
+    expect(() => take("", ...STORE)).toThrow('The folder "data" holds the store of a server.');
+    expect(() => take("", "writer.lock", "a.tf", "store.db")).toThrow("of the configuration is");
+    expect(take("/data/", ...STORE)).toEqual([true, true, true]);
+    // Of different folders, or one of both alone, they are files of the user.
+    expect(take("", "a/store.db", "b/writer.lock", "store.db")).toEqual([false, false, false]);
+  });
+
   it("say which folders need not be read", () => {
     const rules = parseIgnoreRules("build/");
     expect(["build", ".git", ".terraform", "modules"].map((path) => rules.isClosed(path))).toEqual([

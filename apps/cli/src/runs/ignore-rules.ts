@@ -1,7 +1,10 @@
+import { CommandError } from "../command-error.ts";
+
 /** What is left out of an archive. Paths are relative and with slashes. */
 export interface IgnoreRules {
   /** Whether a file is left out as one that holds secrets, and not because a line of the ignore file names it. */
   isWithheld(path: string): boolean;
+  /** `CommandError` for a file of the store of a server that is not left out: states are not uploaded by mistake. */
   isIgnored(path: string, isDirectory: boolean): boolean;
   /** Whether nothing below a folder is taken, so that it is not read. */
   isClosed(folder: string): boolean;
@@ -33,14 +36,47 @@ export function parseIgnoreRules(text: string): IgnoreRules {
       ({ own, below, onlyDirectories }) =>
         below.test(path) || (own.test(path) && (isDirectory || !onlyDirectories)),
     );
-  const isIgnored = (path: string, isDirectory: boolean): boolean =>
+  const isExcluded = (path: string, isDirectory: boolean): boolean =>
     deciding(path, isDirectory)?.isNegated === false;
+  const stores = new StoreFolders();
+  const isIgnored = (path: string, isDirectory: boolean): boolean => {
+    const excluded = isExcluded(path, isDirectory);
+    if (!excluded && !isDirectory) stores.add(path);
+    return excluded;
+  };
   return {
     isIgnored,
     isWithheld: (path) => deciding(path, false)?.withheld === true,
     isClosed: (folder) =>
-      !hasNegation && !/(?:^|\/)\.terraform$/.test(folder) && isIgnored(folder, true),
+      !hasNegation && !/(?:^|\/)\.terraform$/.test(folder) && isExcluded(folder, true),
   };
+}
+
+/** The files by which the folder of an embedded store is known: no other folder has both. */
+const STORE_FILES: ReadonlySet<string> = new Set(["store.db", "writer.lock"]);
+
+/** Finds folders of stores among the files that are taken. */
+class StoreFolders {
+  readonly #seen = new Map<string, Set<string>>();
+
+  /** `CommandError` for the file that shows that its folder is a store. */
+  add(path: string): void {
+    const end = path.lastIndexOf("/");
+    const name = path.slice(end + 1);
+    if (!STORE_FILES.has(name)) return;
+    const folder = path.slice(0, Math.max(0, end));
+    const seen = this.#seen.get(folder) ?? new Set();
+    this.#seen.set(folder, seen.add(name));
+    if (seen.size < STORE_FILES.size) return;
+    if (folder === "") {
+      throw new CommandError("The folder of the configuration is the store of a server as well.", {
+        advice: "Move one of them to another folder: a store is not uploaded.",
+      });
+    }
+    throw new CommandError(`The folder "${folder}" holds the store of a server.`, {
+      advice: `A store is not uploaded. Add the line /${folder}/ to .terraformignore, or to .stackwrightignore where there is one.`,
+    });
+  }
 }
 
 /** The pattern for a path itself, and the one for all below it. */
