@@ -1,0 +1,97 @@
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { type BootstrapCredentials, serve } from "@stackwright/engine";
+import { packTarball } from "@stackwright/provider-source";
+import { expect, it, onTestFinished } from "vitest";
+import { tryCommand } from "../testing/try-command.ts";
+
+const STACK = "/api/v1/projects/web/stacks/one";
+const MAIN = 'resource "terraform_data" "a" { input = "x" }\n';
+
+async function archive() {
+  const content = Buffer.from(MAIN);
+  const file = {
+    path: "main.tf",
+    size: content.byteLength,
+    executable: false,
+    content: async function* () {
+      yield await Promise.resolve(content);
+    },
+  };
+  return Uint8Array.from(await buffer(packTarball([file])));
+}
+
+it("runs of a backup continue at a server with the restored store: one is approved, the next is planned", {
+  timeout: 180_000,
+}, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "restored-runs-"));
+  onTestFinished(() => scratch.remove());
+  const cwd = scratch.path;
+  await writeFile(join(cwd, "key"), Buffer.alloc(32, 1).toString("base64"));
+  const start = async (store: string) => {
+    const server = await serve(
+      {
+        store,
+        port: 0,
+        logLevel: "silent",
+        executor: "in-process",
+        keyFile: join(cwd, "key"),
+        bootstrapFile: join(cwd, "first.json"),
+      },
+      { directory: cwd, env: {} },
+    );
+    const first = JSON.parse(
+      await readFile(join(cwd, "first.json"), "utf8"),
+    ) as BootstrapCredentials;
+    const call = async (method: string, path: string, body?: object | Uint8Array<ArrayBuffer>) => {
+      const isBytes = body instanceof Uint8Array;
+      const answer = await fetch(server.url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${first.token}`,
+          ...(body !== undefined && {
+            "content-type": isBytes ? "application/gzip" : "application/json",
+          }),
+        },
+        ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+      });
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    const reaches = async (run: string, phase: string) =>
+      expect.poll(async () => (await call("GET", run))["phase"], { timeout: 60_000 }).toBe(phase);
+    return { server, call, reaches };
+  };
+
+  const { server, call, reaches } = await start("sqlite:data");
+  await call("POST", "/api/v1/projects/web/stacks", { name: "one" });
+  const { digest } = await call("POST", `${STACK}/configurations`, await archive());
+  const runs: string[] = [];
+  for (let count = 0; count < 2; count += 1) {
+    const { id } = await call("POST", `${STACK}/runs`, { configuration: digest });
+    runs.push(`${STACK}/runs/${String(id)}`);
+  }
+  const [waiting = "", queued = ""] = runs;
+  await reaches(waiting, "awaiting_approval");
+  const command = async (...words: string[]) => tryCommand(words, { cwd, env: {} });
+  expect((await command("store", "backup", "b", "--store", "sqlite:data")).code).toBe(0);
+  // What happens after the backup is not in it.
+  const { plan_digest: plan } = await call("GET", waiting);
+  await call("POST", `${waiting}/approvals`, { plan_digest: plan });
+  await reaches(waiting, "applied");
+  await server.close();
+
+  const restored = await command("store", "restore", "b", "--store", "sqlite:other");
+  expect(restored).toMatchObject({ code: 0, error: "" });
+  const next = await start("sqlite:other");
+  onTestFinished(() => next.server.close());
+  expect(await next.call("GET", waiting)).toMatchObject({
+    phase: "awaiting_approval",
+    plan_digest: plan,
+  });
+  expect((await next.call("GET", queued))["phase"]).toBe("queued");
+  await next.call("POST", `${waiting}/approvals`, { plan_digest: plan });
+  await next.reaches(waiting, "applied");
+  await next.reaches(queued, "no_changes");
+});
