@@ -20,6 +20,8 @@ export interface RunsStartOptions extends ServerStackOptions {
   /** A folder above the configuration, of which all is uploaded. */
   readonly root?: string;
   readonly message?: string;
+  /** What a plan is of: a newer one of the same ends those that wait. */
+  readonly source?: string;
   readonly yes: boolean;
   readonly destroy: boolean;
   readonly planOnly: boolean;
@@ -39,6 +41,12 @@ export async function runsStart(
   context: CommandContext,
 ): Promise<ExitCode> {
   const mode = modeOf(options);
+  if (options.source !== undefined && mode !== "plan_only") {
+    throw new CommandError("--source goes with --plan-only.", {
+      advice:
+        "A newer plan of the same source ends those that wait; runs that apply wait for one another.",
+    });
+  }
   if (options.staged === true && mode !== "apply") {
     throw new CommandError("--staged goes with a run that applies its configuration.", {
       advice: "Leave out --destroy, --plan-only and --refresh-only, or --staged.",
@@ -64,6 +72,7 @@ export async function runsStart(
       auto_apply: options.yes,
       ...(options.staged === true && { staged: true }),
       ...(options.message !== undefined && { message: options.message }),
+      ...(options.source !== undefined && { source: options.source }),
       ...(options.target.length > 0 && { targets: options.target }),
       ...(mode === "import" && { imports: (options.import ?? []).map(importOf) }),
       ...(options.replace.length > 0 && { replace: options.replace }),

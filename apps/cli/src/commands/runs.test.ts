@@ -203,6 +203,11 @@ describe("runs on a server", { timeout: 60_000 }, () => {
       );
       expect([done.code, done.error]).toEqual([0, ""]);
     }
+    const plan = ["runs", "start", "stacks/web", "--stack", "web/one", "--source", "branch"];
+    expect((await stackwright(...plan)).error).toContain("--source goes with --plan-only.");
+    expect((await stackwright(...plan, "--plan-only")).code).toBe(0);
+    const last = await stackwright("runs", "show", "--stack", "web/one", "--json");
+    expect(JSON.parse(last.output)).toMatchObject({ source: "branch" });
     const outside = await stackwright(
       "runs",
       "start",

@@ -80,6 +80,10 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
   )
     .option("--root <folder>", "a folder above, of which all is uploaded (modules that are called)")
     .option("--message <text>", "message of the run")
+    .option(
+      "--source <text>",
+      "with --plan-only: ends your waiting plans of the same, as of a branch",
+    )
     .option("--destroy", "plan the deletion of all objects", false)
     .option("--plan-only", "plan, and apply nothing", false)
     .option("--refresh-only", "refresh all objects and update the state", false)
