@@ -341,7 +341,7 @@ const FLAGS = {
   "trust-proxy": {
     path: ["trustProxy"],
     kind: "boolean",
-    help: "take the client's address from X-Forwarded-For",
+    help: "take the last address of X-Forwarded-For as the client's",
   },
   "log-level": {
     path: ["logLevel"],

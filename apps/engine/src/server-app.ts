@@ -72,7 +72,8 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     genReqId: () => randomUUID(),
     // Client and proxy headers do not choose the id of a request: it is in the audit trail.
     requestIdHeader: false,
-    trustProxy: options.trustProxy ?? false,
+    // The last address of the header is the one that the proxy saw; what stands before it is what its client says.
+    trustProxy: options.trustProxy === true && ((_address: string, hop: number) => hop === 0),
     bodyLimit: 1024 * 1024,
     connectionTimeout: 60_000,
     forceCloseConnections: "idle",

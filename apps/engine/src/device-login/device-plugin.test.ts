@@ -13,16 +13,21 @@ interface Asked {
 }
 
 /** A server on which `u-1`, called alice, and `u-2`, called bob, sign in. */
-async function start() {
+async function start({ trustProxy = false } = {}) {
   let subject = "alice";
-  const server = await startSignInServer(async (callback) => {
-    const peer = await startIdentityPeer([callback], () => ({
-      subject,
-      claims: { preferred_username: subject, name: subject },
-    }));
-    onTestFinished(() => peer.close());
-    return peer.issuer;
-  });
+  const server = await startSignInServer(
+    async (callback) => {
+      const peer = await startIdentityPeer([callback], () => ({
+        subject,
+        claims: { preferred_username: subject, name: subject },
+      }));
+      onTestFinished(() => peer.close());
+      return peer.issuer;
+    },
+    {},
+    [],
+    trustProxy,
+  );
   const { url } = server;
   const page = `${url}/oauth/device`;
   const signIn = async (name: string, to = "/oauth/device"): Promise<Browser> => {
@@ -210,6 +215,24 @@ it("consent needs a session, a page of this server and its token, before the for
   // A user who is disabled meanwhile gives nothing.
   await admin("PATCH", "/users/alice", { disabled: true });
   expect(await poll(other)).toMatchObject({ status: 400, json: { error: "access_denied" } });
+});
+
+it("behind a proxy the page shows the address that the proxy saw, and no other text", async () => {
+  const { page, signIn, submit } = await start({ trustProxy: true });
+  const alice = await signIn("alice");
+  const shown = async (forwarded: string): Promise<string> => {
+    const answer = await fetch(`${page}/code`, {
+      method: "POST",
+      body: new URLSearchParams({ client_id: "stackwright" }),
+      headers: { "x-forwarded-for": forwarded },
+    });
+    const { user_code } = (await answer.json()) as Asked;
+    const { text } = await submit(alice, "", { user_code });
+    return /<dt>Address<\/dt><dd>([^<]*)</.exec(text)?.[1] ?? "";
+  };
+  expect(await shown("198.51.100.9")).toBe("198.51.100.9");
+  expect(await shown("192.0.2.1, 198.51.100.9")).toBe("198.51.100.9");
+  expect(await shown("your own machine (verified)")).toBe("unknown");
 });
 
 it("requests that are none are refused as RFC 8628 says, and too many of an address", async () => {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Clock } from "@stackwright/base/clock";
 import { KeyedRateLimiter, type RateLimit, TokenBucket } from "@stackwright/base/limiter";
 import type { CredentialStore, Principal } from "@stackwright/registry";
@@ -117,7 +118,9 @@ export async function devicePlugin(
     if (!isUserRole(role)) return refuse(reply, 400, "invalid_scope");
     const named = form.get("host") ?? "";
     const host = HOST.test(named) ? named : "";
-    const asker = { host, remoteAddress: request.ip, role };
+    // A proxy passes on what its client writes: the page shows an address as one that was seen.
+    const remoteAddress = isIP(request.ip) === 0 ? "unknown" : request.ip;
+    const asker = { host, remoteAddress, role };
     const asked = await logins.ask(asker);
     if (asked.kind !== "asked") {
       const status = asked.kind === "many" ? 503 : 429;

@@ -8,11 +8,12 @@ import type { BootstrapCredentials } from "../bootstrap.ts";
 import { serve } from "../serve.ts";
 import { PEER_CLIENT } from "./identity-peer.ts";
 
-/** A server that signs users in with `issuer`, and what it logs; `others` are further providers, in which none signs in. */
+/** A server that signs users in with `issuer`, and what it logs; `others` are further providers, in which none signs in; with `trustProxy` it stands behind a proxy. */
 export async function startSignInServer(
   issuerOf: (callback: string) => Promise<string>,
   settings: object = {},
   others: readonly object[] = [],
+  trustProxy = false,
 ) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "sign-in-"));
   onTestFinished(() => scratch.remove());
@@ -38,7 +39,15 @@ export async function startSignInServer(
   });
   const bootstrapFile = join(scratch.path, "first.json");
   const server = await serve(
-    { store: "memory:", port, bootstrapFile, logLevel: "info", executor: "none", signInFile: file },
+    {
+      store: "memory:",
+      port,
+      bootstrapFile,
+      logLevel: "info",
+      executor: "none",
+      signInFile: file,
+      trustProxy,
+    },
     { directory: scratch.path, env: { PEER_SECRET: PEER_CLIENT.secret }, logs },
   );
   onTestFinished(() => server.close());
