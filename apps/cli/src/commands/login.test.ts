@@ -1,4 +1,6 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -142,6 +144,24 @@ it("refuses options for another kind of login, and a server without a sign-in", 
   await expect(login).rejects.toThrow("stopped");
   expect(shown).toContain("/oauth/authorize?");
   expect(shown).not.toContain(token);
+});
+
+it("shows what the server calls the user as text", async () => {
+  const env = await home();
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ projects: [], user: "eve\u001b[2J", roles: [] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const { port } = server.address() as AddressInfo;
+  let shown = "";
+  const context = contextWith(env, (text) => {
+    shown += text;
+  });
+  const terminal = { ...context.terminal, ask: async () => "sw_token", interactive: true };
+  await serverLogin({ server: `http://127.0.0.1:${port}` }, { ...context, terminal });
+  expect(shown).toContain("as eve\\u001b[2J.");
 });
 
 it("obtains a token of a server by its page, and stores it for the server", {

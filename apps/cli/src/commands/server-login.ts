@@ -7,6 +7,7 @@ import { checkedAddress, clientOf, withServerErrors } from "../runs/open-server.
 import { credentialsPath, readCredentials, writeCredentials } from "../runs/server-credentials.ts";
 import { loginByBrowser } from "../session/browser-login.ts";
 import { loginByDevice, offersDeviceLogin } from "../session/device-login.ts";
+import { printable } from "../terminal/printable.ts";
 
 interface ServerLoginOptions {
   readonly server: string;
@@ -62,7 +63,7 @@ export async function serverLogin(
   await writeCredentials(path, { current: server, servers: { ...servers, [server]: { token } } });
   // Whose token it is shows a login that another user agreed to.
   const { user } = caller.data;
-  const as = user === undefined ? "" : ` as ${user}`;
+  const as = user === undefined ? "" : ` as ${printable(user)}`;
   terminal.write(`Logged in to ${server}${as}. The token is stored in ${path}.\n`);
   return EXIT.ok;
 }

@@ -34,6 +34,10 @@ function begin(
     error: new PassThrough(),
     env: {},
   };
+  let warned = "";
+  streams.error.on("data", (chunk: Buffer) => {
+    warned += chunk.toString();
+  });
   let shown = "";
   streams.output.on("data", (chunk: Buffer) => {
     shown += chunk.toString();
@@ -59,11 +63,11 @@ function begin(
     for (let i = 0; i < 2_000 && ended.length === 0; i += 1) await clock.advance(1_000);
     return ended[0] ?? "it waits";
   };
-  return { end, sent, shown: () => shown, stop };
+  return { end, sent, shown: () => shown, warned: () => warned, stop };
 }
 
 it("shows the address and the code, asks in the pace that it is given, and gets the token", async () => {
-  const { end, sent, shown } = begin(
+  const { end, sent, shown, warned } = begin(
     [
       [400, { error: "authorization_pending" }],
       [400, { error: "slow_down" }],
@@ -77,6 +81,7 @@ it("shows the address and the code, asks in the pace that it is given, and gets 
   expect(await end()).toBe("sw_token");
   expect(shown()).toContain("https://one.example.com/d\n  BCDFG-HJKLM\n");
   expect(shown()).not.toContain("the-device-code");
+  expect(warned()).toBe("");
   expect(sent[0]).toMatchObject({
     path: "https://one.example.com/d/code",
     form: { client_id: "c", scope: "planner", host: expect.any(String) },
@@ -115,8 +120,34 @@ it("ends where the host does not offer it, or answers with something else", asyn
     [[404, "none"], "status 404"],
     [[200, { ...ASKED, user_code: "\u001b[2J" }], "status 200"],
     [[200, { ...ASKED, verification_uri: "javascript:alert(1)" }], "status 200"],
+    [
+      [200, { ...ASKED, verification_uri: "https://one.example.com@two.example.com/d" }],
+      "status 200",
+    ],
+    [
+      [200, { ...ASKED, verification_uri: `https://one.example.com/${"d".repeat(500)}` }],
+      "status 200",
+    ],
   ];
   for (const [asked, text] of answers) expect(await begin([], { asked }).end()).toContain(text);
+});
+
+it("asks no other host, and warns where the page is that of another one", async () => {
+  for (const other of [
+    { code: "http://127.0.0.1/d/code" },
+    { code: "//two.example.com/d/code" },
+    { token: "http://one.example.com/d/token" },
+    { token: "https://[" },
+  ]) {
+    const services = { "device.v1": { ...SERVICES["device.v1"], ...other } };
+    const { end, sent } = begin([[200, { access_token: "t" }]], { services });
+    expect(await end()).toContain("is not at https://one.example.com");
+    expect(sent).toEqual([]);
+  }
+  const asked: Step = [200, { ...ASKED, verification_uri: "https://two.example.com/d" }];
+  const { end, warned } = begin([[200, { access_token: "t" }]], { asked });
+  expect(await end()).toBe("t");
+  expect(warned()).toContain("not one of one.example.com, which gets the token");
 });
 
 it("ends at once where the user stops it", async () => {

@@ -10,6 +10,8 @@ const REQUEST_MS = 30_000;
 const PAUSE_S = 5;
 const LONGEST_PAUSE_S = 60;
 const LONGEST_S = 3_600;
+/** Characters of an address that is typed, or copied. */
+const LONGEST_PAGE = 500;
 
 /** What a host offers under `device.v1`. */
 interface DeviceService {
@@ -50,18 +52,24 @@ export async function loginByDevice(
     ...(role !== undefined && { scope: role }),
   });
   const { device_code: code, user_code: shown, verification_uri: page } = asked.json;
+  const address = pageOf(page);
   const isComplete =
     typeof code === "string" &&
     typeof shown === "string" &&
     /^[\w-]{4,32}$/.test(shown) &&
-    typeof page === "string" &&
-    /^https?:$/.test(URL.parse(page)?.protocol ?? "");
+    address !== undefined;
   if (!isComplete) throw refusalOf(host.name, asked);
   const lastsS = secondsOf(asked.json["expires_in"], 600, LONGEST_S);
   const endsMs = clock.monotonicMs() + lastsS * 1_000;
+  // A host could pass the code of another one on, whose page looks as it should, and keep the token.
+  if (address.host !== new URL(host.address).host) {
+    terminal.writeError(
+      `Warning: the address is not one of ${host.name}, which gets the token. Agree there only if both are one server.\n`,
+    );
+  }
   terminal.write(
     `Open this address in a browser of any machine, and type the code to log in to ${host.name}:\n\n` +
-      `  ${new URL(page).href}\n  ${shown}\n\nWaiting until you agree, for ${Math.ceil(lastsS / 60)} minutes at most.\n`,
+      `  ${address.href}\n  ${shown}\n\nWaiting until you agree, for ${Math.ceil(lastsS / 60)} minutes at most.\n`,
   );
   const form = { client_id: service.client, grant_type: GRANT, device_code: code };
   let pauseS = secondsOf(asked.json["interval"], PAUSE_S, LONGEST_PAUSE_S);
@@ -104,7 +112,20 @@ async function discover(
   if (typeof client !== "string" || typeof code !== "string" || typeof token !== "string") {
     throw new CommandError(`The login service of ${host.name} is not complete.`);
   }
-  return { client, code: new URL(code, document), token: new URL(token, document) };
+  const urls = { code: URL.parse(code, document.href), token: URL.parse(token, document.href) };
+  const isOfHost = (url: URL | null): url is URL => url?.origin === document.origin;
+  if (!isOfHost(urls.code) || !isOfHost(urls.token)) {
+    throw new CommandError(`The login service of ${host.name} is not at ${document.origin}.`);
+  }
+  return { client, code: urls.code, token: urls.token };
+}
+
+/** An address for a browser, which shows the host that it leads to. */
+function pageOf(text: unknown): URL | undefined {
+  const url = typeof text === "string" && text.length <= LONGEST_PAGE ? URL.parse(text) : null;
+  const isPage =
+    url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === "";
+  return isPage ? url : undefined;
 }
 
 interface Answer {
