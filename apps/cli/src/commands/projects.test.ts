@@ -22,7 +22,13 @@ it("projects are made with rules of approval, changed, shown and deleted", {
   };
 
   const made = await output(
-    ...["create", "web", "--required-approvals", "2", "--exclude-author", "--auto-apply", "never"],
+    "create",
+    "web",
+    "--required-approvals",
+    "2",
+    "--exclude-author",
+    "--auto-apply",
+    "never",
   );
   expect(made).toContain("plans need 2 approvals of any operator, not of who requested the run");
   expect(made).toContain("applied without an approval: never");

@@ -199,7 +199,13 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     );
     for (const more of [[], ["--root", "."]]) {
       const done = await stackwright(
-        ...["runs", "start", "stacks/web", "--stack", "web/one", "--yes", ...more],
+        "runs",
+        "start",
+        "stacks/web",
+        "--stack",
+        "web/one",
+        "--yes",
+        ...more,
       );
       expect([done.code, done.error]).toEqual([0, ""]);
     }

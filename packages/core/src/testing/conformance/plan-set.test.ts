@@ -179,7 +179,7 @@ describe("plans over several stacks", () => {
       const { made } = await planAll({ app: APP, network: network("v1") });
       await using hold = await stateOf("network").acquire();
       await (await hold.begin({ run: "01J9ZC00000000000000000001" })).finish({ outputs, status });
-      return apply("app", APP, made("app"));
+      return await apply("app", APP, made("app"));
     };
     // All that is published is what was planned, and yet the stack is not as planned.
     await expect(applyAfter("partially_applied")).rejects.toMatchObject({
