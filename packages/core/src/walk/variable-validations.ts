@@ -106,9 +106,8 @@ export class VariableValidations {
 
 function withoutResult(checked: Recorded<Checked>): Recorded<Checked> {
   const { results } = checked.result;
-  const open = results.map(({ message: _, ...result }) => ({
-    ...result,
-    status: "unknown" as const,
-  }));
+  const open = results.map(({ address, kind, index }) => {
+    return { address, kind, index, status: "unknown" as const };
+  });
   return { ...checked, result: { results: open, diagnostics: [] } };
 }

@@ -37,9 +37,8 @@ export function lazySchema(
   const { types, rest } = indexSchema(bytes);
   const answer = response.decode(rest);
   const read = (reader: SchemaReader, kind: Kind, name: string): ResourceSchema => {
-    const message = response
-      .decode(types[kind].get(name) ?? new Uint8Array())
-      [FIELDS[kind]].get(name);
+    const decoded = response.decode(types[kind].get(name) ?? new Uint8Array());
+    const message = decoded[FIELDS[kind]].get(name);
     const identity = kind === "resources" ? identitySchemas.get(name) : undefined;
     return reader.resource(name, message ?? { version: 0n, block: undefined }, identity);
   };
