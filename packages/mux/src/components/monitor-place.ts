@@ -1,4 +1,4 @@
-import { chmod, mkdtempDisposable } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RpcServer } from "@stackwright/proto/grpc";
@@ -21,9 +21,9 @@ export async function openMonitorPlace(platform: string = process.platform): Pro
   let socketPath: string | undefined;
   if (platform !== "win32") {
     const long = Buffer.byteLength(join(tmpdir(), "monitor-000000", "m")) > MAX_PATH;
-    const folder = await mkdtempDisposable(join(long ? "/tmp" : tmpdir(), "monitor-"));
-    resources.defer(() => folder.remove());
-    socketPath = join(folder.path, "m");
+    const folder = await mkdtemp(join(long ? "/tmp" : tmpdir(), "monitor-"));
+    resources.defer(async () => rm(folder, { recursive: true, force: true }));
+    socketPath = join(folder, "m");
   }
   const owned = resources.move();
   return {
