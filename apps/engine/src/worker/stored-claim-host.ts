@@ -1,22 +1,12 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
-import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
-import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
-import {
-  memberPlace,
-  type Place,
-  RUN_KIND,
-  type RunReference,
-  runPlace,
-  STACK_HEAD_KIND,
-  stackPlace,
-} from "../domain/run-places.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { ExecutionJob, ExecutionResult, JobTool } from "../executor/execution-job.ts";
+import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
 import type { IdentityIssuer } from "../identity/identity-issuer.ts";
 import { advanceSetOf } from "../plan-set/advance-open-sets.ts";
@@ -26,7 +16,6 @@ import { blockOf, policyEvents } from "../policy/policy-verdict.ts";
 import { appendEvents } from "../queue/append-events.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
-import { isDriftCheck } from "../queue/drift-record.ts";
 import {
   beginPlanning,
   endWithoutPlan,
@@ -38,18 +27,14 @@ import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { recordRunState } from "../terraform-state/record-run-state.ts";
-import { findCurrentVersion, findStateVersion } from "../terraform-state/state-versions.ts";
-import type { ClaimHost, ClaimJob } from "./claim-host.ts";
-import { deployedValues } from "./deployed-values.ts";
-import { executionName } from "./orphan-sweep.ts";
+import type { ClaimHost } from "./claim-host.ts";
+import { adoptionOf, claimJob } from "./claim-job.ts";
 import { readOtherStack } from "./read-other-stack.ts";
 import { readPlannedStack } from "./read-planned-stack.ts";
 import { type FindProvider, readRegistry } from "./read-registry.ts";
-import { readRunHooks } from "./run-hooks.ts";
+import { requireRecord } from "./require-record.ts";
 import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
-import { openRunValues } from "./run-values.ts";
-import { readRunVariables } from "./run-variables.ts";
 
 export interface StoredClaimParts extends TransactionParts {
   readonly keys: StoredKeys;
@@ -71,15 +56,6 @@ export interface StoredClaimParts extends TransactionParts {
   readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }
 
-/** How the plan of each kind of run is made. A run of another one is of a newer release. */
-const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
-  [Run_Mode.MODE_APPLY, "normal"],
-  [Run_Mode.MODE_PLAN_ONLY, "normal"],
-  [Run_Mode.MODE_IMPORT, "normal"],
-  [Run_Mode.MODE_DESTROY, "destroy"],
-  [Run_Mode.MODE_REFRESH_ONLY, "refresh-only"],
-]);
-
 /**
  * The host of a claim in the process that has the store.
  *
@@ -91,7 +67,7 @@ export function storedClaimHost(
   ending?: AbortSignal,
 ): ClaimHost {
   return {
-    job: async () => jobOf(parts, claim),
+    job: async () => claimJob(parts, claim),
     beginPlanning: async () => beginPlanning(parts, claim),
     beginApply: async (epoch) => {
       await requireOpenStack(parts, claim);
@@ -143,116 +119,6 @@ async function requireOpenStack(
     "ENGINE_STATE_NOT_ADOPTED",
     "the stack takes no more runs: its state was handed back, or another stack has its name",
   );
-}
-
-async function jobOf(
-  parts: StoredClaimParts,
-  { reference, step, attempts }: RunClaim,
-): Promise<ClaimJob> {
-  const { keys } = parts;
-  const { stack } = reference;
-  const run = await stored(parts, RUN_KIND, runPlace(reference));
-  const version = await stored(
-    parts,
-    SERVER_KINDS.configuration,
-    memberPlace(stack, run.configuration),
-  );
-  const named = await parts.stackOf(stack);
-  await keys.ensure(stack);
-  const delegated = await keys.dataKeys(stack);
-  return {
-    name: executionName(reference.run, attempts),
-    stack,
-    run: reference.run,
-    step,
-    mode: modeOf(run.mode),
-    workspace: named?.name ?? "default",
-    adoption: adoptionOf(named),
-    configuration: {
-      digest: version.digest,
-      archiveSha256: version.archiveSha256,
-      ...(version.root !== "" && { root: version.root }),
-    },
-    ...(run.tool !== "" && { tool: await toolOf(parts, stack, run) }),
-    ...(run.shadowOf !== "" && (await shadowOf(parts, reference, run))),
-    provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
-    ...(parts.modules !== undefined && {
-      modules: { ...parts.modules(), ...(await moduleLockOf(parts, reference, run)) },
-    }),
-    targets: run.targets,
-    replace: run.replace,
-    ...(run.imports.length > 0 && {
-      imports: run.imports.map(({ address, id }) => ({ address, id })),
-    }),
-    ...(run.planDigest !== "" && { planDigest: run.planDigest }),
-    ...(await readRunVariables(parts, stack, named?.name)),
-    runVariables:
-      run.variables.byteLength > 0
-        ? await openRunValues(keys, reference, run)
-        : await deployedValues(parts, stack),
-    ...(run.skipRefresh && { skipRefresh: true }),
-    ...(run.stage !== undefined && {
-      stage: { number: run.stage.number, before: run.stage.before },
-    }),
-    ...(isDriftCheck(run) && { findsDrift: true }),
-    ...(run.planSet !== "" && { ofSet: true }),
-    ...(run.shadowOf === "" && { hooks: await readRunHooks(parts, stack) }),
-    keys: delegated.map(({ number, bytes }) => ({
-      number,
-      bytes: Buffer.from(bytes).toString("base64"),
-    })),
-  };
-}
-
-/** The modules that the plan of a run was made with, for the step that applies it. */
-async function moduleLockOf(
-  { storage }: StoredClaimParts,
-  reference: RunReference,
-  { planDigest }: Pick<Run, "planDigest">,
-): Promise<{ readonly lock?: string }> {
-  if (planDigest === "") return {};
-  const found = await readStored(
-    storage,
-    "strong",
-    idOf(SERVER_KINDS.summary, runPlace(reference)),
-  );
-  const summary = found && decodeRecord(SERVER_KINDS.summary, found);
-  if (summary?.planDigest !== planDigest || summary.moduleLock === "") return {};
-  return { lock: summary.moduleLock };
-}
-
-/** The tool of a run, with the present state of its stack. */
-async function toolOf(
-  { storage }: StoredClaimParts,
-  stack: StackReference,
-  { tool: name, toolVersion: version }: Pick<Run, "tool" | "toolVersion">,
-): Promise<JobTool> {
-  const [state, { shadow }] = await Promise.all([
-    findCurrentVersion(storage, stack),
-    findStackTool(storage, stack),
-  ]);
-  return {
-    name,
-    version,
-    ...(shadow && { keepsPlan: true }),
-    ...(state !== undefined && {
-      state: { number: state.number.toString(), contentSha256: state.contentSha256 },
-    }),
-  };
-}
-
-function modeOf(mode: Run_Mode): ExecutionJob["mode"] {
-  const known = MODES.get(mode);
-  if (known !== undefined) return known;
-  // To plan it as another kind would do something else than was asked.
-  throw new ServerError("unprocessable", "the run was requested at a server of a newer release");
-}
-
-function adoptionOf(stack: NamedStack | undefined): ExecutionJob["adoption"] {
-  if (stack === undefined) return "ended";
-  const { adoption: origin } = stack;
-  if (origin === undefined) return "none";
-  return origin.kind === "state" && origin.handedBack ? "ended" : "recorded";
 }
 
 /** Whether a step may write the state: an apply does, and a plan only where an interrupted run has to be recovered. */
@@ -397,7 +263,7 @@ async function judge(
   const named = await parts.stackOf(stack);
   // Without a name the stack takes no runs, so that its plan is not applied.
   if (named === undefined) return undefined;
-  const run = await stored(parts, RUN_KIND, runPlace(reference));
+  const run = await requireRecord(parts, RUN_KIND, runPlace(reference));
   const secrets = async () => readRunSecrets(parts, stack, named.name);
   const judging = parts.judgePlan ?? judgePlan;
   const result = await judging(parts, { stack, stackName: named.name, run, planDigest, secrets });
@@ -410,7 +276,7 @@ async function endsShadow(
   claim: RunClaim,
   result: Ended,
 ): Promise<boolean> {
-  const run = await stored(parts, RUN_KIND, runPlace(claim.reference));
+  const run = await requireRecord(parts, RUN_KIND, runPlace(claim.reference));
   if (run.shadowOf === "") return false;
   if (result.phase === "compared") await endShadow(parts, claim, result);
   else {
@@ -432,34 +298,6 @@ async function shadowedPlan(
   if (!shadow) return undefined;
   const named = await stackOf(stack);
   return named && { shadowRun: token(), stackName: named.name, planDigest, stateNumber };
-}
-
-/** The plan that a run is compared with, and the state that it was made from. */
-async function shadowOf(
-  parts: StoredClaimParts,
-  { stack }: RunReference,
-  run: Run,
-): Promise<Pick<ExecutionJob, "shadow" | "runVariables">> {
-  const original = { stack, run: run.shadowOf };
-  const compared = await stored(parts, SERVER_KINDS.comparison, runPlace(original));
-  const { planDigest, stateNumber } = compared;
-  const state =
-    stateNumber === 0n ? undefined : await findStateVersion(parts.storage, stack, stateNumber);
-  if (stateNumber !== 0n && state === undefined) {
-    throw new ServerError("not_found", `the state version ${stateNumber} was removed`);
-  }
-  const requested = await stored(parts, RUN_KIND, runPlace(original));
-  return {
-    shadow: {
-      planDigest,
-      ...(state !== undefined && {
-        state: { number: state.number.toString(), contentSha256: state.contentSha256 },
-      }),
-    },
-    ...(requested.variables.byteLength > 0 && {
-      runVariables: await openRunValues(parts.keys, original, requested),
-    }),
-  };
 }
 
 /** Ends a run that no worker could execute, or gives its ticket back. */
@@ -498,16 +336,4 @@ async function release(
     reason,
     isReturned: ending?.aborted === true,
   });
-}
-
-async function stored<M>(
-  { storage }: TransactionParts,
-  kind: RecordKind<M>,
-  place: Place,
-): Promise<M> {
-  const found = await readStored(storage, "strong", idOf(kind, place));
-  if (found === undefined) {
-    throw new ServerError("not_found", `there is no ${kind.type.kind} "${place.name}"`);
-  }
-  return decodeRecord(kind, found);
 }
