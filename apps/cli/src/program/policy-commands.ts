@@ -4,6 +4,7 @@ import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 import { withServerOptions } from "./server-run-commands.ts";
+import { withServer } from "./with-server.ts";
 
 /** Commands about the policies that judge plans on a server. */
 export function definePolicyCommands(define: Define, run: CommandAction): void {
@@ -105,10 +106,4 @@ export function definePolicyCommands(define: Define, run: CommandAction): void {
         await run(command, async (context) => policyOverride(id, options, context));
       },
     );
-}
-
-function withServer(command: Command): Command {
-  return command
-    .option("--server <address>", "server; STACKWRIGHT_SERVER by default")
-    .option("--json", "as JSON", false);
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { PublishedModuleOptions } from "../commands/published-modules.ts";
 import type { CommandAction, Define } from "./program.ts";
+import { withServer } from "./with-server.ts";
 
 type Options = PublishedModuleOptions & {
   readonly from?: string;
@@ -63,10 +64,4 @@ export function definePublishedModuleCommands(
         modulesWithdraw({ address, version }, options, context),
       );
     });
-}
-
-function withServer(command: Command): Command {
-  return command
-    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
-    .option("--json", "JSON instead of text", false);
 }
