@@ -1,4 +1,5 @@
 import type { Figure, Measured } from "@stackwright-bench/figures";
+import { markdownTable } from "@stackwright-tools/ci/markdown-table";
 import { type Curve, curvesOf, ratioOf } from "./curves.ts";
 import type { Job } from "./jobs.ts";
 
@@ -69,7 +70,10 @@ function section(job: RecordedJob, jobs: readonly Job[]): string[] {
     return lines;
   }
   const rows = curves.flatMap((curve) => curve.points.map((figure) => row(figure)));
-  lines.push(...tableOf([["what", "size", "ours", "baseline", "ratio", "target"], ...rows]), "");
+  lines.push(
+    ...markdownTable([["what", "size", "ours", "baseline", "ratio", "target"], ...rows]),
+    "",
+  );
   for (const curve of curves.filter(({ points }) => points.length > 2)) {
     lines.push(`![${curve.name} by ${curve.of}](benchmarks/${plotName(curve)})`, "");
   }
@@ -106,14 +110,4 @@ function shown(value: number): string {
 
 function capital(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-}
-
-/** A Markdown table as the formatter of the repository leaves it. */
-function tableOf([head = [], ...rows]: readonly (readonly string[])[]): string[] {
-  const widths = head.map((cell, i) =>
-    Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runSuiteCommand } from "./command.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { SOAK_JOBS, type SoakJob } from "./soak-jobs.ts";
 import { tallyVitest } from "./tally.ts";
 import { readVitestReport } from "./vitest-report.ts";
@@ -162,22 +163,12 @@ function render(commit: string, dirty: boolean, results: readonly SliceResult[],
       counted.join(", "),
     ]);
   }
-  lines.push(...tableOf(rows));
+  lines.push(...markdownTable(rows));
   const failures = results.flatMap(({ job, seed, failed }) =>
     failed.map((line) => `- ${job}, seed ${seed}: ${line}`),
   );
   if (failures.length > 0) lines.push("", "Failures:", "", ...failures);
   return `${lines.join("\n")}\n`;
-}
-
-/** A Markdown table as the formatter of the repository leaves it. */
-function tableOf([head = [], ...rows]: readonly (readonly string[])[]): string[] {
-  const widths = head.map((cell, i) =>
-    Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)];
 }
 
 function sum(values: readonly number[]): number {
