@@ -69,7 +69,7 @@ it("the sweep requests the runs of a set whose server died, each once", async ()
   expect(await sweepQueues(parts)).toBe(0);
 });
 
-it("a stack is in one set that has not ended, whoever is first", async () => {
+it("a stack is in one set that has not ended, by the first request", async () => {
   const { parts, create } = await start(["a", "b"]);
   const both = await Promise.allSettled([create(), create()]);
   expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);

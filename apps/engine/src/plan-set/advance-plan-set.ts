@@ -37,7 +37,7 @@ import { isSettledGood } from "./member-phase.ts";
 import { type PlanSetReference, placeOfSet, runOfMember } from "./plan-set-reference.ts";
 import { inOrder } from "./set-order.ts";
 
-// The record of a set says what is to become of its runs; this brings them there, one small step after the other, whoever calls it and
+// The record of a set says what is to become of its runs; this brings them there, one small step after the other, from any caller and
 // however often: a request, the end of a step of one of its runs, and for repair the sweep of every worker. A step reads the set and all of its
 // runs, and writes both in one batch, so that any number of servers may do it at once.
 

@@ -85,7 +85,7 @@ export class CacheFolder {
   }
 }
 
-/** Whether nobody but the user of this process, and who administers the machine, can have written a file. */
+/** Whether only the user of this process and administrators of the machine can have written a file. */
 export function isOwn({ uid, mode }: Pick<Stats, "uid" | "mode">): boolean {
   const own = process.getuid?.();
   return own === undefined || ((uid === own || uid === 0) && (mode & 0o022) === 0);

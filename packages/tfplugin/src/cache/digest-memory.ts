@@ -37,7 +37,7 @@ const MAX_FILES = 256;
 const LIMITS = { maxFiles: 512, maxFileBytes: 1024 * 1024 };
 
 /*
- * Why this is safe. Whoever changes the content of a file, or puts another one in its place, changes the time of its last change
+ * Why this is safe. A change of the content of a file, or another one in its place, changes the time of its last change
  * (ctime), which no program can set: it is taken by the kernel. That time, the inode, the device, the size and the time of
  * modification of every file have to be what they were, and the list of files the same. Two changes within one tick of
  * a file system's clock have one time; so a file that changed within the last two seconds is not remembered, and a package is
