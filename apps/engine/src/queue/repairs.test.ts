@@ -97,6 +97,25 @@ it("a run that cannot be recovered ends, and the next run of its stack begins", 
   expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
 });
 
+it("an apply that is asked again to begin, as the answer was lost, begins once", async () => {
+  const { parts, claim, stored, plan, fence, stackReference } = await start();
+  const planning = await claim();
+  await beginPlanning(parts, planning);
+  const digest = await plan(stackReference, "plan");
+  await recordPlan(parts, planning, { digest, baseRevision: 0n, summary: SUMMARY });
+  const applying = await claim();
+  const epoch = (await fence(stackReference, "executor"))?.tenure.epoch ?? 0n;
+  await beginApply(parts, applying, epoch);
+  const { history } = await stored();
+  await beginApply(parts, applying, epoch);
+  expect((await stored()).history).toEqual(history);
+  expect(history.filter(({ to }) => to === STORED_RUN_PHASES.applying)).toHaveLength(1);
+  // Without the fence of that epoch nothing begins, also not again.
+  await expect(beginApply(parts, applying, epoch + 1n)).rejects.toMatchObject({
+    code: "claim_lost",
+  });
+});
+
 it("a run of a command is not approved, discarded or canceled by the server", async () => {
   const { parts, storage, put, plan, stackReference } = await start();
   const reference = { stack: stackReference, run: parts.token() };
