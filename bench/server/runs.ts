@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Semaphore } from "@stackwright/base/limiter";
 import { createServerClient, type ServerClient } from "@stackwright/client";
 import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import { archiveOf, instances } from "./archive.ts";
@@ -9,6 +10,8 @@ import { printFigures, quantile } from "./figures.ts";
 import { executorsBelow, startServer, startWorker } from "./processes.ts";
 
 const project = "default";
+/** Configurations that the server takes of one account at the same time. */
+const UPLOADS = 4;
 const ENDED = /^(?:applied|partially_applied|failed|canceled|no_changes)$/;
 
 /** Runs of 20 resources, planned and applied by 1, 2 and 4 remote workers, each with one step at a time. */
@@ -27,8 +30,11 @@ export async function benchRuns(name: string, store: string, runsPerWorker: numb
     const client = createServerClient({ server: server.url, token: server.token });
     const runs = runsPerWorker * workers;
     const started = Date.now();
+    const uploads = new Semaphore(UPLOADS);
     const requested = await Promise.all(
-      Array.from({ length: runs }, (_, index) => request(client, `s${index}`, 20)),
+      Array.from({ length: runs }, (_, index) =>
+        uploads.run(() => request(client, `s${index}`, 20)),
+      ),
     );
     const samples: number[] = [];
     const timer = setInterval(() => {
@@ -45,6 +51,16 @@ export async function benchRuns(name: string, store: string, runsPerWorker: numb
     clearInterval(timer);
     const perMinute = runs / ((last - started) / 60_000);
     if (workers === 1) one = perMinute;
+    else {
+      recordFigure({
+        name: `${name}: time per run of 20 resources, planned and applied`,
+        unit: "ms",
+        size: workers,
+        of: "workers",
+        ours: spreadOf(`${workers} workers`, [60_000 / perMinute]),
+        baseline: spreadOf("1 worker", [60_000 / one]),
+      });
+    }
     rows.push([
       String(workers),
       String(runs),

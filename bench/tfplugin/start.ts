@@ -47,7 +47,7 @@ async function measure(
       },
     },
     {
-      what: "from the pool, health asked, given back",
+      what: "from the pool, health checked, released",
       call: async () => {
         run += 1;
         await using _lease = await pool.acquire({ key, run: `${run}`, use: "read", start: launch });
