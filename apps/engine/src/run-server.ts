@@ -38,6 +38,7 @@ import { PolicyRunner } from "./policy/policy-runner.ts";
 import { listAllTickets } from "./queue/sweep.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import { createRfsPort } from "./rfs-api/rfs-port.ts";
+import { StackSetWorker } from "./rfs-api/stack-set-worker.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
@@ -327,6 +328,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           hosts,
         }),
       );
+      stack.use(new StackSetWorker({ ...parts, logger, renewer }));
       stack.use(new NotificationWorker({ ...parts, ...notifications, renewer }));
       const worker = await startRunWorker({
         ...parts,

@@ -22,9 +22,26 @@ export type {
   StackPort,
 } from "./port/stack-port.ts";
 export type {
+  NewRfsSetOperation,
+  NewRfsStackSet,
+  RfsInstancePhase,
+  RfsOperationPreferences,
+  RfsOverrides,
+  RfsSetAction,
+  RfsSetOperation,
+  RfsSetTemplate,
+  RfsShare,
+  RfsStackInstance,
+  RfsStackSet,
+  RfsStackSetChange,
+  RfsTarget,
+  StackSetPort,
+} from "./port/stack-set-port.ts";
+export type {
   NewRfsTemplateVersion,
   RfsTemplate,
   RfsTemplateVersion,
   TemplatePort,
 } from "./port/template-port.ts";
 export { rfsStacksPlugin } from "./rfs-stacks-plugin.ts";
+export { templateFiles } from "./template/read-template.ts";

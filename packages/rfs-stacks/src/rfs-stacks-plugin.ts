@@ -4,7 +4,8 @@ import { failureAnswer } from "./error-body.ts";
 import { RfsStacksError } from "./errors.ts";
 import type { Operation } from "./operations/operation.ts";
 import { OPERATIONS } from "./operations/operations.ts";
-import type { RfsCaller, RfsStacksPort } from "./port/rfs-stacks-port.ts";
+import type { ContentTarget, RfsCaller, RfsStacksPort } from "./port/rfs-stacks-port.ts";
+import type { RfsTemplateFile } from "./port/stack-port.ts";
 import { checkClientRequestId, checkProjectId } from "./request/names.ts";
 
 interface RfsStacksOptions {
@@ -61,10 +62,7 @@ export async function rfsStacksPlugin(
     if (target === undefined) {
       throw new RfsStacksError("RFS_FORBIDDEN", "the address is not valid, or has expired");
     }
-    const file =
-      target.kind === "stack"
-        ? await port.stacks.templateFile(target)
-        : await port.templates.templateFile(target);
+    const file = await contentOf(port, target);
     if (file === undefined) throw new RfsStacksError("RFS_STACK_TEMPLATE_NOT_FOUND");
     return reply
       .headers({
@@ -94,12 +92,13 @@ function operationRoute(
     callers.set(request, caller);
     port.admit(caller);
     const { project_id: project = "", stack_name: stack } = paramsOf(request);
-    caller.require(checkProjectId(project), operation.access, stack);
+    if (operation.scope === "account") caller.requireAccount(operation.access);
+    else caller.require(checkProjectId(project), operation.access, stack);
     checkClientRequestId(request.headers["client-request-id"]);
   };
   fastify.route({
     method: operation.method,
-    url: `/:project_id${operation.path}`,
+    url: operation.scope === "account" ? operation.path : `/:project_id${operation.path}`,
     exposeHeadRoute: false,
     onRequest: async (request) => {
       // Such a body would not be read, and so not be compared with what was signed.
@@ -135,6 +134,22 @@ function operationRoute(
       return reply.header("location", `${request.protocol}://${request.host}${place}`).send();
     },
   });
+}
+
+async function contentOf(
+  port: RfsStacksPort,
+  target: ContentTarget,
+): Promise<RfsTemplateFile | undefined> {
+  switch (target.kind) {
+    case "stack":
+      return port.stacks.templateFile(target);
+    case "template":
+      return port.templates.templateFile(target);
+    case "stack-set":
+      return port.stackSets.templateFile(target);
+    default:
+      return target satisfies never;
+  }
 }
 
 function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {

@@ -53,6 +53,7 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "PlanSummary.viewSha256",
     "PlanSummary.jsonSha256",
     "StateVersion.contentSha256",
+    "RfsStackSet.templateSha256",
     "ModuleVersion.archiveSha256",
     "ModuleVersion.documentationSha256",
     "VcsPullRequest.commentSha256",

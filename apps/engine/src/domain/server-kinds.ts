@@ -18,6 +18,8 @@ import {
   Project,
   RfsExecutionPlan,
   RfsStack,
+  RfsStackSet,
+  RfsStackSetOperation,
   RfsTemplate,
   RoleBinding,
   RunHooks,
@@ -70,6 +72,7 @@ interface ServerKind<M = never> extends RecordKind<M> {
     | "10 minutes"
     | "24 h"
     | "50 per stack"
+    | "50 per stack set"
     | "100 per stack"
     | "7 days"
     | "30 days"
@@ -250,6 +253,19 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["stack", "plan"],
     maxBytes: 8 * KIB,
     retention: "with the stack",
+  }),
+  rfsStackSet: kindOf("RfsStackSet", RfsStackSet, {
+    scope: "account",
+    nameParts: ["stack set"],
+    maxBytes: 1024 * KIB,
+    blobs: ({ templateSha256 }) => [templateSha256].filter((sha256) => sha256 !== ""),
+    retention: "until deleted",
+  }),
+  rfsStackSetOperation: kindOf("RfsStackSetOperation", RfsStackSetOperation, {
+    scope: "account",
+    nameParts: ["stack set", "operation"],
+    maxBytes: 512 * KIB,
+    retention: "50 per stack set",
   }),
   rfsTemplate: kindOf("RfsTemplate", RfsTemplate, {
     scope: "project",

@@ -5,7 +5,7 @@ import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import { memberPlace, type Place, RUN_KIND, runPlace, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "../queue/run-row.ts";
-import { idOf, transact } from "../queue/transaction.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { removeWorkspace } from "../tfe-api/remove-workspace.ts";
 import { WorkspaceDirectory } from "../tfe-api/workspace-directory.ts";
 import { variablePrefix } from "../worker/run-variables.ts";
@@ -48,8 +48,8 @@ async function removeMembers(parts: RfsParts, { reference }: NamedStack): Promis
 }
 
 /** Removes the records of a kind whose names begin with that of a place. */
-async function removeAll<M>(
-  parts: RfsParts,
+export async function removeAll<M>(
+  parts: TransactionParts,
   kind: RecordKind<M>,
   { tenancy, name: prefix }: Place,
 ): Promise<void> {

@@ -111,7 +111,7 @@ export function rfsPlans(parts: RfsParts): PlanPort {
         );
       }
       const digest = await storeTemplate(parts, found, configuration, { actor, signal });
-      await recordFreshStart(directory, parts, found, caller);
+      await recordFreshStart(directory, parts, found, actor);
       const run = parts.token();
       // Also without values: those of the last deployment are not those of this plan.
       const plain = Object.fromEntries(configuration.variables);

@@ -14,6 +14,7 @@ import { serverErrorOf } from "../api/problem.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import { rfsPlans } from "./rfs-plans.ts";
+import { rfsStackSets } from "./rfs-stack-sets.ts";
 import { rfsStacks } from "./rfs-stacks.ts";
 import { rfsTemplates } from "./rfs-templates.ts";
 
@@ -63,6 +64,7 @@ export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
     stacks: rfsStacks(parts),
     plans: rfsPlans(parts),
     templates: rfsTemplates(parts),
+    stackSets: rfsStackSets(parts),
   };
 }
 
@@ -124,6 +126,17 @@ function callerOf(principal: Principal): RfsCaller {
       }
       if (seesStack(there, project, stack)) return;
       throw new ServerError("not_found", `there is no stack "${stack.slice(0, 64)}"`);
+    },
+    requireAccount: (access) => {
+      const { projects, stacks = [] } = principal;
+      if (projects.length > 0 || stacks.length > 0) {
+        const limits = stacks.length > 0 ? stacks : projects;
+        throw new ServerError(
+          "forbidden",
+          `${actor} is limited to ${limits.join(", ")}, and this is for all of the account`,
+        );
+      }
+      requireApiRole(principal, access);
     },
     sees: (project, stack) => seesStack(principal, project, stack),
   };

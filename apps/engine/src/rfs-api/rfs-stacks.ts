@@ -6,7 +6,7 @@ import {
   Run_Mode,
   type RfsStack as StoredRfsStack,
 } from "@stackwright/proto/stackwright";
-import type { RfsCaller, RfsStack, StackPort } from "@stackwright/rfs-stacks";
+import type { RfsConfiguration, RfsStack, StackPort } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -50,40 +50,8 @@ export function rfsStacks(parts: RfsParts): StackPort {
     if (found?.reference.stack !== id) throw new ServerError("not_found", "the stack was deleted");
     return found;
   };
-  /** Removes a stack whose objects are destroyed by now; a server that stopped meanwhile left it. */
-  const finishDeletion = async (stack: NamedStack): Promise<void> => {
-    try {
-      await removeRfsStack(parts, stack);
-    } catch (error) {
-      parts.logger.warn({ err: error, stack: stack.name }, "a deleted stack could not be removed");
-      throw error;
-    }
-  };
-  const find = async (
-    account: string,
-    project: string,
-    name: string,
-  ): Promise<RfsStack | undefined> => {
-    const stack = await directory.find({ account, project }, name);
-    if (stack === undefined) return undefined;
-    const record = await readRfsStack(parts, stack.reference);
-    if (await isDeletionDone(parts, stack, record.deletionRun)) {
-      await finishDeletion(stack);
-      return undefined;
-    }
-    const runs = await deploymentsOf(storage, stack.reference);
-    return {
-      id: stack.reference.stack,
-      name,
-      project,
-      description: record.description === "" ? stack.description : record.description,
-      deletionProtection: record.deletionProtection,
-      autoRollback: record.autoRollback,
-      createdAtMs: stack.createdAtMs,
-      updatedAtMs: Number(record.updatedAtMs),
-      deployment: deploymentView(runs, record),
-    };
-  };
+  const find = async (account: string, project: string, name: string) =>
+    findRfsStack(parts, { account, project }, name);
 
   return {
     find: async ({ account }, project, name) => find(account, project, name),
@@ -116,35 +84,10 @@ export function rfsStacks(parts: RfsParts): StackPort {
         ...(autoRollback !== undefined && { autoRollback }),
       });
     },
-    deploy: async (caller, stack, configuration, signal) => {
-      const { account, actor } = caller;
-      const found = await named(account, stack);
-      const digest = await storeTemplate(parts, found, configuration, { actor, signal });
-      await recordFreshStart(directory, parts, found, caller);
-      const run = parts.token();
-      const { reference } = found;
-      const values = await sealDeployedValues(parts, reference, run, configuration.variables);
-      const former = await readFormer(parts, found, run);
-      return transact(parts, async (tx) => {
-        if (!(await isIdle(tx, reference))) return undefined;
-        await updateRecord(tx, reference, (record) => ({
-          ...values,
-          deploymentRun: run,
-          deletionRun: "",
-          former: former(record),
-          rollback: undefined,
-        }));
-        await addRun(tx, {
-          reference: { stack: reference, run },
-          stackName: found.name,
-          configuration: digest,
-          mode: Run_Mode.MODE_APPLY,
-          actor,
-          message: "deployed by the RFS API",
-          ...(await autoApplyOf(tx, reference)),
-        });
-        return run;
-      });
+    deploy: async ({ account, actor }, stack, configuration, signal) => {
+      const message = "deployed by the RFS API";
+      const given = { run: parts.token(), actor, message };
+      return deployRfsStack(parts, await named(account, stack), configuration, given, signal);
     },
     deployAgain: async ({ account, actor }, stack) => {
       const found = await named(account, stack);
@@ -187,32 +130,8 @@ export function rfsStacks(parts: RfsParts): StackPort {
       });
     },
     remove: async ({ account, actor }, stack) => {
-      const found = await named(account, stack);
-      const { reference } = found;
-      const last = await lastConfiguration(parts, reference);
-      if (last === undefined || !(await hasObjects(parts, found))) {
-        await removeRfsStack(parts, found);
-        return true;
-      }
-      const run = parts.token();
-      return transact(parts, async (tx) => {
-        if (!(await isIdle(tx, reference))) return false;
-        const record = await updateRecord(tx, reference, () => ({ deletionRun: run }));
-        // It was set since the request was checked.
-        if (record.deletionProtection) {
-          throw new ServerError("forbidden", "the stack is protected from deletion");
-        }
-        await addRun(tx, {
-          reference: { stack: reference, run },
-          stackName: found.name,
-          configuration: last.configuration,
-          mode: Run_Mode.MODE_DESTROY,
-          actor,
-          message: "deleted by the RFS API",
-          ...(await autoApplyOf(tx, reference)),
-        });
-        return true;
-      });
+      const given = { run: parts.token(), actor, message: "deleted by the RFS API" };
+      return destroyRfsStack(parts, await named(account, stack), given);
     },
     events: async ({ account }, stack, deployment) => {
       const { reference } = await named(account, stack);
@@ -242,7 +161,124 @@ export function rfsStacks(parts: RfsParts): StackPort {
   };
 }
 
-const NOTHING: StoredRfsStack = {
+/** A stack with the run that says how it is; undefined where there is none. One whose deletion has ended is removed: a server that stopped meanwhile left it. */
+export async function findRfsStack(
+  parts: RfsParts,
+  { account, project }: Pick<StackReference, "account" | "project">,
+  name: string,
+): Promise<RfsStack | undefined> {
+  const { storage } = parts;
+  const stack = await new StackDirectory({ storage }).find({ account, project }, name);
+  if (stack === undefined) return undefined;
+  const record = await readRfsStack(parts, stack.reference);
+  if (await isDeletionDone(parts, stack, record.deletionRun)) {
+    try {
+      await removeRfsStack(parts, stack);
+    } catch (error) {
+      parts.logger.warn({ err: error, stack: name }, "a deleted stack could not be removed");
+      throw error;
+    }
+    return undefined;
+  }
+  const runs = await deploymentsOf(storage, stack.reference);
+  return {
+    id: stack.reference.stack,
+    name,
+    project,
+    description: record.description === "" ? stack.description : record.description,
+    deletionProtection: record.deletionProtection,
+    autoRollback: record.autoRollback,
+    createdAtMs: stack.createdAtMs,
+    updatedAtMs: Number(record.updatedAtMs),
+    deployment: deploymentView(runs, record),
+  };
+}
+
+/** A run that is requested: its id, by whom and why. */
+interface RequestedRun {
+  readonly run: string;
+  readonly actor: string;
+  readonly message: string;
+}
+
+/** Requests the run that deploys a configuration; undefined while another one is in progress. A second request of the same run changes nothing. */
+export async function deployRfsStack(
+  parts: RfsParts,
+  found: NamedStack,
+  configuration: RfsConfiguration,
+  { run, actor, message }: RequestedRun,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { reference } = found;
+  const digest = await storeTemplate(parts, found, configuration, { actor, signal });
+  await recordFreshStart(new StackDirectory(parts), parts, found, actor);
+  const values = await sealDeployedValues(parts, reference, run, configuration.variables);
+  const former = await readFormer(parts, found, run);
+  return transact(parts, async (tx) => {
+    if (await isRequested(tx, reference, run)) return run;
+    if (!(await isIdle(tx, reference))) return undefined;
+    await updateRecord(tx, reference, (record) => ({
+      ...values,
+      deploymentRun: run,
+      deletionRun: "",
+      former: former(record),
+      rollback: undefined,
+    }));
+    await addRun(tx, {
+      reference: { stack: reference, run },
+      stackName: found.name,
+      configuration: digest,
+      mode: Run_Mode.MODE_APPLY,
+      actor,
+      message,
+      ...(await autoApplyOf(tx, reference)),
+    });
+    return run;
+  });
+}
+
+/**
+ * Requests the run that destroys the objects of a stack, which is then removed; one without objects is removed at once. False while another
+ * run is in progress. A second request of the same run changes nothing.
+ */
+export async function destroyRfsStack(
+  parts: RfsParts,
+  found: NamedStack,
+  { run, actor, message }: RequestedRun,
+): Promise<boolean> {
+  const { reference } = found;
+  const last = await lastConfiguration(parts, reference);
+  if (last === undefined || !(await hasObjects(parts, found))) {
+    await removeRfsStack(parts, found);
+    return true;
+  }
+  return transact(parts, async (tx) => {
+    if (await isRequested(tx, reference, run)) return true;
+    if (!(await isIdle(tx, reference))) return false;
+    const record = await updateRecord(tx, reference, () => ({ deletionRun: run }));
+    // It was set since the request was checked.
+    if (record.deletionProtection) {
+      throw new ServerError("forbidden", "the stack is protected from deletion");
+    }
+    await addRun(tx, {
+      reference: { stack: reference, run },
+      stackName: found.name,
+      configuration: last.configuration,
+      mode: Run_Mode.MODE_DESTROY,
+      actor,
+      message,
+      ...(await autoApplyOf(tx, reference)),
+    });
+    return true;
+  });
+}
+
+async function isRequested(tx: Transaction, stack: StackReference, run: string): Promise<boolean> {
+  return (await tx.find(RUN_KIND, runPlace({ stack, run }))) !== undefined;
+}
+
+/** What is kept of a stack of which nothing is known yet. */
+export const NOTHING: StoredRfsStack = {
   description: "",
   deletionProtection: false,
   updatedAtMs: 0n,
@@ -304,7 +340,7 @@ export async function recordFreshStart(
   directory: StackDirectory,
   { clock }: Pick<RfsParts, "clock">,
   { reference, name, adoption }: NamedStack,
-  { actor }: RfsCaller,
+  actor: string,
 ): Promise<void> {
   if (adoption !== undefined) return;
   await directory.recordOrigin(reference, name, {

@@ -20,8 +20,10 @@ type OperationResult = { readonly body: object } | { readonly content: string } 
 export interface Operation {
   readonly name: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Behind `/v1/{project_id}`. */
+  /** Behind `/v1/{project_id}`, or `/v1` in the scope of the account. */
   readonly path: string;
+  /** What its access is asked for in. @default "project" */
+  readonly scope?: "project" | "account";
   readonly access: RfsAccess;
   readonly status: number;
   /** It reads a JSON body. */

@@ -1,6 +1,7 @@
 import type { SignableRequest } from "@stackwright/request-signing";
 import type { PlanPort } from "./plan-port.ts";
 import type { StackPort } from "./stack-port.ts";
+import type { StackSetPort } from "./stack-set-port.ts";
 import type { TemplatePort } from "./template-port.ts";
 
 /** What a caller may do in a project, lowest first: read, request plans, deploy, make and delete stacks. */
@@ -12,6 +13,8 @@ export interface RfsCaller {
   readonly actor: string;
   /** Throws unless the caller may do this in a project, and with a stack of it where one is given. */
   require(project: string, access: RfsAccess, stack?: string): void;
+  /** Throws unless the caller may do this in all of the account, rather than in some projects or stacks of it. */
+  requireAccount(access: RfsAccess): void;
   /** Whether a list shows a stack. */
   sees(project: string, stack: string): boolean;
 }
@@ -41,6 +44,7 @@ export interface RfsStacksPort {
   readonly stacks: StackPort;
   readonly plans: PlanPort;
   readonly templates: TemplatePort;
+  readonly stackSets: StackSetPort;
 }
 
 /** Content that an address is for. */
@@ -58,4 +62,11 @@ export type ContentTarget =
       readonly project: string;
       readonly template: string;
       readonly version: number;
+    }
+  | {
+      readonly kind: "stack-set";
+      readonly account: string;
+      readonly set: string;
+      /** Id of the set: another one of the name has other templates. */
+      readonly id: string;
     };

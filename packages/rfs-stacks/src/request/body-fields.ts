@@ -57,6 +57,39 @@ export class BodyFields {
     throw new RfsStacksError("RFS_PARAMETER_LENGTH", `${name} has more than ${max} items`);
   }
 
+  /** The members of an object. */
+  object(name: string, known: readonly string[]): BodyFields | undefined {
+    const value = this.#value(name);
+    return value === undefined ? undefined : new BodyFields(value, known, name);
+  }
+
+  texts(name: string, max: number): readonly string[] | undefined {
+    const values = this.list(name, max);
+    if (values === undefined || values.every((value) => typeof value === "string")) return values;
+    throw new RfsStacksError("RFS_PARAMETER_TYPE", `${name} has to be an array of strings`);
+  }
+
+  integer(
+    name: string,
+    { min, max }: { readonly min: number; readonly max: number },
+  ): number | undefined {
+    const value = this.#value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== "number" || !Number.isInteger(value)) {
+      throw new RfsStacksError("RFS_PARAMETER_TYPE", `${name} has to be a whole number`);
+    }
+    if (value >= min && value <= max) return value;
+    throw new RfsStacksError("RFS_PARAMETER_RANGE", `${name} is a number from ${min} to ${max}`);
+  }
+
+  oneOf<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const value = this.#value(name);
+    if (value === undefined) return undefined;
+    const found = values.find((one) => one === value);
+    if (found !== undefined) return found;
+    throw new RfsStacksError("RFS_PARAMETER_RANGE", `${name} is ${values.join(" or ")}`);
+  }
+
   has(name: string): boolean {
     return this.#value(name) !== undefined;
   }

@@ -1,11 +1,11 @@
 import { RfsStacksError } from "../errors.ts";
 
-const TERM = /^([A-Za-z0-9_]+)==([A-Za-z0-9_]+)$/;
+const TERM = /^([A-Za-z0-9_]+)==([A-Za-z0-9_.-]+)$/;
 const MAX_CHARACTERS = 512;
 
 /**
- * Reads a filter of events: terms `FIELD==VALUE`, of which those that `|` joins are alternatives, and those that `,` joins hold all. What
- * has a semicolon is passed over, as the service does.
+ * Reads a filter of a list: terms `FIELD==VALUE`, of which those that `|` joins are alternatives, and those that `,` joins hold all. What
+ * has a semicolon is passed over, as the service does. Values may have hyphens and dots, as names of regions and projects have.
  */
 export function eventFilter(
   text: string | undefined,

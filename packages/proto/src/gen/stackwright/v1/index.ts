@@ -70,6 +70,17 @@ export {
   RfsTemplateVersion,
 } from "./rfs_stack.ts";
 export {
+  RfsStackInstance,
+  RfsStackInstance_Phase,
+  RfsStackSet,
+  RfsStackSetOperation,
+  RfsStackSetOperation_Action,
+  RfsStackSetOperation_Member,
+  RfsStackSetOperation_Phase,
+  RfsStackSetOperation_Share,
+  RfsStackSetValues,
+} from "./rfs_stack_set.ts";
+export {
   Run,
   RunApproval,
   RunCancel,
