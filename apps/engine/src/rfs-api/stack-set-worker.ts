@@ -91,7 +91,10 @@ export class StackSetWorker {
         this.#begin();
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ err: error }, "the operations of stack sets could not be read and are read again");
+        logger.warn(
+          { err: error },
+          "the operations of stack sets could not be read and are read again",
+        );
       }
       const pause = new AbortController();
       await Promise.race([
