@@ -24,7 +24,13 @@ import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
-import { type ApartKind, type ContainerChoice, openExecutor } from "./executor-choice.ts";
+import {
+  APART_KINDS,
+  type ApartKind,
+  type ContainerChoice,
+  type KubernetesChoice,
+  openExecutor,
+} from "./executor-choice.ts";
 import type { IdentityIssuer } from "./identity/identity-issuer.ts";
 import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
@@ -74,6 +80,7 @@ interface RunServerOptions {
   readonly directory: string;
   readonly executor?: ApartKind | "in-process" | "none" | undefined;
   readonly container?: ContainerChoice | undefined;
+  readonly kubernetes?: KubernetesChoice | undefined;
   readonly capacity?: number | undefined;
   readonly metrics?: RunMetrics | undefined;
   /** Where the time of steps is reported. @default nowhere */
@@ -302,10 +309,11 @@ export function openRunServer(options: RunServerOptions): RunServer {
       const renewer =
         renewal === undefined ? undefined : stack.use(createThreadRenewer({ source: renewal }));
       const executes = stack.use(
-        executor === "child" || executor === "container"
-          ? openExecutor({
+        isApart(executor)
+          ? await openExecutor({
               kind: executor,
               container: options.container,
+              kubernetes: options.kubernetes,
               store: JSON.stringify(address),
               logger,
               clock,
@@ -369,6 +377,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
 function directoriesOf({ directory, address, facts }: RunServerOptions): readonly string[] {
   const own = address.kind === "sqlite" ? [address.directory] : [];
   return [...own, directory, ...facts.directories];
+}
+
+function isApart(kind: string): kind is ApartKind {
+  return APART_KINDS.some((one) => one === kind);
 }
 
 /** A store in memory has one trusted user; a store on another server has workers there. */

@@ -7,7 +7,7 @@ import { isClientError } from "@stackwright/client";
 import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import type { DestinationStream } from "pino";
-import { type ApartKind, openExecutor } from "./executor-choice.ts";
+import { APART_KINDS, type ApartKind, openExecutor } from "./executor-choice.ts";
 import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -76,9 +76,10 @@ export async function runWorkerCommand(
           clock,
           logger,
         });
-  await using executor = openExecutor({
+  await using executor = await openExecutor({
     kind: kindOf(given),
     container: containerOf(given),
+    kubernetes: kubernetesOf(given, directory),
     store: server,
     logger,
     clock,
@@ -156,8 +157,9 @@ async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string):
 }
 
 function kindOf({ executor = "child" }: Given): ApartKind {
-  if (executor === "child" || executor === "container") return executor;
-  throw invalid("--executor takes child or container");
+  const kind = APART_KINDS.find((one) => one === executor);
+  if (kind !== undefined) return kind;
+  throw invalid(`--executor takes ${APART_KINDS.join(", ")}`);
 }
 
 /** The tools that the option names. */
@@ -178,6 +180,22 @@ function containerOf(given: Given) {
     command: list(given["container-command"], " "),
     network: given["container-network"],
     volumes: list(given["container-volume"], ","),
+  };
+}
+
+/** What the options say of pods. */
+function kubernetesOf(given: Given, directory: string) {
+  const placed = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(directory, path);
+  return {
+    image: given["kubernetes-image"],
+    namespace: given["kubernetes-namespace"],
+    template: placed(given["kubernetes-template"]),
+    address: given["kubernetes-address"],
+    port: numberOf(given, "kubernetes-port"),
+    config: placed(given["kubernetes-config"]),
+    context: given["kubernetes-context"],
+    startSeconds: numberOf(given, "kubernetes-start-seconds"),
   };
 }
 

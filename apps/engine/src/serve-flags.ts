@@ -125,7 +125,7 @@ const FLAGS = {
   executor: {
     path: ["executor"],
     kind: "text",
-    help: "where runs are executed: in child processes (child, the default), containers (container), the server (in-process, the default of memory:), or nowhere (none)",
+    help: "where runs are executed: in child processes (child, the default), containers (container), pods (kubernetes), the server (in-process, the default of memory:), or nowhere (none)",
   },
   "container-image": {
     path: ["container", "image"],
@@ -146,6 +146,46 @@ const FLAGS = {
     path: ["container", "volumes"],
     kind: "list",
     help: "a further volume of these containers: /source:/target:ro",
+  },
+  "kubernetes-image": {
+    path: ["kubernetes", "image"],
+    kind: "text",
+    help: "image of pods that steps are executed in, with stackwright of this release",
+  },
+  "kubernetes-namespace": {
+    path: ["kubernetes", "namespace"],
+    kind: "text",
+    help: "namespace of these pods; stackwright-runs by default",
+  },
+  "kubernetes-template": {
+    path: ["kubernetes", "template"],
+    kind: "text",
+    help: "file with a pod template for them, in YAML",
+  },
+  "kubernetes-address": {
+    path: ["kubernetes", "address"],
+    kind: "text",
+    help: "host under which pods reach this process; its first address by default",
+  },
+  "kubernetes-port": {
+    path: ["kubernetes", "port"],
+    kind: "number",
+    help: "port on which pods reach this process; 7440 by default",
+  },
+  "kubernetes-config": {
+    path: ["kubernetes", "config"],
+    kind: "text",
+    help: "configuration of kubectl; by default KUBECONFIG, or the account of the pod",
+  },
+  "kubernetes-context": {
+    path: ["kubernetes", "context"],
+    kind: "text",
+    help: "context in it; the current one by default",
+  },
+  "kubernetes-start-seconds": {
+    path: ["kubernetes", "startSeconds"],
+    kind: "number",
+    help: "how long a pod may take to its first word; 600 by default",
   },
   "run-directory": {
     path: ["runDirectory"],

@@ -243,6 +243,7 @@ export async function serve(
       directory: resolve(directory, resolved.runDirectory ?? defaultRunDirectory(address)),
       executor: resolved.executor,
       container: resolved.container,
+      kubernetes: resolved.kubernetes,
       capacity: resolved.runCapacity,
       limits: resolved.runLimits,
       planWaitHours: resolved.runs?.planWaitHours,

@@ -84,6 +84,7 @@ export const ServerOptionsSchema = Type.Object(
         [
           Type.Literal("child"),
           Type.Literal("container"),
+          Type.Literal("kubernetes"),
           Type.Literal("in-process"),
           Type.Literal("none"),
         ],
@@ -106,6 +107,21 @@ export const ServerOptionsSchema = Type.Object(
           ),
         },
         { additionalProperties: false, description: "containers that steps are executed in" },
+      ),
+    ),
+    kubernetes: Type.Optional(
+      Type.Object(
+        {
+          image: Type.Optional(text(helpOf("kubernetes-image"))),
+          namespace: Type.Optional(text(helpOf("kubernetes-namespace"))),
+          template: Type.Optional(text(helpOf("kubernetes-template"))),
+          address: Type.Optional(text(helpOf("kubernetes-address"))),
+          port: Type.Optional(count(helpOf("kubernetes-port"), 0, 65_535)),
+          config: Type.Optional(text(helpOf("kubernetes-config"))),
+          context: Type.Optional(text(helpOf("kubernetes-context"))),
+          startSeconds: Type.Optional(count(helpOf("kubernetes-start-seconds"), 1, 86_400)),
+        },
+        { additionalProperties: false, description: "pods that steps are executed in" },
       ),
     ),
     runDirectory: Type.Optional(text(helpOf("run-directory"))),

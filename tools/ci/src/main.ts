@@ -24,8 +24,13 @@ commit BASE and of those that depend on them; what did not change comes from tur
 --minutes N starts no further suite after that time and counts each as failed.
 
 Works through the suites of .ci/run and ends with one line of counts. Suites:
-${SUITES.map((suite) => `  ${suite.name.padEnd(10)} ${suite.what} (at most ${suite.limitMinutes} min)`).join("\n")}
+${SUITES.map(describeSuite).join("\n")}
 `;
+
+function describeSuite({ name, what, limitMinutes, onRequest }: Suite): string {
+  const when = onRequest === true ? ", with --only alone" : "";
+  return `  ${name.padEnd(10)} ${what} (at most ${limitMinutes} min${when})`;
+}
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +62,9 @@ function selectSuites(only: readonly string[] | undefined, affected: string | un
   const names = affected === undefined ? only : QUICK_SUITES;
   const unknown = names?.find((name) => SUITES.every((suite) => suite.name !== name));
   if (unknown !== undefined) throw new Error(`there is no suite "${unknown}"\n${HELP}`);
-  const suites = SUITES.filter(({ name }) => names === undefined || names.includes(name));
+  const suites = SUITES.filter(({ name, onRequest }) =>
+    names === undefined ? onRequest !== true : names.includes(name),
+  );
   return affected === undefined ? suites : [...suites, affectedSuite(affected)];
 }
 

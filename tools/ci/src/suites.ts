@@ -23,6 +23,8 @@ export interface Suite {
   readonly what: string;
   /** Past this many minutes on two cores the suite is stopped and has failed. */
   readonly limitMinutes: number;
+  /** Runs only where it is named: it needs a program whose build takes too long for every change. */
+  readonly onRequest?: true;
   run(context: SuiteContext): Promise<Tally>;
 }
 
@@ -245,6 +247,30 @@ export const SUITES: readonly Suite[] = [
         tallyCommand("the built packages, laid out for the scenarios,", layOut),
         ...(await Promise.all(lanes)),
       ]);
+    },
+  },
+  {
+    name: "kubernetes",
+    what: "the manifests and the executor of Jobs with a real API server, which is built first",
+    limitMinutes: 75,
+    onRequest: true,
+    run: async ({ root, reports }) => {
+      const report = join(reports, "kubernetes.json");
+      const servers = join(root, "tools/servers/src/main.ts");
+      const words = ["exec", "--servers", "none", "--tools", "etcd,kube-apiserver", "--"];
+      const vitest = [
+        "vitest",
+        "run",
+        "--config",
+        "vitest.live.config.ts",
+        "kubernetes-worker.live",
+      ];
+      const result = await runSuiteCommand([process.execPath, servers, ...words, ...vitest], {
+        cwd: root,
+        timeoutMs: minutes(75),
+        env: { STACKWRIGHT_REPORT: report },
+      });
+      return tallyVitest(report, result);
     },
   },
   {

@@ -3,6 +3,7 @@ import { makeDocumentation } from "./documentation.ts";
 import { makeEditorExtension } from "./editor-extension.ts";
 import { makeExecutables } from "./executable/make-executables.ts";
 import { makeImageContext } from "./image-context.ts";
+import { makeKubernetesManifests } from "./kubernetes-manifests.ts";
 import { makeOpenApi } from "./open-api.ts";
 import { makePackages } from "./packages.ts";
 import { makeSbom } from "./sbom/make-sbom.ts";
@@ -31,6 +32,7 @@ export const PARTS: readonly Part[] = [
   { name: "packages", what: "the command and the libraries as npm packages", make: makePackages },
   { name: "executables", what: "the command as one file, without Node", make: makeExecutables },
   { name: "images", what: "what container images are built from", make: makeImageContext },
+  { name: "kubernetes", what: "manifests for Kubernetes", make: makeKubernetesManifests },
   { name: "editor", what: "the extension for VS Code", make: makeEditorExtension },
   { name: "openapi", what: "the API of the server", make: makeOpenApi },
   { name: "docs", what: "the documentation, as a site", make: makeDocumentation },

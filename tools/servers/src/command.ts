@@ -5,6 +5,7 @@ import { buildTools, discoverTools } from "@stackwright-tools/go";
 import { ensureDebianProgram } from "./ensure-debian-program.ts";
 import { ensurePostgres } from "./ensure-postgres.ts";
 import { startEtcd } from "./etcd.ts";
+import { startKubeApiServer } from "./kube-apiserver.ts";
 import type { ManagedServer } from "./managed-server.ts";
 import { ensurePackagedPrograms } from "./packaged-programs.ts";
 import { startPostgres } from "./postgres.ts";
@@ -21,6 +22,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       did
   serve postgres [--newest] [--standby] [--parent <dir>]
   serve etcd [--members <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
+  serve kubernetes [--parent <dir>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
       standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
   list
@@ -190,13 +192,21 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
     const members = Number(values.members ?? 1);
     if (!Number.isInteger(members) || members < 1) throw new UsageError("--members: a number");
     const tls = tlsFiles(values);
-    const bin = await etcdBinary(signal);
+    const bin = await builtProgram("etcd", signal);
     if (bin === undefined) return 1;
     const cluster = stack.use(await startEtcd({ bin, members, parentFolder, signal, tls }));
     servers = cluster.members;
     description = { endpoints: cluster.endpoints };
+  } else if (positionals[0] === "kubernetes") {
+    const etcdBin = await builtProgram("etcd", signal);
+    const bin = await builtProgram("kube-apiserver", signal);
+    if (bin === undefined || etcdBin === undefined) return 1;
+    const server = stack.use(await startKubeApiServer({ bin, etcdBin, parentFolder, signal }));
+    servers = [server];
+    const { url, token, config } = server;
+    description = { url, token, config };
   } else {
-    throw new UsageError("serve needs postgres or etcd");
+    throw new UsageError("serve needs postgres, etcd or kubernetes");
   }
   const print = (line: string) => process.stdout.write(`${line}\n`);
   print(
@@ -221,14 +231,14 @@ function tlsFiles({ cert, key, ca }: { cert?: string; key?: string; ca?: string 
   return { cert, key, ca };
 }
 
-async function etcdBinary(signal: AbortSignal): Promise<string | undefined> {
-  const tools = discoverTools().filter(({ name }) => name === "etcd");
+async function builtProgram(wanted: string, signal: AbortSignal): Promise<string | undefined> {
+  const tools = discoverTools().filter(({ name }) => name === wanted);
   const [result] = await buildTools(tools, {
     signal,
     onBuild: ({ name, version }) => say(`building ${name} ${version}`),
   });
   if (result && result.status !== "failed") return result.path;
-  say(`etcd: not built: ${result?.message ?? "tools/etcd is missing"}`);
+  say(`${wanted}: not built: ${result?.message ?? `tools/${wanted} is missing`}`);
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 export { EtcdCluster, EtcdMember, type EtcdOptions, startEtcd } from "./etcd.ts";
+export { KubeApiServer, type KubeApiServerOptions, startKubeApiServer } from "./kube-apiserver.ts";
 export type { ManagedServer } from "./managed-server.ts";
 export { packagedPrograms } from "./packaged-programs.ts";
 export { type PostgresOptions, PostgresServer, startPostgres } from "./postgres.ts";

@@ -28,7 +28,7 @@ SIGTERM drains the worker, a second signal ends it at once.
 `;
 
 const EXECUTE_HELP = `
-A worker with --executor container starts this in each container; it is of no use by hand.
+A worker with --executor container or kubernetes starts this in each container; it is of no use by hand.
 `;
 
 const DOCTOR_HELP = `
@@ -110,15 +110,16 @@ export function defineServerCommands(
       });
     });
 
-  define("execute", "execute one step of a run that a worker gives over the standard streams")
+  define("execute", "execute one step of a run that a worker gives")
+    .allowUnknownOption()
+    .allowExcessArguments()
     .usage("")
     .addHelpText("after", EXECUTE_HELP)
     .action(async (_options: unknown, command: Command) => {
       const { runExecuteCommand } = await import("@stackwright/engine");
-      await run(command, async () => {
-        await runExecuteCommand();
-        return 0;
-      });
+      await run(command, async ({ env, signal }) =>
+        runExecuteCommand(command.args, { env, signal }),
+      );
     });
 
   define("bootstrap", "make a token and an access key for the server, without a running one")

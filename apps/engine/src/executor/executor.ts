@@ -25,15 +25,23 @@ export interface ExecutionHost {
   recordState(content: StoredStateContent): Promise<void>;
 }
 
-/** Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much. */
-export type LossReason = "start_deadline" | "memory" | "too_large";
+/**
+ * Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much; `refused`: a
+ * cluster does not execute it, and would not the next time; `removed`: something else than the worker ended it.
+ */
+export type LossReason = "start_deadline" | "memory" | "too_large" | "refused" | "removed";
 
 /** How an execution ended. */
 export type ExecutionEnd =
   | { readonly how: "result"; readonly result: ExecutionResult }
   | { readonly how: "exit"; readonly code: number }
   | { readonly how: "signal"; readonly signal: string }
-  | { readonly how: "lost"; readonly reason: LossReason };
+  | {
+      readonly how: "lost";
+      readonly reason: LossReason;
+      /** What is known besides. */
+      readonly detail?: string;
+    };
 
 /** A step that is being executed. Disposing ends it at once. */
 export interface Execution extends AsyncDisposable {
@@ -51,9 +59,9 @@ export interface FoundExecution {
   readonly id: string;
 }
 
-/** Executes steps of runs: in this process, in one of its own, or in a container. */
+/** Executes steps of runs: in this process, in one of its own, in a container, or in a pod. */
 export interface Executor extends AsyncDisposable {
-  readonly kind: "in-process" | "child" | "container";
+  readonly kind: "in-process" | "child" | "container" | "kubernetes";
   /** Whether an execution reaches the store by its job alone, with a token. */
   readonly isRemote: boolean;
   start(job: ExecutionJob, host: ExecutionHost): Execution;

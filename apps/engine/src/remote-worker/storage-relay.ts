@@ -1,10 +1,10 @@
 import { mkdtempDisposable } from "node:fs/promises";
-import { connect, createServer, isIP, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { connect as connectTls } from "node:tls";
 import type { Logger } from "@stackwright/base/logger";
+import { connectStore } from "../executor/connect-store.ts";
 import type { GroupMember, ServerGroup } from "./server-group.ts";
 
 /** Where the storage service of a server is. */
@@ -27,8 +27,6 @@ interface StorageRelayParts {
 interface StorageRelay extends AsyncDisposable {
   readonly socketPath: string;
 }
-
-const CONNECT_MS = 3_000;
 
 /**
  * Opens a socket of this user for the worker and its executors. Each connection goes to the server that the group uses, over TLS where the
@@ -81,28 +79,8 @@ async function relay(parts: StorageRelayParts, socket: Socket): Promise<void> {
 
 async function connectTo({ placeOf, ca }: StorageRelayParts, member: GroupMember): Promise<Socket> {
   const { host, port, tls } = await placeOf(member);
-  const upstream = tls
-    ? connectTls({
-        host,
-        port,
-        ALPNProtocols: ["h2"],
-        ...(isIP(host) === 0 && { servername: host }),
-        ...(ca !== undefined && { ca }),
-      })
-    : connect({ host, port });
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => upstream.destroy(new Error(`no connection to ${host}:${port} in ${CONNECT_MS} ms`)),
-      CONNECT_MS,
-    );
-    upstream.once(tls ? "secureConnect" : "connect", () => {
-      clearTimeout(timer);
-      upstream.setNoDelay(true);
-      resolve(upstream);
-    });
-    upstream.on("error", (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
+  return connectStore({
+    address: { host, port },
+    ...(tls && { tls: { ...(ca !== undefined && { trusted: ca }) } }),
   });
 }

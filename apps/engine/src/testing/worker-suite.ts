@@ -65,7 +65,7 @@ const HANDED_BACK: StackOrigin = {
 };
 
 /** Makes the executor of a test; `directory` is for what it keeps. */
-type MakeExecutor = (ground: JobGround, directory: string) => Executor;
+type MakeExecutor = (ground: JobGround, directory: string) => Executor | Promise<Executor>;
 
 async function start(makeExecutor: MakeExecutor) {
   const stack = new AsyncDisposableStack();
@@ -76,7 +76,9 @@ async function start(makeExecutor: MakeExecutor) {
   const token = createUlidGenerator({ wallMs: () => Date.now() });
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
   const parts = { storage, clock: systemClock, token, blobs, random: Math.random };
-  const executor = stack.use(makeExecutor({ storage, blobs, env: process.env }, scratch.path));
+  const executor = stack.use(
+    await makeExecutor({ storage, blobs, env: process.env }, scratch.path),
+  );
   const stacks = new StackDirectory({ storage });
   const project = { account: "acme", project: "web" };
   let afterRead: (() => Promise<void>) | undefined;

@@ -169,7 +169,7 @@ function lossOf(end: ExecutionEnd): string {
     case "signal":
       return `the executor was ended by ${end.signal}`;
     case "lost":
-      return LOSSES[end.reason];
+      return end.detail === undefined ? LOSSES[end.reason] : `${LOSSES[end.reason]}: ${end.detail}`;
     default:
       return end satisfies never;
   }
@@ -179,6 +179,8 @@ const LOSSES: Readonly<Record<LossReason, string>> = {
   start_deadline: "the executor missed its start deadline",
   memory: "the processes of the executor had more memory than a step may have",
   too_large: "the variables of the stack are too large for an executor; make them smaller",
+  refused: "the cluster does not execute the step",
+  removed: "the executor was ended by something else than its worker",
 };
 
 /** The code of a loss that another attempt would only repeat. An apply that began is recovered in any case. */
@@ -187,7 +189,11 @@ function finalCode(
   late: string | undefined,
   step: RunClaim["step"],
 ): string | undefined {
-  if (end.how === "lost" && end.reason === "too_large" && step !== "recover") return "too_large";
+  if (end.how === "lost" && step !== "recover") {
+    if (end.reason === "too_large") return "too_large";
+    // Nothing of the step has begun.
+    if (end.reason === "refused") return "executor_refused";
+  }
   if (step !== "plan") return undefined;
   if (end.how === "lost" && end.reason === "memory") return "out_of_memory";
   return late === undefined ? undefined : "deadline";

@@ -135,7 +135,8 @@ export interface ClaimEnd {
   readonly signal: string;
 } | {
   readonly how: "lost";
-  readonly reason: "start_deadline" | "memory" | "too_large";
+  readonly reason: "start_deadline" | "memory" | "too_large" | "refused" | "removed";
+  readonly detail?: string | undefined;
 } | undefined;
   readonly late?: string | undefined;
   readonly given_up?: string | undefined;

@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, resolve } from "node:path";
 import { promisify } from "node:util";
-import { parse } from "yaml";
 import { TfstateError } from "../../errors.ts";
 import type { BackendArguments } from "../backend-arguments.ts";
 import { requireNamedFile } from "../named-file.ts";
 import type { OpenBackendOptions } from "../open-backend.ts";
 import type { BackendCall } from "../state-backend.ts";
+import { parseClusterFile } from "./cluster-file.ts";
 
 /** How requests reach the API server of a cluster. */
-interface ClusterAccess {
+export interface ClusterAccess {
   readonly server: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly security: {
@@ -266,11 +266,9 @@ function pathOf(
 }
 
 function contentOf(configuration: BackendArguments, path: string, text: string): Entry {
-  try {
-    return objectOf(parse(text));
-  } catch {
-    throw configuration.invalid(`the file "${path}" is not valid YAML`);
-  }
+  const content = parseClusterFile(text);
+  if (content !== undefined) return content;
+  throw configuration.invalid(`the file "${path}" is not valid YAML`);
 }
 
 function fileText(configuration: BackendArguments, path: string): string {

@@ -1,0 +1,112 @@
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { createServer, type Server, type TLSSocket } from "node:tls";
+import type { Logger } from "@stackwright/base/logger";
+
+/** What a connection of a pod is for. */
+export type DoorChannel = "control" | "output" | "store";
+
+/** An execution whose pod is expected. */
+interface ExpectedVisitor {
+  /** The pod has it from its Secret. */
+  readonly key: Buffer;
+  readonly onConnection: (channel: DoorChannel, socket: Duplex) => void;
+}
+
+interface DoorOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly logger?: Logger | undefined;
+}
+
+/**
+ * How both sides encrypt: the key of an execution is all that they know of each other, so there is no certificate. It proves the pod to
+ * the worker and the worker to the pod, and what was recorded before it became known cannot be read with it.
+ */
+export const DOOR_TLS = {
+  ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.2",
+} as const;
+
+/** Bytes of the key of an execution. */
+export const DOOR_KEY_BYTES = 32;
+/** How often a connection says that its side is there: one whose machine is gone ends within about half a minute. */
+export const KEEP_ALIVE_MS = 10_000;
+
+const HANDSHAKE_MS = 10_000;
+/** Of all executions of a worker, which each have three, or some more for the store. */
+const MAX_CONNECTIONS = 10_000;
+
+/** Where pods of executions reach their worker. Whoever has no key of a present execution gets no further than the handshake. */
+export class ExecutionDoor implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #expected: Map<string, ExpectedVisitor>;
+  readonly #open = new Set<TLSSocket>();
+
+  private constructor(server: Server, expected: Map<string, ExpectedVisitor>) {
+    this.#server = server;
+    this.#expected = expected;
+    server.on("connection", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
+    server.on("secureConnection", (socket) => {
+      this.#open.add(socket);
+      socket.once("close", () => this.#open.delete(socket));
+    });
+  }
+
+  /** Rejects where the port is taken. */
+  static async open({ host, port, logger }: DoorOptions): Promise<ExecutionDoor> {
+    const expected = new Map<string, ExpectedVisitor>();
+    const identities = new WeakMap<object, string>();
+    const server = createServer({
+      ...DOOR_TLS,
+      handshakeTimeout: HANDSHAKE_MS,
+      pskCallback: (socket, identity) => {
+        identities.set(socket, identity);
+        return expected.get(partsOf(identity).name)?.key ?? null;
+      },
+    });
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on("tlsClientError", (error) => {
+      logger?.debug({ err: error }, "a connection without the key of an execution was refused");
+    });
+    server.on("secureConnection", (socket: TLSSocket) => {
+      socket.on("error", () => socket.destroy());
+      const { name, channel } = partsOf(identities.get(socket) ?? "");
+      const visitor = expected.get(name);
+      if (visitor === undefined || channel === undefined) socket.destroy();
+      else visitor.onConnection(channel, socket);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host, port }, resolve);
+    });
+    return new ExecutionDoor(server, expected);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Lets the pod of an execution in until the answer is disposed. */
+  expect(name: string, visitor: ExpectedVisitor): Disposable {
+    this.#expected.set(name, visitor);
+    return { [Symbol.dispose]: () => this.#expected.delete(name) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#open) socket.destroy();
+    await closed;
+  }
+}
+
+/** What a connection calls itself. */
+export function doorIdentity(name: string, channel: DoorChannel): string {
+  return `${name}/${channel}`;
+}
+
+function partsOf(identity: string): { readonly name: string; readonly channel?: DoorChannel } {
+  const [, name = "", channel] = /^([^/]+)\/(control|output|store)$/.exec(identity) ?? [];
+  return channel === undefined ? { name } : { name, channel: channel as DoorChannel };
+}

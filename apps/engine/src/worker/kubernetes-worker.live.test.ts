@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
+import { silentLogger } from "@stackwright/base/logger";
+import { parseClusterFile } from "@stackwright/tfstate/cluster";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ExecutionHost } from "../executor/executor.ts";
+import { createKubernetesExecutor } from "../executor/kubernetes/kubernetes-executor.ts";
+import { playKubelet } from "../testing/played-kubelet.ts";
+import { startCluster } from "../testing/start-cluster.ts";
+import { testJob } from "../testing/test-job.ts";
+import { describeWorker } from "../testing/worker-suite.ts";
+
+// With a real API server; the test plays the machine that executes pods.
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: { readonly template?: object };
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  NetworkPolicy: "networkpolicies",
+  Deployment: "deployments",
+};
+
+/** Where objects of a kind are. */
+function pathOf({ apiVersion, kind, metadata: { namespace } }: Manifest): string {
+  const group = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
+  const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+  return `${group}${within}/${PLURALS[kind] ?? `${kind.toLowerCase()}s`}`;
+}
+
+const FOLDER = join(import.meta.dirname, "../../../../examples/kubernetes");
+
+function manifestsOf(file: string): readonly Manifest[] {
+  const documents = readFileSync(join(FOLDER, file), "utf8").split(/^---$/m);
+  return documents.map((text) => parseClusterFile(text) as unknown as Manifest);
+}
+
+const HOST: ExecutionHost = {
+  onEvent: () => undefined,
+  beginPlanning: async () => Promise.resolve(),
+  beginApply: async () => Promise.resolve(),
+  readOtherStack: async () => Promise.resolve(undefined),
+  identityTokens: async () => Promise.resolve([]),
+  readRegistry: async () => ({ versions: [], withdrawn: [] }),
+  recordState: async () => Promise.resolve(),
+};
+
+const RUNS = "stackwright-runs";
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
+
+const cluster = await startCluster(process.env);
+if (typeof cluster === "string") {
+  it("a worker with the executor kubernetes", (ctx) => ctx.skip(cluster));
+} else {
+  resources.use(cluster);
+  const { send, configOf } = cluster;
+  const apply = async (manifest: Manifest, query = "") => {
+    const path = `${pathOf(manifest)}?fieldValidation=Strict${query}`;
+    const { status, text } = await send("POST", path, manifest);
+    return status < 300 ? "" : `${manifest.kind} ${manifest.metadata.name}: ${text}`;
+  };
+  const files = ["stackwright.yaml", "runs-in-pods.yaml"];
+  const manifests = files.flatMap(manifestsOf);
+  // What all else needs is made; the others are only checked.
+  const MADE = new Set(["Namespace", "ServiceAccount", "Role", "RoleBinding"]);
+  const problems: string[] = [];
+  for (const one of manifests.filter(({ kind }) => MADE.has(kind))) problems.push(await apply(one));
+  for (const one of manifests.filter(({ kind }) => !MADE.has(kind))) {
+    problems.push(await apply(one, "&dryRun=All"));
+  }
+
+  describe("the manifests", () => {
+    it("are what the API server takes", () => {
+      expect(manifests.length).toBeGreaterThan(20);
+      expect(problems.filter((problem) => problem !== "")).toEqual([]);
+    });
+
+    it("have pods that a restricted namespace admits", async () => {
+      const deployments = manifests.filter(({ kind }) => kind === "Deployment");
+      expect(deployments).toHaveLength(3);
+      for (const { metadata, spec } of deployments) {
+        const pod = { apiVersion: "v1", kind: "Pod", ...spec?.template };
+        const named = { ...pod, metadata: { ...metadata, name: "a" } };
+        expect(await apply(named as Manifest, "&dryRun=All")).toBe("");
+      }
+      // That this says something: one that wants more is refused.
+      const greedy = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "a", namespace: "stackwright" },
+        spec: { hostNetwork: true, containers: [{ name: "a", image: "a" }] },
+      };
+      expect(await apply(greedy as Manifest, "&dryRun=All")).toContain("violates PodSecurity");
+    });
+  });
+
+  // The executor has the rights of the manifests and no others.
+  const account = `/api/v1/namespaces/stackwright/serviceaccounts/stackwright-pod-worker/token`;
+  const asked = await send("POST", account, { spec: { expirationSeconds: 3_600 } });
+  const { status } = JSON.parse(asked.text) as { readonly status: { readonly token: string } };
+  const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "kubernetes-")));
+  const config = join(folder.path, "config");
+  await writeFile(config, await configOf(status.token));
+  const kubelet = resources.use(await playKubelet({ send, namespace: RUNS }));
+  const create = async (change: object = {}) =>
+    createKubernetesExecutor({
+      image: "stackwright-server",
+      namespace: RUNS,
+      address: "127.0.0.1",
+      host: "127.0.0.1",
+      port: 0,
+      instance: "test",
+      config,
+      directory: folder.path,
+      podDirectory: join((await mkdtempDisposable(join(folder.path, "pod-"))).path, "w"),
+      logger: silentLogger,
+      clock: systemClock,
+      env: {},
+      timing: { refusedMs: 2_000, startingLookMs: 100, graceSeconds: 2, againMs: 200 },
+      ...change,
+    });
+
+  describeWorker("kubernetes", async () => create(), true);
+
+  describe("a pod of an execution", () => {
+    it("is ended and gone when the execution is disposed", { timeout: 60_000 }, async () => {
+      await using executor = await create();
+      const job = await testJob();
+      const address = { host: "192.0.2.1", port: 1 };
+      const host = { ...HOST, beginPlanning: async () => new Promise<void>(() => undefined) };
+      const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
+      await expect.poll(() => kubelet.pids(), { timeout: 30_000 }).toHaveLength(1);
+      expect(await executor.list?.()).toHaveLength(1);
+      await execution[Symbol.asyncDispose]();
+      expect(kubelet.pids()).toEqual([]);
+      expect(await executor.list?.()).toEqual([]);
+    });
+
+    it("whose worker died is an orphan that another one ends", { timeout: 60_000 }, async () => {
+      const worker = await create({ startDeadlineMs: 60_000 });
+      const lost = worker.start(await testJob(), {
+        ...HOST,
+        beginPlanning: async () => new Promise<void>(() => undefined),
+      });
+      await using next = await create();
+      await expect.poll(async () => next.list?.(), { timeout: 30_000 }).toHaveLength(1);
+      for (const one of (await next.list?.()) ?? []) await next.remove?.(one);
+      expect(await next.list?.()).toEqual([]);
+      await lost.ended;
+      await worker[Symbol.asyncDispose]();
+    });
+
+    it("that its template makes impossible is refused before a run is claimed", async () => {
+      const template = { spec: { priorityClassName: "absent", misspelt: 1 } };
+      await expect(create({ template })).rejects.toMatchObject({
+        code: "ENGINE_CONFIG_INVALID",
+        message: expect.stringContaining("misspelt"),
+      });
+    });
+
+    it("that the namespace does not admit is refused with the reason", {
+      timeout: 60_000,
+    }, async () => {
+      const template = { spec: { hostNetwork: true } };
+      await using executor = await create({ template });
+      expect(await executor.start(await testJob(), HOST).ended).toEqual({
+        how: "lost",
+        reason: "refused",
+        detail: expect.stringContaining("violates PodSecurity"),
+      });
+    });
+  });
+}
