@@ -5,27 +5,34 @@ import type { Resource } from "../../resource.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import type { Violation } from "../../testing/history/history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
+import {
+  changeRoutine,
+  type RoutineChange,
+  routineSource,
+} from "../../testing/live/change-routine.ts";
 import { type OwnServers, startOwnServers } from "../../testing/live/own-servers.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
 import { createPostgresStorage, type PostgresStorage } from "../postgres.ts";
 
-type Change = readonly [routine: string, from: RegExp, to: string];
-
 /** Makes the time long in which a commit is visible and not on disk. */
-const lateSync = (seconds: number): Change => [
+const lateSync = (seconds: number): RoutineChange => [
   "write_group",
   /COMMIT;/,
   `COMMIT; PERFORM pg_sleep(${seconds});`,
 ];
 
 /** Mistakes that a release could make. */
-const NO_SYNC: Change = ["write_group", /PERFORM pg_logical_emit_message[^;]*;\s*COMMIT;/, ""];
-const NO_SYNC_ALONE: Change = [
+const NO_SYNC: RoutineChange = [
+  "write_group",
+  /PERFORM pg_logical_emit_message[^;]*;\s*COMMIT;/,
+  "",
+];
+const NO_SYNC_ALONE: RoutineChange = [
   "write_alone",
   /BEGIN\n/,
   "BEGIN PERFORM set_config('synchronous_commit', 'off', true);",
 ];
-const READ_ANYTHING: Change = ["begin_life", /1 \+ \('x'.*::bigint/, "0"];
+const READ_ANYTHING: RoutineChange = ["begin_life", /1 \+ \('x'.*::bigint/, "0"];
 
 const MOST_HISTORIES = 8;
 
@@ -113,7 +120,7 @@ async function isInTheWay(storage: PostgresStorage, { id }: Resource): Promise<b
 /** Whether what was seen beside its writer is there after a crash. */
 async function isSeenKept(
   server: OwnServers | undefined,
-  changes: readonly Change[],
+  changes: readonly RoutineChange[],
   isSeen: (storage: PostgresStorage, resource: Resource) => Promise<boolean>,
 ): Promise<boolean> {
   const url = server?.url ?? "";
@@ -148,7 +155,7 @@ async function isSeenKept(
 async function violationsOf(
   server: OwnServers | undefined,
   seed: number,
-  changes: readonly Change[],
+  changes: readonly RoutineChange[],
   count = 4,
 ): Promise<readonly Violation[]> {
   const url = server?.url ?? "";
@@ -178,28 +185,10 @@ function newSchema(): string {
   return `durability_${process.pid}_${Math.random().toString(36).slice(2)}`;
 }
 
-async function changeRoutine(
-  admin: postgres.Sql,
-  schema: string,
-  [routine, from, to]: Change,
-): Promise<void> {
-  const source = await sourceOf(admin, schema, routine);
-  expect(source).toMatch(from);
-  await admin.unsafe(source.replace(from, to));
-}
-
 /** Lets an instance that writes alone write as it does beside others. */
 async function writeBesideOthers(admin: postgres.Sql, schema: string): Promise<void> {
-  const source = await sourceOf(admin, schema, "write_group");
+  const source = await routineSource(admin, schema, "write_group");
   await admin.unsafe(source.replace("write_group", "write_alone"));
-}
-
-async function sourceOf(admin: postgres.Sql, schema: string, routine: string): Promise<string> {
-  await admin.unsafe(`SET search_path TO ${schema}`);
-  const [row] = await admin<{ source: string }[]>`
-    SELECT pg_get_functiondef(p.oid) AS source FROM pg_proc p
-    WHERE p.proname = ${routine} AND p.pronamespace = ${schema}::regnamespace`;
-  return row?.source ?? "";
 }
 
 async function ask(url: string, question: (admin: postgres.Sql) => Promise<void>): Promise<void> {

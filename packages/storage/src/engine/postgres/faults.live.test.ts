@@ -1,6 +1,8 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkEvents } from "../../testing/history/check-events.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
+import { readPostgresTable } from "../../testing/history/event-tables.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
 import { type OwnServers, startOwnServers } from "../../testing/live/own-servers.ts";
 import { TcpProxy } from "../../testing/live/tcp-proxy.ts";
@@ -113,6 +115,8 @@ describe.each(SERVERS)(
               heal: async () => heal?.(own),
             });
             expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+            const table = await readPostgresTable(direct.href, schema);
+            expect(checkEvents(history, table), `seed ${seed}`).toEqual([]);
             expect(history.writes.some((write) => write.result.kind === "ok")).toBe(true);
             for (const instance of instances) await instance.close();
           }

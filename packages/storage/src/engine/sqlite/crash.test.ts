@@ -5,7 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { assertSameSet } from "../../testing/assertions.ts";
 import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
+import { checkEvents } from "../../testing/history/check-events.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
+import { readSqliteTable } from "../../testing/history/event-tables.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
 import { createRandom } from "../../testing/random.ts";
 import { runFactor, runSeeds } from "../../testing/run-scale.ts";
@@ -52,7 +54,8 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
     async ({ annotate }) => {
       await annotate(`${500 * runSeeds(1).length} operations`, "count");
       for (const seed of runSeeds(1)) {
-        const storage = forkedStorage(await newDirectory());
+        const directory = await newDirectory();
+        const storage = forkedStorage(directory);
         await storage.start();
         const random = createRandom(seed);
         const kills = new Set(Array.from({ length: 3 }, () => 50 + random.below(350)));
@@ -69,6 +72,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
           heal: () => restarting,
         });
         expect(checkHistory(history), `seed ${seed}`).toEqual([]);
+        expect(checkEvents(history, readSqliteTable(directory)), `seed ${seed}`).toEqual([]);
         expect(history.writes.some((write) => write.result.kind === "unknown")).toBe(true);
         await storage.close();
       }

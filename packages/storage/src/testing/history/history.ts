@@ -117,6 +117,8 @@ export interface Violation {
     | "missing-event"
     | "guard"
     | "batch"
-    | "monotonic-reads";
+    | "monotonic-reads"
+    | "gap"
+    | "stored-state";
   readonly text: string;
 }
