@@ -19,8 +19,8 @@ export const DURABILITY: SQL = sql.raw(`
 
 /** The columns as they arrive. */
 export interface DurabilityRow {
-  readonly durable: string;
-  readonly life: string;
+  readonly durable: string | null;
+  readonly life: string | null;
 }
 
 // A commit is visible before it is on disk (`write_group`). A crash of the server takes such a commit back and gives its
@@ -60,9 +60,13 @@ export class DurableReads {
   async #settleCommits(): Promise<void> {
     const [row] = await this.#connections.run(
       "read",
-      (sql) => sql<{ p_revision: string; p_life: string }[]>`CALL settle_commits(NULL, NULL)`,
+      (sql) =>
+        sql<{ p_revision: string; p_life: string | null }[]>`CALL settle_commits(NULL, NULL)`,
     );
-    if (row !== undefined) this.#known = { durable: Number(row.p_revision), life: row.p_life };
+    // A server that was just promoted may have no life yet, and then no commit of its own.
+    if (row !== undefined) {
+      this.#known = { durable: Number(row.p_revision), life: String(row.p_life) };
+    }
   }
 }
 

@@ -48,7 +48,9 @@ export class HistoryKeeper {
     this.#everyEvents = Math.max(1, Math.min(1_000, Math.ceil(bounds.events / 4)));
     this.#everyBytes = Math.max(1, bounds.bytes / 4);
     if (bounds.maxAgeMs !== undefined) {
-      this.#ages = new AgeTimer(clock, ageCheckMs(bounds.maxAgeMs), async () => this.#compactNow());
+      this.#ages = new AgeTimer(clock, ageCheckMs(bounds.maxAgeMs), async () =>
+        this.#compactNow(async () => this.#redate()),
+      );
     }
   }
 
@@ -61,11 +63,15 @@ export class HistoryKeeper {
   }
 
   /** Compacts unless that is under way. Never rejects. */
-  #compactNow(): Promise<void> {
+  #compactNow(before?: () => Promise<void>): Promise<void> {
     if (this.#running !== undefined) return this.#running;
     this.#events = 0;
     this.#bytes = 0;
-    this.#running = this.compact()
+    const work = async (): Promise<void> => {
+      await before?.();
+      await this.compact();
+    };
+    this.#running = work()
       .catch((error: unknown) => {
         const { message } = StorageError.from(error);
         this.#logger?.warn({ message }, "history could not be compacted");
@@ -106,6 +112,18 @@ export class HistoryKeeper {
       );
       deleted = Number(row?.deleted ?? 0);
     } while (!this.#isStopping && deleted > 0 && deleted === limit);
+  }
+
+  /** Dates anew what a clock that was ahead has dated, wherever it is in the history. */
+  async #redate(): Promise<void> {
+    let dated: number;
+    do {
+      const [row] = await this.#connections.run(
+        "write",
+        (sql) => sql`SELECT redate_events(${BATCH}) AS dated`,
+      );
+      dated = Number(row?.dated ?? 0);
+    } while (!this.#isStopping && dated >= BATCH);
   }
 
   /** How many of the oldest events a statement can delete in its time. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle } from "drizzle-orm/postgres-js";
@@ -15,12 +16,25 @@ const TABLE = "migration";
 const MIGRATION_LOCK = 1_398_232_950;
 
 /**
+ * How long a migration waits for a table that others use before it lets them go on and tries again: what waits for a table keeps
+ * all from it that come later, readers too.
+ */
+const LOCK_WAIT_MS = 2_000;
+const RETRY_MS = 500;
+
+/** How often the time of a call is spent on that. */
+const PATIENCE = 6;
+
+/** What the server says where a lock was not given in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
  * Checks that the server can keep the engine's promises and brings the tables to the newest layout;
  * with `migrations` false it only checks that they are there.
  *
  * `STORAGE_SCHEMA`: a server before 15, an encoding other than UTF-8, or tables of a newer release.
  * `STORAGE_INVALID_ARGUMENT`: `synchronous_commit` is off, so acknowledged writes could vanish; or a proxy is in between that
- * does not keep the settings of a session.
+ * does not keep the settings of a session. `STORAGE_LOCKED`: others use the tables that a new layout changes.
  */
 export async function prepareDatabase(
   connections: Connections,
@@ -29,7 +43,7 @@ export async function prepareDatabase(
   const client = connections.dedicated({ patient: true });
   try {
     const settings = await checkServer(client, connections.options.schema);
-    await updateLayout(client, connections.options.schema, migrations);
+    await updateLayout(client, connections.options, migrations);
     return settings;
   } catch (error) {
     throw toStorageError(error, "read");
@@ -63,7 +77,11 @@ async function checkServer(client: Sql, schema: string): Promise<{ readonly fsyn
   return { fsync: row?.fsync !== "off" };
 }
 
-async function updateLayout(client: Sql, schema: string, migrations: boolean): Promise<void> {
+async function updateLayout(
+  client: Sql,
+  { schema, timeoutMs }: Pick<Connections["options"], "schema" | "timeoutMs">,
+  migrations: boolean,
+): Promise<void> {
   const newest = readMigrationFiles({ migrationsFolder: MIGRATIONS }).at(-1)?.folderMillis ?? 0;
   if (await isCurrent(client, newest)) return;
   if (!migrations) {
@@ -71,11 +89,51 @@ async function updateLayout(client: Sql, schema: string, migrations: boolean): P
   }
   await client`SELECT pg_advisory_lock(${MIGRATION_LOCK})`;
   // Ends with the session, also after a failure.
-  await migrate(drizzle(client), {
-    migrationsFolder: MIGRATIONS,
-    migrationsSchema: schema,
-    migrationsTable: TABLE,
-  });
+  const waitMs = Math.min(LOCK_WAIT_MS, timeoutMs);
+  await client`SELECT set_config('lock_timeout', ${String(waitMs)}, false)`;
+  const deadline = performance.now() + PATIENCE * timeoutMs;
+  for (;;) {
+    try {
+      await migrate(drizzle(client), {
+        migrationsFolder: MIGRATIONS,
+        migrationsSchema: schema,
+        migrationsTable: TABLE,
+      });
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (performance.now() > deadline) throw await tablesInUse(client, schema, error);
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Whether a migration had to wait too long; the migrator wraps what the server says. */
+function isLockTimeout(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && cause.code === LOCK_NOT_AVAILABLE) return true;
+  }
+  return false;
+}
+
+/** The refusal of a new layout while others use the tables; it names who they are. */
+async function tablesInUse(client: Sql, schema: string, cause: unknown): Promise<StorageError> {
+  const sessions = await client`
+    SELECT a.pid, a.application_name AS name, a.state, extract(epoch FROM now() - a.xact_start)::int AS seconds
+    FROM pg_stat_activity a
+    WHERE a.pid <> pg_backend_pid() AND a.pid IN (
+      SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+      WHERE c.relnamespace = ${schema}::regnamespace
+    ) ORDER BY a.xact_start LIMIT 5`;
+  const shown = sessions.map(
+    ({ pid, name, state, seconds }) => `${pid} (${name}, ${state}, for ${seconds} s)`,
+  );
+  return new StorageError(
+    "STORAGE_LOCKED",
+    `the tables in schema "${schema}" are in use, so their layout cannot be changed: session ${shown.join(", ")}; ` +
+      "end it, or start again later",
+    { cause },
+  );
 }
 
 /** Whether the newest migration was applied; the right to create things is not needed to look. */

@@ -29,29 +29,6 @@ async function waitForStandby(url: string): Promise<void> {
   }
 }
 
-/**
- * Has the standby write down what it has replayed. On some releases of PostgreSQL the sequences that are not logged cannot
- * be used after a promotion before that, which a standby does by itself every five minutes.
- */
-async function makeRestartpoint(url: string, standbyUrl: string): Promise<void> {
-  const primary = postgres(url, { max: 1, onnotice: () => undefined });
-  const standby = postgres(standbyUrl, { max: 1, onnotice: () => undefined });
-  try {
-    await primary`CHECKPOINT`;
-    const [end] = await primary`SELECT pg_current_wal_insert_lsn()::text AS lsn`;
-    const isReplayed = async (): Promise<unknown> => {
-      const [row] = await standby`
-        SELECT pg_last_wal_replay_lsn() >= ${String(end?.["lsn"])}::pg_lsn AS replayed`;
-      return row?.["replayed"];
-    };
-    await expect.poll(isReplayed, { timeout: 60_000 }).toBe(true);
-    await standby`CHECKPOINT`;
-  } finally {
-    await primary.end();
-    await standby.end();
-  }
-}
-
 /** Kills the primary, promotes its standby and leads the connections there. */
 async function promote(own: OwnServers, standbyUrl: string, proxy: TcpProxy): Promise<void> {
   await own.command("kill9 0");
@@ -99,7 +76,8 @@ test("random histories of two postgres instances break no rule when the primary 
     using watch = await other.watchList(A1, HOME, "before");
     await watch.next();
 
-    await makeRestartpoint(url, standbyUrl);
+    // The standby has not yet written down what it has replayed: on some releases of PostgreSQL the sequences that are not logged
+    // cannot be read there then.
     let promoting: Promise<void> = Promise.resolve();
     const history = await runWorkload({
       instances,

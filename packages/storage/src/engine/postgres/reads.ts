@@ -39,7 +39,7 @@ export async function readRow(client: Sql, id: ResourceId): Promise<FoundRow> {
   return {
     revision: Number(revision),
     durable: Number(durable),
-    life,
+    life: String(life),
     row: uid === null ? undefined : { uid, version, body },
   };
 }

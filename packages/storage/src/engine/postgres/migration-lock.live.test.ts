@@ -1,0 +1,65 @@
+import postgres from "postgres";
+import { expect, test } from "vitest";
+import { assertCode } from "../../testing/assertions.ts";
+import { createSchema, postgresServers } from "../../testing/live/postgres-servers.ts";
+import { A1, HOME, sample } from "../../testing/samples.ts";
+import { createPostgresStorage } from "../postgres.ts";
+
+const url = postgresServers()[0]?.url ?? "";
+
+test.skipIf(url === "")(
+  "a new layout waits for those who use the tables, lets others read meanwhile, and names them in the end",
+  async () => {
+    const schema = await createSchema(url);
+    const connect = (name: string) =>
+      postgres(url, {
+        max: 1,
+        onnotice: () => undefined,
+        connection: { search_path: schema.name, application_name: name },
+      });
+    const reader = connect("a long report");
+    const other = connect("another reader");
+    try {
+      await using storage = await createPostgresStorage({ url, schema: schema.name });
+      await storage.writeCAS(sample(A1, HOME, "web"));
+      // The store of a release before the time of events.
+      await reader`DELETE FROM migration WHERE created_at = (SELECT max(created_at) FROM migration)`;
+      await reader`DELETE FROM migration WHERE created_at = (SELECT max(created_at) FROM migration)`;
+      await reader`ALTER TABLE event DROP COLUMN at`;
+      await reader`DROP FUNCTION compact_history(bigint, bigint, bigint, integer, bigint)`;
+      await reader`DROP FUNCTION redate_events(integer)`;
+      await reader`DROP FUNCTION reset_sequences()`;
+
+      await reader`BEGIN`;
+      await reader`SELECT revision FROM event`;
+      const options = { url, schema: schema.name, timeoutMs: 400 };
+      const opening = createPostgresStorage(options);
+      const refused = assertCode(opening, "STORAGE_LOCKED");
+      let slowestMs = 0;
+      const over = new AbortController();
+      void refused.finally(() => over.abort());
+      while (!over.signal.aborted) {
+        const start = performance.now();
+        await other`SELECT revision FROM event`;
+        slowestMs = Math.max(slowestMs, performance.now() - start);
+      }
+      const { message, retryable } = await refused;
+      expect(message).toMatch(
+        /in use.*session \d+ \(a long report, idle in transaction, for \d+ s\)/,
+      );
+      expect(retryable).toBe(true);
+      // As long as one attempt at most, not until the end.
+      expect(slowestMs).toBeLessThan(2_000);
+
+      const waiting = createPostgresStorage(options);
+      await reader`COMMIT`;
+      await using opened = await waiting;
+      expect((await opened.readCommits(0)).commits).toHaveLength(1);
+    } finally {
+      await reader.end({ timeout: 1 });
+      await other.end({ timeout: 1 });
+      await schema.drop();
+    }
+  },
+  60_000,
+);
