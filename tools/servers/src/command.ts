@@ -21,7 +21,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       command with TEST_* variables that name them all, stops the servers and exits as the command
       did
   serve postgres [--newest] [--standby] [--parent <dir>]
-  serve etcd [--members <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
+  serve etcd [--members <n>] [--quota-bytes <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
   serve kubernetes [--parent <dir>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
       standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
@@ -29,8 +29,8 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       which servers this machine has
   install
       installs the distribution's PostgreSQL, tmux and Chromium where they are missing (root,
-      apt-get), and into the cache older versions of Node (npm) and a simulation of AWS (pip, where a mirror has
-      the provider); exec names these in variables where they are installed
+      apt-get), and into the cache PgBouncer and an SSH server (apt-get), older versions of Node (npm) and a
+      simulation of AWS (pip, where a mirror has the provider); exec names these in variables where they are installed
 
 Servers listen on free loopback ports, keep their data in a temporary folder, and end with this
 process, also when it is killed.
@@ -40,6 +40,7 @@ const OPTIONS = {
   servers: { type: "string" },
   tools: { type: "string" },
   members: { type: "string" },
+  "quota-bytes": { type: "string" },
   newest: { type: "boolean" },
   standby: { type: "boolean" },
   parent: { type: "string" },
@@ -166,6 +167,7 @@ function runForeground(
 async function serve(argv: readonly string[], signal: AbortSignal): Promise<number> {
   const { values, positionals } = parse(argv, {
     members: true,
+    "quota-bytes": true,
     newest: true,
     standby: true,
     parent: true,
@@ -194,7 +196,9 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
     const tls = tlsFiles(values);
     const bin = await builtProgram("etcd", signal);
     if (bin === undefined) return 1;
-    const cluster = stack.use(await startEtcd({ bin, members, parentFolder, signal, tls }));
+    const quota = values["quota-bytes"];
+    const args = quota === undefined ? [] : [`--quota-backend-bytes=${quota}`];
+    const cluster = stack.use(await startEtcd({ bin, members, args, parentFolder, signal, tls }));
     servers = cluster.members;
     description = { endpoints: cluster.endpoints };
   } else if (positionals[0] === "kubernetes") {

@@ -34,6 +34,7 @@ describe("packaged programs", () => {
       "TEST_MOTO_SERVER",
       "TEST_NODE_20",
       "TEST_NODE_22",
+      "TEST_PGBOUNCER",
       "TEST_SSHD",
     ]);
     expect(variables.TEST_NODE_22).toMatch(/\/bin\/node$/);

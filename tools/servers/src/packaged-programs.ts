@@ -41,6 +41,12 @@ const THIS_MACHINE: PackageMachine = {
 const NODES: Readonly<Record<number, string>> = { 20: "20.20.2", 22: "22.23.3" };
 const MOTO = "5.2.5";
 const AZURITE = "3.37.0";
+/** The package and the libraries that a machine with PostgreSQL may lack. */
+const PGBOUNCER = ["pgbouncer", "libevent-2.1-7", "libc-ares2"];
+/** Starts the program with those libraries. */
+const PGBOUNCER_SCRIPT = `cd "$1" && libraries=$(ls -d "$PWD"/usr/lib/*-linux-gnu*) &&
+printf '#!/bin/sh\\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\\n' "$libraries" "$PWD/usr/sbin/pgbouncer" > pgbouncer &&
+chmod 755 pgbouncer`;
 /** Where the provider archives of the tests with the AWS provider are. */
 const AWS_MIRROR = "/opt/tf-plugins";
 
@@ -92,6 +98,20 @@ const PROGRAMS: readonly PackagedProgram[] = [
         folder,
         `azurite@${AZURITE}`,
       ],
+    ],
+  },
+  {
+    variable: "TEST_PGBOUNCER",
+    title: "PgBouncer",
+    // Extracted and not installed: its package would start a service of the machine.
+    folder: "pgbouncer",
+    program: "pgbouncer",
+    absent: ({ run }) => run(["apt-get", "--version"]) ?? run(["dpkg", "--version"]),
+    commands: (folder) => [
+      ["sh", "-c", `cd "$1" && apt-get download -q ${PGBOUNCER.join(" ")}`, "sh", folder],
+      ["sh", "-c", `cd "$1" && for name in *.deb; do dpkg -x "$name" .; done`, "sh", folder],
+      ["sh", "-c", PGBOUNCER_SCRIPT, "sh", folder],
+      [join(folder, "pgbouncer"), "--version"],
     ],
   },
   {
