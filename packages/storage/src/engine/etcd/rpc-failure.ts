@@ -12,12 +12,15 @@ interface RpcFailure {
   readonly unauthenticated: boolean;
 }
 
+/** What a cluster says whose database has come to its quota: from then on it takes no writes until its alarm is ended. */
+const NO_SPACE = "etcdserver: mvcc: database space exceeded";
+
 /** Texts of refusals that come before anything is proposed to the cluster. */
 const REFUSED_BEFORE = [
   "No connection established",
   "etcdserver: no leader",
   "etcdserver: too many requests",
-  "etcdserver: mvcc: database space exceeded",
+  NO_SPACE,
   "etcdserver: not capable",
   "etcdserver: server stopped",
   "etcdserver: invalid auth token",
@@ -48,8 +51,12 @@ export function readFailure(thrown: unknown, kind: "read" | "write"): RpcFailure
   const untouched = unauthenticated || REFUSED_BEFORE.some((text) => rawMessage.startsWith(text));
   const details =
     kind === "write" ? ({ outcome: untouched ? "not-applied" : "unknown" } as const) : {};
+  const message = rawMessage.startsWith(NO_SPACE)
+    ? "the database of etcd is full: have it compacted and defragmented, or give it a larger --quota-backend-bytes, and end " +
+      "the alarm with `etcdctl alarm disarm`"
+    : rawMessage;
   return {
-    error: new StorageError("STORAGE_INCONSISTENT", rawMessage, { ...cause, details }),
+    error: new StorageError("STORAGE_INCONSISTENT", message, { ...cause, details }),
     untouched,
     elsewhere: code === "UNAVAILABLE" || code === "DEADLINE_EXCEEDED" || code === "CANCELLED",
     unauthenticated,

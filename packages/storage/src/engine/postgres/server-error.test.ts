@@ -41,6 +41,20 @@ describe("toStorageError", () => {
     expect(toStorageError(error, "write").details).toEqual({ outcome });
   });
 
+  it("knows that nothing was committed where the functions that write have failed, as on a full disk", () => {
+    const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
+    const message = "could not extend file: No space left on device";
+    const fields = { message, code: "53100", severity: "ERROR" };
+    const where = (line: string) => ({ ...fields, where: line });
+    const within = new Failure(where("PL/pgSQL function apply_steps(integer[]) line 70 at SQL"));
+    expect(toStorageError(within, "write")).toMatchObject({
+      message: `the disk of the store's server is full: ${message}`,
+      details: { outcome: "not-applied" },
+    });
+    const behind = new Failure(where("PL/pgSQL function write_group(integer[]) line 20 at CALL"));
+    expect(toStorageError(behind, "write").details).toEqual({ outcome: "unknown" });
+  });
+
   it("hands on what is one already", () => {
     const error = toStorageError(failure("ECONNREFUSED"), "write");
     expect(toStorageError(error, "read")).toBe(error);

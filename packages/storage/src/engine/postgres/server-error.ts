@@ -17,6 +17,9 @@ const NOT_SENT = new Set([
 /** Refusals of a connection: too many of them, starting up, shutting down, not the primary. */
 const NOT_CONNECTED = new Set(["53300", "57P03", "08001", "08004"]);
 
+/** What the server says when a file cannot grow. */
+const DISK_FULL = "53100";
+
 /** What the server says of its own files when they are damaged. */
 const DAMAGED = new Set(["XX001", "XX002"]);
 
@@ -25,7 +28,7 @@ const DAMAGED = new Set(["XX001", "XX002"]);
  * files damaged, and `STORAGE_INVALID_ARGUMENT` for a proxy that has no sessions. Of a write it says
  * whether anything can have happened: an error of the server ends the transaction, unless it takes
  * the session with it or is none of the statement itself (canceled, no memory): those can hit between the commit and its
- * acknowledgement.
+ * acknowledgement, unless the server says that they hit before.
  */
 export function toStorageError(error: unknown, kind: CallKind): StorageError {
   if (error instanceof StorageError) return error;
@@ -40,6 +43,10 @@ export function toStorageError(error: unknown, kind: CallKind): StorageError {
   const applied = error instanceof postgres.PostgresError ? mayHaveCommitted(error) : !notSent;
   const details: StorageErrorDetails =
     kind === "read" ? {} : { outcome: applied ? "unknown" : "not-applied" };
+  if (error instanceof postgres.PostgresError && code === DISK_FULL) {
+    const message = `the disk of the store's server is full: ${error.message}`;
+    return new StorageError("STORAGE_INCONSISTENT", message, { cause: error, details });
+  }
   if (error instanceof postgres.PostgresError && DAMAGED.has(code)) {
     const message = `the server of the store has found damage: ${error.message}`;
     return new StorageError("STORAGE_CORRUPT", message, { cause: error, details });
@@ -61,10 +68,13 @@ export function noSessions(cause?: unknown): StorageError {
   );
 }
 
-/** Whether what failed may have been committed before: with the session, or between the commit and the sync of it. */
+/**
+ * Whether what failed may have been committed before: with the session, or between the commit and the sync of it. What fails within
+ * the functions that write has not come to the commit.
+ */
 function mayHaveCommitted(error: postgres.PostgresError): boolean {
-  if (error.severity === "ERROR") return /^(53|57|58|XX)/.test(error.code);
-  return !NOT_CONNECTED.has(error.code);
+  if (error.severity !== "ERROR") return !NOT_CONNECTED.has(error.code);
+  return /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:steps|writes)\(/.test(error.where ?? "");
 }
 
 function errorCode(error: unknown): string {

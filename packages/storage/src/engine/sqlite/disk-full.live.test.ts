@@ -1,76 +1,33 @@
-import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  rmdirSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { assertCode, assertSame } from "../../testing/assertions.ts";
 import { checkHistory } from "../../testing/history/check-history.ts";
 import { runWorkload } from "../../testing/history/workload.ts";
+import { SmallDisk } from "../../testing/live/small-disk.ts";
 import { runSeeds } from "../../testing/run-scale.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
 import { createSqliteStorage } from "../sqlite.ts";
 
-/**
- * A small file system of its own; making one takes the rights of root. It has room for the largest row
- * of these tests four times: in the table and in the history, in the file and in the log.
- */
-function mountSmallDisk(): string | undefined {
-  const directory = mkdtempSync(join(tmpdir(), "stackwright-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", directory], {
-      stdio: "pipe",
-    });
-    return directory;
-  } catch {
-    rmdirSync(directory);
-    return undefined;
-  }
-}
-
-const disk = mountSmallDisk();
+// Room for the largest row of these tests four times: in the table and in the history, in the file and in the log.
+const disk = SmallDisk.mount(24);
 if (disk === undefined) {
   process.stderr.write("skipped: no right to mount a tmpfs for the full-disk tests\n");
 }
 
 describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
-  const root = disk ?? "";
-  const ballast = join(root, "ballast");
+  const small = disk as SmallDisk;
+  const root = disk?.path ?? "";
 
   // Each test has the whole disk, whatever the stores of those before it have left.
-  afterEach(() => {
-    for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
-  });
-  afterAll(() => {
-    execFileSync("umount", ["--lazy", root]);
-    rmdirSync(root);
-  });
-
-  /** Takes all space that is left. */
-  function fill(): void {
-    const file = openSync(ballast, "a");
-    try {
-      for (const size of [65_536, 4_096]) while (writeSync(file, Buffer.alloc(size)) === size);
-    } catch (error) {
-      expect(error).toMatchObject({ code: "ENOSPC" });
-    } finally {
-      closeSync(file);
-    }
-  }
+  afterEach(() => small.clear());
+  afterAll(() => small[Symbol.dispose]());
 
   test("refuses writes without effect, reads on, and writes again when there is space", async () => {
     const directory = join(root, "simple");
     await using storage = await createSqliteStorage({ directory });
     const kept = await storage.writeCAS(sample(A1, HOME, "kept"));
-    fill();
+    small.fill();
     const data = { typeUrl: "t", value: new Uint8Array(200_000) };
     const refused: string[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -81,27 +38,25 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
       assertSame(await storage.read("strong", kept.id), kept);
     }
     expect(await storage.list("strong", A1, HOME, "large")).toEqual([]);
-    rmSync(ballast);
+    small.free();
     for (const name of refused) await storage.writeCAS(sample(A1, HOME, name, { data }));
     assertSame(await storage.read("strong", kept.id), kept);
   });
 
   test("says that its file system is read-only, and opens again when it is not", async () => {
     const directory = join(root, "read-only");
-    const remount = (mode: string) =>
-      execFileSync("mount", ["-o", `remount,${mode}`, root], { stdio: "pipe" });
     const kept = await (async () => {
       await using storage = await createSqliteStorage({ directory });
       return await storage.writeCAS(sample(A1, HOME, "kept"));
     })();
-    remount("ro");
+    small.remount("ro");
     try {
       const writer = createSqliteStorage({ directory });
       await expect(writer).rejects.toThrow(/read-only file system.*read-only/);
       const reader = createSqliteStorage({ directory, readOnly: true });
       await expect(reader).rejects.toThrow(/read-only cannot be written to.*mount its file system/);
     } finally {
-      remount("rw");
+      small.remount("rw");
     }
     await using storage = await createSqliteStorage({ directory });
     assertSame(await storage.read("strong", kept.id), kept);
@@ -126,7 +81,7 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
           try {
             const data = { typeUrl: "t", value: new Uint8Array(bytes) };
             row = await storage.writeCAS({ ...row, data });
-            bytes = existsSync(ballast) ? bytes * 2 : 400_000;
+            bytes = small.isFull ? bytes * 2 : 400_000;
           } catch (error) {
             expect(error).toMatchObject({ code: "STORAGE_INCONSISTENT" });
             refused.resolve();
@@ -139,14 +94,14 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
         seed,
         operations: 500,
         disturb: (operations) => {
-          if (operations % 100 === 30) fill();
-          if (operations % 100 === 60) rmSync(ballast, { force: true });
+          if (operations % 100 === 30) small.fill();
+          if (operations % 100 === 60) small.free();
         },
         heal: async () => {
-          fill();
+          small.fill();
           await Promise.race([refused.promise, writing]);
           stopped.abort();
-          rmSync(ballast, { force: true });
+          small.free();
           await writing;
         },
       });
