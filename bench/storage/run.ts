@@ -8,6 +8,7 @@ import { benchEtcd } from "./etcd.ts";
 import { printLatencies } from "./latency.ts";
 import type { Effort } from "./measure.ts";
 import { benchMemory } from "./memory.ts";
+import { benchMillion } from "./million.ts";
 import { benchPostgres } from "./postgres.ts";
 import { benchProcesses } from "./processes.ts";
 import { benchRemoteWatches } from "./remote-watches.ts";
@@ -20,6 +21,8 @@ const effort: Effort = {
   rounds: Number(process.env.BENCH_ROUNDS ?? 31),
   roundMs: Number(process.env.BENCH_ROUND_MS ?? 150),
 };
+
+const chosen = process.argv.slice(2);
 
 /** What can be measured. Each gives rows for the table of latencies, or none when it was skipped. */
 const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
@@ -64,6 +67,14 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
     await benchRemoteWatches(Math.max(3, Math.round(effort.rounds / 3)));
     return [];
   },
+  million: async () => {
+    const { TEST_POSTGRES_URL: url, BENCH_RESOURCES: resources = "1000000" } = process.env;
+    // Takes minutes, so only where it is asked for.
+    if (!chosen.includes("million")) return [];
+    if (url !== undefined) await benchMillion(url, Number(resources));
+    else console.log("\nmillion: skipped, TEST_POSTGRES_URL names no server");
+    return [];
+  },
   etcd: async () => {
     const { TEST_ETCD_CLUSTER_ENDPOINTS: endpoints } = process.env;
     if (endpoints !== undefined) return [await benchEtcd(effort, endpoints.split(","))];
@@ -72,7 +83,6 @@ const sections: Readonly<Record<string, () => Promise<readonly string[][]>>> = {
   },
 };
 
-const chosen = process.argv.slice(2);
 for (const name of chosen) {
   if (sections[name] === undefined) {
     throw new Error(`no section ${name}; there are ${Object.keys(sections).join(", ")}`);
