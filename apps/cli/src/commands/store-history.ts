@@ -1,13 +1,24 @@
+import type { CommitHistory } from "@stackwright/storage";
+import { type RestorePoint, shownResource } from "@stackwright/storage/backup";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { parseMoment } from "../session/moment.ts";
 import { openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
 
-/** Says how much history a store has. */
+export interface HistoryOptions extends WholeStoreOptions {
+  /** Names each commit. */
+  readonly list: boolean;
+  /** A revision or a time; the commits before it are not named. */
+  readonly since?: string;
+}
+
+/** Says how much history a store has, or names its commits. */
 export async function storeHistory(
-  options: WholeStoreOptions,
+  options: HistoryOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const since = options.since === undefined ? undefined : parseMoment("--since", options.since);
   await using store = await openWholeStore(context, options);
   if (store.historySize === undefined) {
     throw new CommandError(`The store ${store.name} does not say how much history it has.`, {
@@ -15,8 +26,39 @@ export async function storeHistory(
         "Its cluster keeps the history: `etcdctl endpoint status` names the revision and the bytes.",
     });
   }
+  if (options.list) {
+    const { commits } = store;
+    if (commits !== undefined) await listCommits(commits, since, context);
+    return EXIT.ok;
+  }
   const { events, bytes, oldestMs } = await store.historySize(context.signal);
-  const since = oldestMs === undefined ? "" : `, the oldest of ${new Date(oldestMs).toISOString()}`;
-  context.terminal.write(`${store.name}: ${events} commits of ${bytes} bytes${since}\n`);
+  const oldest =
+    oldestMs === undefined ? "" : `, the oldest of ${new Date(oldestMs).toISOString()}`;
+  context.terminal.write(`${store.name}: ${events} commits of ${bytes} bytes${oldest}\n`);
   return EXIT.ok;
+}
+
+async function listCommits(
+  history: CommitHistory,
+  since: RestorePoint | undefined,
+  { terminal, signal }: CommandContext,
+): Promise<void> {
+  const { compacted } = await history.readCommits(0, { signal });
+  const first = since !== undefined && "revision" in since ? since.revision : 0;
+  for (let after = Math.max(compacted, first - 1); ; ) {
+    const { commits, revision } = await history.readCommits(after, { signal });
+    for (const commit of commits) {
+      const { atMs, operation, resource } = commit;
+      if (since !== undefined && "timeMs" in since && atMs !== undefined && atMs < since.timeMs) {
+        continue;
+      }
+      const time = atMs === undefined ? "-" : new Date(atMs).toISOString();
+      terminal.write(
+        `${commit.revision}  ${time}  ${operation === "upsert" ? "write " : "delete"}  ${shownResource(resource)}\n`,
+      );
+    }
+    const last = commits.at(-1)?.revision;
+    if (last === undefined || last >= revision) return;
+    after = last;
+  }
 }

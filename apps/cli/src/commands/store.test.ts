@@ -73,6 +73,50 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
     expect(refused.error).toContain("The store is in use");
   });
 
+  it("restore a store as it was at a revision or a time behind its backup", async () => {
+    await succeed("store", "backup", "monday");
+    await writeFile(join(cwd, "main.tf"), TEMPLATE.replace("hunter2hunter2", "swordfish"));
+    await succeed("up", "--yes");
+    const commits = (await succeed("store", "history", "--list")).trim().split("\n");
+    const [revision = "", time = ""] = (commits.at(-1) ?? "").split(/\s+/);
+    expect(commits.at(-1)).toMatch(/^\d+ {2}\d{4}-\d\d-\d\dT\S+Z {2}(write |delete) {2}\S+ \S+ "/);
+    const from = await succeed("store", "history", "--list", "--since", revision);
+    expect(from.trim().split("\n")).toEqual([commits.at(-1)]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await writeFile(join(cwd, "main.tf"), "");
+    await succeed("up", "--yes");
+
+    const history = ["--history", "sqlite:.stackwright/store"];
+    for (const at of [revision, time]) {
+      const store = ["--store", `sqlite:at-${at.length}`];
+      const restored = await succeed(
+        "store",
+        "restore",
+        "monday",
+        "--at",
+        at,
+        ...history,
+        ...store,
+      );
+      expect(restored).toMatch(
+        new RegExp(`^Restored .*, as sqlite:.* was at revision ${revision}: \\d+ resources`),
+      );
+      expect(await succeed("output", "--raw", "word", ...store)).toBe("swordfish");
+    }
+    for (const [words, expected] of [
+      [["--at", "tomorrow", ...history], "--at tomorrow: invalid revision or time"],
+      [["--at", "2999-01-01T00:00:00Z", ...history], "the time lies ahead"],
+      [["--at", "2020-01-01T00:00:00Z", ...history], "take an older backup"],
+      [["--at", "999999", ...history], "the history ends at revision"],
+      [["--at", "1"], "belong together"],
+      [history, "belong together"],
+      [["--at", "1", "--history", "sqlite:nowhere"], "There is no store at"],
+    ] as const) {
+      const refused = await run("store", "restore", "monday", ...words, "--store", "sqlite:new");
+      expect(refused).toMatchObject({ code: 1, error: expect.stringContaining(expected) });
+    }
+  });
+
   it("name damaged records by exit code 1, and restore the others on request", async () => {
     await succeed("store", "backup", "monday");
     const file = join(cwd, "monday", "resources.jsonl");

@@ -3,6 +3,7 @@ import { STORE_BLOB_KINDS } from "@stackwright/engine";
 import { isStorageError } from "@stackwright/storage";
 import {
   type BackupManifest,
+  type LaterMoment,
   restoreBackup,
   verifyBackup,
   verifyStore,
@@ -11,6 +12,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { parseMoment } from "../session/moment.ts";
 import { openEmptyStore, openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
 
 export type { WholeStoreOptions } from "../session/whole-store.ts";
@@ -18,6 +20,10 @@ export type { WholeStoreOptions } from "../session/whole-store.ts";
 export interface RestoreOptions extends WholeStoreOptions {
   /** Restores the rest of a damaged backup. */
   readonly withoutDamaged: boolean;
+  /** A revision, or a time, behind that of the backup. */
+  readonly at?: string;
+  /** Address of the store whose history reaches there. */
+  readonly history?: string;
 }
 
 /** Copies a store with its blobs into a folder. Exit code 1 when the store has lost something. */
@@ -46,22 +52,64 @@ export async function storeRestore(
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   const directory = resolve(context.directory, folder);
+  await using source = await openLaterMoment(context, options);
   await using store = await openEmptyStore(context, options);
   const { target, blobs } = store;
-  const { resources, blobs: count } = await withAdvice(async () =>
+  const restored = await withAdvice(async () =>
     restoreBackup({
       directory,
       target,
       blobs,
       withoutDamaged: options.withoutDamaged,
       onProblem: (problem) => terminal.writeError(`Damaged: ${problem}\n`),
+      ...(source !== undefined && { later: source.later }),
       signal,
     }),
   );
+  const { resources, blobs: count, revision, lost } = restored;
+  const as = source === undefined ? "" : `, as ${source.name} was at revision ${revision}`;
   terminal.write(
-    `Restored ${directory} into ${store.name}: ${resources} resources, ${count} blobs.\n`,
+    `Restored ${directory} into ${store.name}${as}: ${resources} resources, ${count} blobs.\n`,
   );
-  return EXIT.ok;
+  for (const name of lost) terminal.writeError(`Lost in the store of the history: ${name}\n`);
+  return lost.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** The moment that `--at` names, and the store that `--history` names. Disposing closes that store. */
+interface OpenLaterMoment extends AsyncDisposable {
+  readonly name: string;
+  readonly later: LaterMoment;
+}
+
+async function openLaterMoment(
+  context: CommandContext,
+  { at, history }: RestoreOptions,
+): Promise<OpenLaterMoment | undefined> {
+  if (at === undefined && history === undefined) return undefined;
+  if (at === undefined || history === undefined) {
+    throw new CommandError("--at and --history belong together.", {
+      advice:
+        "--at names a revision or a time, --history the address of the store of which the backup was made: its history is restored up to there.",
+    });
+  }
+  const point = parseMoment("--at", at);
+  if ("timeMs" in point && point.timeMs > Date.now()) {
+    throw new CommandError(`--at ${at}: the time lies ahead.`, {
+      advice: "`stackwright store history --list` names the times of the history.",
+    });
+  }
+  const store = await openWholeStore(context, { store: history });
+  if (store.commits === undefined) {
+    await store[Symbol.asyncDispose]();
+    throw new CommandError(`The store ${store.name} does not give its history out.`, {
+      advice: "SQLite and PostgreSQL do. A backup of another store is restored as it is.",
+    });
+  }
+  return {
+    name: store.name,
+    later: { point, history: store.commits, blobs: store.blobs, kinds: STORE_BLOB_KINDS },
+    [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose](),
+  };
 }
 
 /** Compares a backup, or a store, with its digests. Exit code 1 when something is damaged. */

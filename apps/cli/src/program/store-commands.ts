@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
+import type { HistoryOptions } from "../commands/store-history.ts";
 import type { CommandAction, Define } from "./program.ts";
 
 const BACKUP_HELP = `
@@ -21,6 +22,13 @@ store until it has ended.
 
 The store is a new one to all that knew the former one: versions and cursors from before are refused, locks that were held are
 given up. Saved plans have to be made again.
+
+  --at 2026-03-01T14:30:00Z --history ADDRESS     as the store was at a time behind the backup
+  --at 104 --history ADDRESS                      as it was at a revision
+
+ADDRESS is that of the store of which the backup was made, in SQLite or PostgreSQL. Its history has to reach from the backup to that
+moment; others may write to it meanwhile. \`stackwright store history\` says how far it goes back. A restore never ends within a step that
+changed more than one resource. Exit code 1 also when blobs are lost that came after the backup.
 `;
 
 const VERIFY_HELP = `
@@ -31,6 +39,9 @@ it. Names each damaged record. Exit code 1 when there is one, and for a folder t
 const HISTORY_HELP = `
 The history is the newest commits. Watches that were away resume from it, and read everything again where it begins too late. A server
 bounds it by --history-commits, --history-mib and --history-hours. An etcd cluster does not say how much it has.
+
+With --list the command names each commit: its revision, its time, and what was written or deleted. These are the moments that
+\`stackwright store restore --at\` goes back to.
 `;
 
 const DAMAGED_HELP = `
@@ -57,6 +68,8 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
 
   withStore(define("restore <folder>", "fill an empty store with a backup", store))
     .option("--without-damaged", "restore the rest of a damaged backup", false)
+    .option("--at <moment>", "a time or a revision behind the backup; with --history")
+    .option("--history <address>", "the store whose history reaches there")
     .addHelpText("after", RESTORE_HELP)
     .action(async (folder: string, options: RestoreOptions, command: Command) => {
       const { storeRestore } = await import("../commands/store.ts");
@@ -71,8 +84,10 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
     });
 
   withStore(define("history", "say how much history a store has for watches that resume", store))
+    .option("--list", "name each commit", false)
+    .option("--since <moment>", "with --list: from this time or revision on")
     .addHelpText("after", HISTORY_HELP)
-    .action(async (options: WholeStoreOptions, command: Command) => {
+    .action(async (options: HistoryOptions, command: Command) => {
       const { storeHistory } = await import("../commands/store-history.ts");
       await run(command, async (context) => storeHistory(options, context));
     });

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import type { Logger } from "@stackwright/base/logger";
-import type { HistoryOptions, HistorySize, StorageBackend } from "@stackwright/storage";
+import type {
+  CommitHistory,
+  HistoryOptions,
+  HistorySize,
+  StorageBackend,
+} from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
 import type { PostgresBlobsOptions } from "@stackwright/storage/blob/postgres";
 import type { StorageModuleReference } from "@stackwright/storage/lease";
@@ -20,6 +25,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly serverMs?: ((signal: AbortSignal) => Promise<number>) | undefined;
   /** How much history it has for watches that resume; undefined for an engine that does not say it. */
   readonly historySize?: ((signal: AbortSignal) => Promise<HistorySize>) | undefined;
+  /** Its history, commit by commit; undefined for an engine that does not give it out. */
+  readonly commits?: CommitHistory | undefined;
 }
 
 interface OpenStoreOptions {
@@ -77,7 +84,11 @@ export async function openStore(
           ...limits,
         });
       });
-      return { ...opened, historySize: async (signal) => storage.historySize({ signal }) };
+      return {
+        ...opened,
+        historySize: async (signal) => storage.historySize({ signal }),
+        commits: storage,
+      };
     }
     case "postgres": {
       const { createPostgresStorage } = await import("@stackwright/storage/postgres");
@@ -98,6 +109,7 @@ export async function openStore(
         ...opened,
         serverMs: async (signal) => storage.serverMs({ signal }),
         historySize: async (signal) => storage.historySize({ signal }),
+        commits: storage,
       };
     }
     case "etcd": {

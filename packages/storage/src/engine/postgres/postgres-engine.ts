@@ -3,6 +3,7 @@ import type { Logger } from "@stackwright/base/logger";
 import type { StorageCapabilities } from "../../capabilities.ts";
 import { decodeEach } from "../../damaged-resource.ts";
 import { StorageError } from "../../errors.ts";
+import type { CommitPage } from "../../feed/commit-history.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
@@ -30,6 +31,7 @@ import { DurableReads } from "./durable-reads.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { PagedLists, toListedHead } from "./paged-lists.ts";
+import { readCommits } from "./read-commits.ts";
 import { type RowTarget, readRow } from "./reads.ts";
 import { createRestore } from "./restore-handle.ts";
 import { rowPages } from "./row-pages.ts";
@@ -197,6 +199,13 @@ export class PostgresEngine implements EngineAdapter {
 
   async compactHistory(): Promise<void> {
     await this.#history.compact();
+  }
+
+  async readCommits(after: number): Promise<CommitPage> {
+    const { line, compacted, revision, commits } = await this.#reads.run((sql) =>
+      readCommits(sql, after),
+    );
+    return { line, compacted, revision, commits };
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CommitHistory, CommitPage } from "../../feed/commit-history.ts";
 import type { HistorySize } from "../../feed/history-options.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
@@ -5,7 +6,7 @@ import { EngineBackend } from "../engine-backend.ts";
 import type { PostgresEngine } from "./postgres-engine.ts";
 
 /** A store in PostgreSQL. */
-export interface PostgresStorage extends StorageBackend {
+export interface PostgresStorage extends StorageBackend, CommitHistory {
   /**
    * Forgets history beyond the bounds of the options now, rather than in the course of writing.
    * Watches of this instance are brought up to date before.
@@ -39,5 +40,10 @@ export class PostgresBackend extends EngineBackend implements PostgresStorage {
   async serverMs(options: CallOptions = {}): Promise<number> {
     this.checkOpen();
     return abortable(this.#engine.serverMs(), options.signal);
+  }
+
+  async readCommits(after: number, options: CallOptions = {}): Promise<CommitPage> {
+    this.checkOpen();
+    return abortable(this.#engine.readCommits(after), options.signal);
   }
 }

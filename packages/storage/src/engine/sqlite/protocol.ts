@@ -141,6 +141,19 @@ export interface ChangePage {
   readonly events: readonly EventRow[] | undefined;
 }
 
+/** A row of the history with its time, where it has one. */
+export interface CommitRow extends EventRow {
+  readonly atMs: number | null;
+}
+
+/** A stretch of the history, as `CommitPage`. */
+export interface CommitRowPage {
+  readonly line: string;
+  readonly revision: number;
+  readonly compacted: number;
+  readonly commits: readonly CommitRow[];
+}
+
 /** What the worker can be asked to do, with its answers. */
 export interface WorkerCalls {
   write: {
@@ -159,6 +172,8 @@ export interface WorkerCalls {
     argument: { readonly after: number | undefined; readonly limit: number };
     result: ChangePage;
   };
+  /** A page of the history after a revision. */
+  commits: { argument: number; result: CommitRowPage };
   stage: {
     argument: { readonly restore: number; readonly rows: readonly StagedRow[] };
     result: undefined;

@@ -4,6 +4,7 @@ import type { StorageCapabilities } from "../../capabilities.ts";
 import { ResourceEncoder } from "../../codec.ts";
 import { StorageError } from "../../errors.ts";
 import { AgeTimer } from "../../feed/age-timer.ts";
+import type { CommitPage } from "../../feed/commit-history.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
 import type { HistorySize } from "../../feed/history-options.ts";
@@ -29,6 +30,7 @@ import type { CheckedWrite, EngineAdapter } from "../engine-adapter.ts";
 import { startWatch } from "../start-watch.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { decodeRows } from "./decode-rows.ts";
+import { historyCommit } from "./history-commit.ts";
 import { openResumed, openSnapshotWatch } from "./open-watch.ts";
 import {
   type BodyRow,
@@ -212,6 +214,11 @@ export class SqliteEngine implements EngineAdapter {
 
   async compactHistory(keep: number): Promise<void> {
     await this.#client.call("compact", { keep });
+  }
+
+  async readCommits(after: number): Promise<CommitPage> {
+    const { commits, ...page } = await this.#client.call("commits", after);
+    return { ...page, commits: commits.map(historyCommit) };
   }
 
   async #expire(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CommitHistory, CommitPage } from "../../feed/commit-history.ts";
 import type { HistorySize } from "../../feed/history-options.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
@@ -5,7 +6,7 @@ import { EngineBackend } from "../engine-backend.ts";
 import type { SqliteEngine } from "./sqlite-engine.ts";
 
 /** A store in an SQLite database. */
-export interface SqliteStorage extends StorageBackend {
+export interface SqliteStorage extends StorageBackend, CommitHistory {
   /**
    * Copies the store to a new file while it is in use; put the file into a directory of its own as
    * `store.db` to open it. The copy is a line of its own: cursors do not carry over.
@@ -39,5 +40,10 @@ export class SqliteBackend extends EngineBackend implements SqliteStorage {
   async historySize(options: CallOptions = {}): Promise<HistorySize> {
     this.checkOpen();
     return abortable(this.#engine.historySize(), options.signal);
+  }
+
+  async readCommits(after: number, options: CallOptions = {}): Promise<CommitPage> {
+    this.checkOpen();
+    return abortable(this.#engine.readCommits(after), options.signal);
   }
 }

@@ -17,6 +17,7 @@ import type {
   WorkerOptions,
 } from "./protocol.ts";
 import { readChanges } from "./read-changes.ts";
+import { readCommits } from "./read-commits.ts";
 import { Readers } from "./readers.ts";
 import { Restores } from "./restores.ts";
 import { Scans } from "./scans.ts";
@@ -132,6 +133,7 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
       return oldestMs === undefined ? counted : { ...counted, oldestMs };
     },
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
+    commits: (after) => readCommits(database, after, isDated),
     close: () => {
       clearInterval(expiry);
       endViews();
