@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
+import { readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
 import type { TrustDecision } from "@stackwright/lang-server";
 import { CommandError } from "../command-error.ts";
+import { withFileLock } from "./file-lock.ts";
 
 type Decisions = Readonly<Record<string, TrustDecision>>;
 
@@ -28,6 +29,10 @@ export class TrustedFolders {
   /** Keeps a decision; undefined takes that of the folder and of those below away. */
   async remember(folder: string, decision: TrustDecision | undefined): Promise<void> {
     const at = await real(folder);
+    await withFileLock(this.path, async () => this.#replace(at, decision));
+  }
+
+  async #replace(at: string, decision: TrustDecision | undefined): Promise<void> {
     const below = at.endsWith(sep) ? at : `${at}${sep}`;
     const others = Object.entries(await this.#read()).filter(
       ([path]) => path !== at && (decision !== undefined || !path.startsWith(below)),
@@ -36,7 +41,6 @@ export class TrustedFolders {
       ...Object.fromEntries(others),
       ...(decision !== undefined && { [at]: decision }),
     };
-    await mkdir(dirname(this.path), { recursive: true });
     const partial = `${this.path}.${randomUUID()}`;
     await writeFile(partial, `${JSON.stringify(decisions, undefined, 2)}\n`, { mode: 0o600 });
     await rename(partial, this.path);
