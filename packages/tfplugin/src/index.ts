@@ -1,3 +1,4 @@
+export { schemaEnvironment } from "./cache/schema-environment.ts";
 export { createSchemaFolder, type EncodedSchema, type SchemaStore } from "./cache/schema-folder.ts";
 export type { PluginClientOptions } from "./client/client-options.ts";
 export { createPluginClient } from "./client/plugin-client.ts";

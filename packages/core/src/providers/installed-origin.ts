@@ -63,7 +63,7 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
       // A command whose providers are all built in needs none of this.
       const [
         { launchTerraformProvider },
-        { createPluginClient, createSchemaCache, createSchemaFolder },
+        { createPluginClient, createSchemaCache, createSchemaFolder, schemaEnvironment },
       ] = await Promise.all([
         import("@stackwright/tfplugin/launch"),
         import("@stackwright/tfplugin"),
@@ -91,8 +91,11 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
       try {
         // One without a digest is being developed: nothing is kept of it beyond this process. It does not change while it is installed
         // here; a cache that others use wants to know which one it was.
-        const schemaKey =
+        const program =
           digest ?? (options.schemaCache === undefined ? executable : await digestOf(executable));
+        // Experiments that are turned on by the environment may change the schema of one program.
+        const switches = schemaEnvironment(launch.env ?? process.env);
+        const schemaKey = switches === "" ? program : `${program} ${switches}`;
         const client = createPluginClient(launched.transport, {
           schemaCache,
           schemaKey,
