@@ -16,7 +16,7 @@ import {
 } from "@stackwright/lang";
 import { EngineError } from "../errors.ts";
 import { ModuleInstance } from "./module-instance.ts";
-import { DependencyRecorder, type Target } from "./recorder.ts";
+import { DependencyRecorder, type Recorded, type Target } from "./recorder.ts";
 import type { ResourceValues } from "./resource-values.ts";
 
 /** Opens the ephemeral resources that evaluations ask for: afterwards they have values. */
@@ -70,6 +70,10 @@ export class EvaluationState {
   readonly #wanted = new Set<Target>();
   /** How often one was asked for in vain. */
   #asked = 0;
+  /** Results of the outermost evaluation in progress that wait for answers, by what they are of. */
+  readonly #waiting = new Map<string, Recorded<unknown>>();
+  /** How many evaluations are in progress, each within the one before. */
+  #depth = 0;
 
   constructor(options: EvaluationStateOptions) {
     this.#options = options;
@@ -131,6 +135,41 @@ export class EvaluationState {
     for (const target of missing) this.#wanted.add(target);
     this.#asked += 1;
     return true;
+  }
+
+  /**
+   * Evaluates something with a name, such as a local, and says whether it waits for answers: its caller keeps it otherwise. One that waits
+   * is evaluated once for the outermost evaluation around it, however often that asks for it. Without that, a chain in which each names
+   * the one before twice would take twice the time with every step.
+   *
+   * @param apart whether the evaluation around it does not use what this one reads
+   */
+  evaluateNamed<T>(
+    name: string,
+    evaluate: () => T,
+    apart = false,
+  ): Recorded<T> & { readonly isWaiting: boolean } {
+    const known = this.#waiting.get(name) as Recorded<T> | undefined;
+    if (known !== undefined) {
+      // Who asks has to ask again, as the first one has.
+      this.#asked += 1;
+      if (!apart) {
+        this.recorder.touchAll(known.targets);
+        this.recorder.block(known.blocked);
+      }
+      return { ...known, isWaiting: true };
+    }
+    const { pending } = this;
+    this.#depth += 1;
+    try {
+      const recorded = apart ? this.recorder.apart(evaluate) : this.recorder.record(evaluate);
+      const isWaiting = this.pending > pending;
+      if (isWaiting) this.#waiting.set(name, recorded);
+      return { ...recorded, isWaiting };
+    } finally {
+      this.#depth -= 1;
+      if (this.#depth === 0) this.#waiting.clear();
+    }
   }
 
   report(diagnostics: readonly Diagnostic[]): void {

@@ -280,13 +280,13 @@ export class ModuleInstance implements ModuleValues {
       recorder.block(known.blocked);
       return evaluateLocal();
     }
-    const { pending } = this.world;
-    const { result, targets, blocked } = recorder.record(() => {
+    const address = this.addressOf(`local.${name}`);
+    const { result, targets, blocked, isWaiting } = this.world.evaluateNamed(address, () => {
       const local = evaluateLocal();
-      if (hasErrors(local.diagnostics)) recorder.block([this.addressOf(`local.${name}`)]);
+      if (hasErrors(local.diagnostics)) recorder.block([address]);
       return local;
     });
-    if (this.world.pending > pending) return result;
+    if (isWaiting) return result;
     if (!this.#locals.has(name)) this.world.report(result.diagnostics);
     this.#locals.set(name, { targets, blocked });
     return result;
@@ -311,15 +311,14 @@ export class ModuleInstance implements ModuleValues {
       recorder.block(known.blocked);
       return known;
     }
-    const { pending } = this.world;
-    const { result, targets, blocked } = recorder.record(() => {
+    const { result, targets, blocked, isWaiting } = this.world.evaluateNamed(address, () => {
       const evaluated = evaluateIt();
       if (hasErrors(evaluated.diagnostics)) recorder.block([address]);
       return evaluated;
     });
     const memo = { ...result, targets, blocked };
     // What waits for a call of a provider function is evaluated again when that has been answered.
-    if (this.world.pending > pending) return memo;
+    if (isWaiting) return memo;
     memos.set(name, memo);
     this.world.report(result.diagnostics);
     return memo;

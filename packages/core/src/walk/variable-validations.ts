@@ -58,13 +58,12 @@ export class VariableValidations {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const { world } = this.#module;
-    const { pending } = world;
-    const evaluated = world.recorder.apart(() => this.#evaluate(name));
     const own = this.#module.addressOf(`var.${name}`);
+    const evaluated = world.evaluateNamed(`variable ${own}`, () => this.#evaluate(name), true);
     // What it is made of is refused already: whether these conditions hold says nothing, and is not shown.
     const open = [...evaluated.blocked].some((address) => address !== own);
     const checked = open ? withoutResult(evaluated) : evaluated;
-    if (world.pending > pending) return checked;
+    if (evaluated.isWaiting) return checked;
     this.#known.set(name, checked);
     world.report(checked.result.diagnostics);
     return checked;
