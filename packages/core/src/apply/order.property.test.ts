@@ -14,7 +14,7 @@ interface Node {
   readonly whole: boolean;
 }
 
-const ACTIONS: readonly Action[] = ["no-op", "create", "update", "replace", "delete"];
+const ACTIONS: readonly Action[] = ["no-op", "create", "update", "replace", "delete", "read"];
 
 const node = fc.record({
   action: fc.constantFrom(...ACTIONS),
@@ -37,6 +37,7 @@ interface Stack {
 function stackOf(nodes: readonly Node[], permutation: readonly number[]): Stack {
   const rank = new Map(permutation.map((at, position) => [at, position]));
   const exists = ({ action }: Node): boolean => action !== "create";
+  // What is read may depend on instances of a resource of which another one is deleted.
   const stays = ({ action }: Node): boolean => action !== "delete";
   const edges = (at: number, targets: readonly number[], kind: "old" | "now"): Dependency[] => {
     const seen = new Set<string>();
@@ -181,9 +182,11 @@ describe("the order of steps", () => {
   it("has no circles and keeps the rules, whatever depended on what and does now", async ({
     annotate,
   }) => {
+    let reads = 0;
     fc.assert(
       fc.property(stacks, ([nodes, permutation]) => {
         const { changes, objects } = stackOf(nodes, permutation);
+        const hasCreateFirst = changes.some(({ order }) => order === "create-first");
         const graph = orderSteps(changes, objects);
         const position = linearize(graph);
         expect(position).toBeDefined();
@@ -206,6 +209,14 @@ describe("the order of steps", () => {
           // Made after what it needs.
           for (const name of reached(change.dependencies))
             before(at("make", name), at("make", change.address));
+          if (change.action === "read" && !hasCreateFirst) {
+            for (const name of reached(change.dependencies)) {
+              if (changes.some((one) => one.address === name && one.action === "delete")) {
+                expect(at("remove", name)).toBeLessThan(at("make", change.address) ?? -1);
+                reads += 1;
+              }
+            }
+          }
           // Ended before what it needed.
           for (const name of reached(objects.get(change.address)?.dependencies ?? [])) {
             before(at("remove", change.address), at("remove", name));
@@ -218,6 +229,7 @@ describe("the order of steps", () => {
       }),
       { numRuns: RUNS },
     );
-    await annotate(`${RUNS} stacks`, "count");
+    expect(reads).toBeGreaterThan(RUNS / 100);
+    await annotate(`${RUNS} stacks, ${reads} reads after deletions`, "count");
   });
 });

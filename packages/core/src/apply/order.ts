@@ -35,7 +35,7 @@ function makes({ action, after, record, importing }: ResourceChange, open: boole
 }
 
 /**
- * Orders the steps of a plan by the four rules of the design page ("Order"), which see for why there is no cycle. `objects`
+ * Orders the steps of a plan by the five rules of the design page ("Order"), which see for why there is no cycle. `objects`
  * is the state that the plan was made from: its dependencies are the old ones. `open` are addresses of objects whose
  * conditions are still to be decided, so that they are steps even where nothing changes.
  *
@@ -47,7 +47,51 @@ export function orderSteps(
   objects: ReadonlyMap<string, StateObject>,
   open: ReadonlySet<string> = new Set(),
 ): StepGraph {
-  return new StepOrder(changes, objects, open).graph();
+  const order = new StepOrder(changes, objects, open);
+  const graph = order.graph();
+  const reads = order.readsAfterRemovals();
+  if (reads.length === 0) return graph;
+  const forReads = order.releasesForReads(reads);
+  const ordered = new StepOrder(changes, objects, open, forReads).graph();
+  const next = ordered.next.map((followers) => [...followers]);
+  for (const { read, removals } of reads) {
+    for (const removal of removals) if (!forReads.bound.has(removal)) next[removal]?.push(read);
+  }
+  const complete = { ...ordered, next };
+  return isAcyclic(complete) ? complete : graph;
+}
+
+/** What rule 5 takes from rule 4. */
+interface ReleasesForReads {
+  /** Removals that do not wait for the makes behind the reads, as these come after them. */
+  readonly removals: ReadonlySet<number>;
+  /** Vertices that come after a read. */
+  readonly behind: ReadonlySet<number>;
+  /** Removals that come after a replacement that creates first, which may need the reads. */
+  readonly bound: ReadonlySet<number>;
+}
+
+/** A read that is made during the apply, and the removals that it comes after. */
+interface LateRead {
+  readonly read: number;
+  readonly removals: readonly number[];
+}
+
+function isAcyclic({ size, next }: StepGraph): boolean {
+  const waits = Array.from({ length: size }, () => 0);
+  for (const followers of next) {
+    for (const follower of followers) waits[follower] = (waits[follower] ?? 0) + 1;
+  }
+  const order = waits.flatMap((count, vertex) => (count === 0 ? [vertex] : []));
+  // Grows while it is walked.
+  for (const vertex of order) {
+    for (const follower of next[vertex] ?? []) {
+      const count = (waits[follower] ?? 0) - 1;
+      waits[follower] = count;
+      if (count === 0) order.push(follower);
+    }
+  }
+  return order.length === size;
 }
 
 class StepOrder {
@@ -64,16 +108,19 @@ class StepOrder {
   readonly #aliases = new Map<string, string>();
   /** Objects that were instances of a resource when others came to depend on it, and have moved away since. */
   readonly #movedFrom = new Map<string, Set<string>>();
+  readonly #forReads: ReleasesForReads;
   #early: ReadonlySet<number> = new Set();
 
   constructor(
     changes: readonly ResourceChange[],
     objects: ReadonlyMap<string, StateObject>,
     open: ReadonlySet<string>,
+    forReads: ReleasesForReads = { removals: new Set(), behind: new Set(), bound: new Set() },
   ) {
     this.#changes = changes;
     this.#objects = objects;
     this.#open = open;
+    this.#forReads = forReads;
     for (const { address, aliases } of objects.values()) {
       for (const alias of aliases) {
         this.#aliases.set(alias, address);
@@ -89,12 +136,49 @@ class StepOrder {
   graph(): StepGraph {
     for (const change of this.#changes) this.#declare(change);
     this.#early = this.#findEarly();
-    for (const at of this.#early) {
+    for (const at of [...this.#early, ...this.#forReads.removals]) {
       const step = this.#steps[at];
       if (step !== undefined) this.#steps[at] = { ...step, early: true };
     }
     for (const change of this.#changes) this.#connect(change);
     return { steps: this.#steps, size: this.#next.length, next: this.#next };
+  }
+
+  /** Reads of data sources that depend on something of which instances are deleted: these see what is there afterwards. */
+  readsAfterRemovals(): readonly LateRead[] {
+    return this.#changes.flatMap(({ action, address, dependencies }) => {
+      const read = action === "read" ? this.#makes.get(address) : undefined;
+      if (read === undefined) return [];
+      const removals = dependencies.flatMap((one) => {
+        if (one.kind === "provider") return [];
+        return one.scope === "instance"
+          ? (this.#removes.get(one.address) ?? [])
+          : (this.#removesOf.get(one.address) ?? []);
+      });
+      const deletes = removals.filter((at) => this.#steps[at]?.change.action === "delete");
+      return deletes.length === 0 ? [] : [{ read, removals: [...new Set(deletes)] }];
+    });
+  }
+
+  /**
+   * The removals that would wait for what these reads lead to, as dependents stop using an object before its removal, with all that is removed
+   * before them.
+   */
+  releasesForReads(reads: readonly LateRead[]): ReleasesForReads {
+    const behind = new Set(reads.map(({ read }) => read));
+    // Grows while it is walked.
+    for (const vertex of behind) for (const next of this.#next[vertex] ?? []) behind.add(next);
+    const removals = new Set<number>();
+    const bound = new Set<number>();
+    const dependents = this.#removedDependents();
+    for (const removal of reads.flatMap((one) => one.removals)) {
+      if (!behind.has(removal) || removals.has(removal)) continue;
+      const before = this.#withDependents([removal], dependents);
+      const isFree = [...before].every((at) => this.#steps[at]?.change.order !== "create-first");
+      if (!isFree) bound.add(removal);
+      else for (const at of before) removals.add(at);
+    }
+    return { removals, behind, bound };
   }
 
   #declare(change: ResourceChange): void {
@@ -134,7 +218,7 @@ class StepOrder {
         else this.#edge(make, remove);
       }
     }
-    if (remove !== undefined && !this.#early.has(remove)) {
+    if (remove !== undefined && !this.#early.has(remove) && !this.#forReads.removals.has(remove)) {
       for (const need of change.providerNeeds ?? []) this.#afterMakes(remove, need);
     }
     const old = this.#objects.get(objectKey(change));
@@ -164,7 +248,10 @@ class StepOrder {
 
   /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */
   #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "releases"): void {
-    const waits = (removal: number) => why === "ends" || !this.#early.has(removal);
+    const { removals: forReads, behind } = this.#forReads;
+    const isBehind = behind.has(vertex);
+    const waits = (removal: number) =>
+      why === "ends" || !(this.#early.has(removal) || (isBehind && forReads.has(removal)));
     const own = this.#steps[vertex]?.change;
     if (scope === "instance") {
       const removal = this.#removes.get(this.#aliases.get(address) ?? address);
@@ -178,7 +265,7 @@ class StepOrder {
     );
     const removals = [...(this.#removesOf.get(address) ?? []), ...moved].filter(waits);
     if (removals.length === 0) return;
-    const group = this.#group(`${why} ${address}`, (made) => {
+    const group = this.#group(`${why} ${address}${isBehind ? " behind reads" : ""}`, (made) => {
       for (const removal of removals) this.#edge(made, removal);
     });
     this.#edge(vertex, group);
@@ -199,6 +286,14 @@ class StepOrder {
    * replacements to what depends on them.
    */
   #findEarly(): ReadonlySet<number> {
+    const first = [...this.#steps.entries()].flatMap(([at, { kind, change }]) =>
+      kind === "remove" && destroysFirst(change) ? [at] : [],
+    );
+    return this.#withDependents(first, this.#removedDependents());
+  }
+
+  /** Removals by what their objects depend on: the address of an instance, or that of a resource with `[]`. */
+  #removedDependents(): ReadonlyMap<string, readonly number[]> {
     const dependents = new Map<string, number[]>();
     for (const [key, removal] of this.#removes) {
       for (const { address, scope } of this.#objects.get(key)?.dependencies ?? []) {
@@ -213,16 +308,22 @@ class StepOrder {
         }
       }
     }
-    const early = new Set<number>();
-    for (const [at, { kind, change }] of this.#steps.entries()) {
-      if (kind === "remove" && destroysFirst(change)) early.add(at);
-    }
-    for (const at of early) {
+    return dependents;
+  }
+
+  /** Removals with those of what depends on their objects. */
+  #withDependents(
+    removals: Iterable<number>,
+    dependents: ReadonlyMap<string, readonly number[]>,
+  ): ReadonlySet<number> {
+    const all = new Set(removals);
+    // Grows while it is walked.
+    for (const at of all) {
       const address = this.#steps[at]?.change.address ?? "";
       for (const name of [address, `${resourceOf(address)}[]`]) {
-        for (const dependent of dependents.get(name) ?? []) early.add(dependent);
+        for (const dependent of dependents.get(name) ?? []) all.add(dependent);
       }
     }
-    return early;
+    return all;
   }
 }

@@ -47,6 +47,39 @@ describe("data sources", () => {
       calls: ["update a", "look q"],
     },
   ]);
+  const several = (count: number): string =>
+    [
+      `resource "mock_thing" "a" {\n  count = ${count}\n  name = "a\${count.index}"\n}\n`,
+      look("d", '"q"', "depends_on = [mock_thing.a]"),
+      thing("c", 'value = join(",", mock_thing.a[*].id)'),
+    ].join("");
+  const user = thing("b", 'value = "${data.mock_look.d.result} ${length(mock_thing.a)}"');
+  scenario(
+    "are read after instances were deleted that they wait for, unlike what stops using these",
+    [
+      { config: several(2) },
+      {
+        config: several(1),
+        planCalls: [],
+        plan: [
+          "delete mock_thing.a[1] delete-because-count-index",
+          "read data.mock_look.d read-because-dependency-pending",
+          "update mock_thing.c",
+        ],
+        calls: ["update c", "delete a1", "look q"],
+      },
+      { config: several(1), plan: [] },
+    ],
+  );
+  scenario("are read after such a deletion also where that needs them", [
+    { config: several(2) + user },
+    {
+      config: several(1) + user,
+      planCalls: [],
+      calls: ["update c", "delete a1", "look q", "update b"],
+    },
+    { config: several(1) + user, plan: [] },
+  ]);
   scenario("do not wait for depends_on that stays as it is", [
     {
       config: `${thing("a")}${look("d", '"q"', "depends_on = [mock_thing.a]")}${thing("b", "value = data.mock_look.d.result")}`,
