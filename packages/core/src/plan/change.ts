@@ -69,6 +69,11 @@ export interface ResourceChange {
   readonly importing?: { readonly id: string; readonly identity?: Value };
   readonly before?: Value;
   readonly after?: Value;
+  /**
+   * Places of `after` that the configuration writes as literals and does not call sensitive, though they equal or hold a secret: they are
+   * shown. Absent: none.
+   */
+  readonly open?: readonly Path[];
   /** Paths whose change needs a new object. */
   readonly replacePaths: readonly Path[];
   readonly causes: readonly AttributeCause[];
@@ -96,6 +101,8 @@ export interface OutputChange {
   readonly before?: Value;
   readonly after?: Value;
   readonly sensitive: boolean;
+  /** As of a change of an object. */
+  readonly open?: readonly Path[];
 }
 
 /** What reading an object found to be other than recorded. */

@@ -55,7 +55,11 @@ function* planPieces(plan: Plan): Generator<string, void> {
     variables: lazily(plan.variables, ([name, value]) => [name, encodeValue(value)]),
     known: lazily(plan.known, ([address, value]) => [address, encodeValue(value)]),
     changes: lazily(plan.changes, encodeChange),
-    outputs: lazily(plan.outputs, (output) => ({ ...output, ...encodeSides(output) })),
+    outputs: lazily(plan.outputs, (output) => ({
+      ...output,
+      ...encodeSides(output),
+      ...encodeOpen(output),
+    })),
     drift: lazily(plan.drift, (drift) => ({ ...drift, ...encodeSides(drift) })),
     inputs: plan.inputs.map(encodeInput),
   });
@@ -114,7 +118,8 @@ interface Sides {
   readonly after?: EncodedValue;
 }
 
-type Encoded<T> = Omit<T, "before" | "after"> & Sides;
+type Encoded<T> = Omit<T, "before" | "after" | "open"> &
+  Sides & { readonly open?: readonly EncodedPath[] };
 type EncodedChange = Omit<
   Encoded<ResourceChange>,
   "replacePaths" | "causes" | "words" | "key" | "importing"
@@ -195,16 +200,31 @@ function decodeSides({ before, after }: Sides): {
   };
 }
 
+function encodeOpen({ open }: Pick<ResourceChange, "open">): {
+  readonly open?: readonly EncodedPath[];
+} {
+  return open === undefined ? {} : { open: open.map(encodePath) };
+}
+
+function decodeOpen({
+  open,
+}: {
+  readonly open?: readonly EncodedPath[];
+}): Pick<ResourceChange, "open"> {
+  return open === undefined ? {} : { open: open.map(decodePath) };
+}
+
 function decodeOutput(output: Encoded<Plan["outputs"][number]>): Plan["outputs"][number] {
-  const { before: _before, after: _after, ...rest } = output;
-  return { ...rest, ...decodeSides(output) };
+  const { before: _before, after: _after, open: _open, ...rest } = output;
+  return { ...rest, ...decodeSides(output), ...decodeOpen(output) };
 }
 
 function encodeChange(change: ResourceChange): EncodedChange {
-  const { words, key, importing, before: _before, after: _after, ...rest } = change;
+  const { words, key, importing, before: _before, after: _after, open: _open, ...rest } = change;
   return {
     ...rest,
     ...encodeSides(change),
+    ...encodeOpen(change),
     key: key ?? null,
     replacePaths: change.replacePaths.map(encodePath),
     causes: change.causes.map((cause) => ({ ...cause, path: encodePath(cause.path) })),
@@ -224,10 +244,11 @@ function encodeChange(change: ResourceChange): EncodedChange {
 }
 
 function decodeChange(change: EncodedChange): ResourceChange {
-  const { words, key, importing, before: _before, after: _after, ...rest } = change;
+  const { words, key, importing, before: _before, after: _after, open: _open, ...rest } = change;
   return {
     ...rest,
     ...decodeSides(change),
+    ...decodeOpen(change),
     key: key ?? undefined,
     replacePaths: change.replacePaths.map(decodePath),
     causes: change.causes.map((cause) => ({ ...cause, path: decodePath(cause.path) })),

@@ -23,6 +23,7 @@ import { createBeforeDestroyResources } from "./create-before-destroy.ts";
 import { deferredParts, RoundEvents, type Waiting } from "./deferral.ts";
 import { type ImportCollector, importsByNode } from "./imports.ts";
 import { movesLeftOut, resolveMoves } from "./moves.ts";
+import { withOpenPlaces } from "./open-places.ts";
 import type { PlanMemory } from "./plan-memory.ts";
 import { changesInOrder, checksInOrder, driftInOrder, expansionsInOrder } from "./plan-order.ts";
 import { planOrphans } from "./plan-orphans.ts";
@@ -248,36 +249,39 @@ async function planOnce(
     const identity = last?.identities.get(version);
     if (identity !== undefined && !identities.has(version)) identities.set(version, identity);
   }
-  const plan: Plan = {
-    stack: request.stack,
-    revision: request.snapshot.head.revision,
-    createdAtMs,
-    mode: options.mode,
-    partial: selection.partial,
-    options: { targets: options.targets, excludes: options.excludes, replace: options.replace },
-    configDigest: configuration.digest,
-    files: reads.recorded(),
-    workspace,
-    variables: storedVariables(request.variables),
-    providers: [...versions].map(([source, version]) => {
-      const identity = identities.get(versionText({ source, version }));
-      return { source, version, alias: "", ...(identity !== undefined && { identity }) };
-    }),
-    expansions: expansionsInOrder(run, configuration),
-    ...(emptyOutputs.length > 0 && { emptyOutputs }),
-    ...(waiting.length > 0 && { deferred: deferredParts(configuration.graph, waiting) }),
-    changes,
-    ...(leftMoves.length > 0 && { moves: leftMoves }),
-    known: run.known,
-    outputs,
-    drift: relevantDrift(driftInOrder(run.drift, changes), {
-      root: configuration.root,
-      changes: run.changes,
+  const plan = withOpenPlaces<Plan>(
+    {
+      stack: request.stack,
+      revision: request.snapshot.head.revision,
+      createdAtMs,
+      mode: options.mode,
+      partial: selection.partial,
+      options: { targets: options.targets, excludes: options.excludes, replace: options.replace },
+      configDigest: configuration.digest,
+      files: reads.recorded(),
+      workspace,
+      variables: storedVariables(request.variables),
+      providers: [...versions].map(([source, version]) => {
+        const identity = identities.get(versionText({ source, version }));
+        return { source, version, alias: "", ...(identity !== undefined && { identity }) };
+      }),
+      expansions: expansionsInOrder(run, configuration),
+      ...(emptyOutputs.length > 0 && { emptyOutputs }),
+      ...(waiting.length > 0 && { deferred: deferredParts(configuration.graph, waiting) }),
+      changes,
+      ...(leftMoves.length > 0 && { moves: leftMoves }),
+      known: run.known,
       outputs,
-    }),
-    checks: redactChecks(providers.secrets, checksInOrder(run, configuration)),
-    inputs: (await request.inputs?.recorded()) ?? [],
-  };
+      drift: relevantDrift(driftInOrder(run.drift, changes), {
+        root: configuration.root,
+        changes: run.changes,
+        outputs,
+      }),
+      checks: redactChecks(providers.secrets, checksInOrder(run, configuration)),
+      inputs: (await request.inputs?.recorded()) ?? [],
+    },
+    configuration.root,
+  );
   if (memory !== undefined) {
     const hasInputs = plan.inputs.length > 0;
     memory.keep(

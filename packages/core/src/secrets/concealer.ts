@@ -1,4 +1,4 @@
-import { deepValues, Mark, transform, Value } from "@stackwright/cty";
+import { deepValues, Mark, type Path, transform, Value } from "@stackwright/cty";
 import { createRedactor, REDACTED, type Redactor } from "./redactor.ts";
 
 /** Longer secrets are compared as a whole only: all their forms would take many times their memory. */
@@ -10,6 +10,15 @@ const SHORTEST_ELSEWHERE = 6;
 /** Fewer characters at the end of a text are the beginning of too many secrets to say anything. */
 const SHORTEST_BEGINNING = 4;
 
+/** Whether the configuration itself writes a text or number at a place of an object, as a literal that it does not call sensitive. */
+export type IsOpen = (path: Path, leaf: Value) => boolean;
+
+/** Options of {@link Concealer}. */
+interface ConcealerOptions {
+  /** Texts that are shown at open places: between objects they are not searched for. @default none */
+  readonly disclosed?: ReadonlySet<string>;
+}
+
 /**
  * Marks the parts of values that repeat a secret, so that every renderer hides them like the secret itself.
  *
@@ -17,12 +26,31 @@ const SHORTEST_BEGINNING = 4;
  * such an attribute; what is shown follows the same rule. Inside of one object every text and number that equals a sensitive
  * part of it counts, and every text that contains one in a form that a redactor knows. Between objects secrets of at least 6
  * characters count.
+ *
+ * What the configuration writes openly is shown ({@link IsOpen}): a user name that is also the password of a test, say. The text is in the
+ * configuration at this very place, so that nothing is disclosed by it, and a provider had no part in it. Between objects such a text
+ * is not searched for either: it is shown anyway, and would hide every name with it. Inside of the object whose secret it
+ * is, all other places stay hidden, as there a provider repeats what it was given. A text of the environment is never shown.
  */
 export class Concealer {
-  readonly #everywhere = new Known(SHORTEST_ELSEWHERE);
+  readonly #everywhere: Known;
+  readonly #environment = new Known(SHORTEST_ELSEWHERE);
+
+  /** Also a secret that is too short to be searched for between objects is one within its own. */
+  #hasOwn = false;
+
+  constructor({ disclosed }: ConcealerOptions = {}) {
+    this.#everywhere = new Known(SHORTEST_ELSEWHERE, disclosed);
+  }
+
+  /** Whether it knows anything to hide between objects, or might within one. */
+  get hasSecrets(): boolean {
+    return this.#hasOwn || !this.#everywhere.isEmpty || !this.#environment.isEmpty;
+  }
 
   /** Adds the sensitive parts of values, for all objects. */
   learn(...values: readonly (Value | undefined)[]): this {
+    this.#hasOwn ||= values.some((value) => value?.containsMarks === true);
     this.#everywhere.learn(values);
     return this;
   }
@@ -32,22 +60,35 @@ export class Concealer {
    * anything learned before.
    */
   conceal<T extends readonly (Value | undefined)[]>(...versions: T): T {
+    return this.concealUnless(() => false, ...versions);
+  }
+
+  /** {@link conceal} without marks on what is open. */
+  concealUnless<T extends readonly (Value | undefined)[]>(isOpen: IsOpen, ...versions: T): T {
     const own = new Known();
     own.learn(versions);
     const known = [own, this.#everywhere].filter(({ isEmpty }) => !isEmpty);
-    if (known.length === 0) return versions;
-    return versions.map((value) => value && hideRepeats(value, known)) as readonly unknown[] as T;
+    const closed = [this.#environment].filter(({ isEmpty }) => !isEmpty);
+    if (known.length + closed.length === 0) return versions;
+    return versions.map(
+      (value) => value && hideRepeats(value, { known, closed, isOpen }),
+    ) as readonly unknown[] as T;
   }
 
   /** Adds secret texts that are in no value, for all objects. */
   learnTexts(secrets: Iterable<string>): this {
-    this.#everywhere.learn([...secrets].map((secret) => Value.string(secret).mark(Mark.sensitive)));
+    this.#environment.learn(
+      [...secrets].map((secret) => Value.string(secret).mark(Mark.sensitive)),
+    );
     return this;
   }
 
   /** The text without secrets. */
   text(text: string): string {
-    return this.#everywhere.isEmpty ? text : this.#everywhere.redact(text);
+    return [this.#everywhere, this.#environment].reduce(
+      (clean, known) => (known.isEmpty ? clean : known.redact(clean)),
+      text,
+    );
   }
 
   /**
@@ -57,17 +98,21 @@ export class Concealer {
   hasSecret(text: string, ...versions: readonly (Value | undefined)[]): boolean {
     const own = new Known();
     own.learn(versions);
-    return [own, this.#everywhere].some((known) => !known.isEmpty && known.begins(text));
+    return [own, this.#everywhere, this.#environment].some(
+      (known) => !known.isEmpty && known.begins(text),
+    );
   }
 }
 
 class Known {
   readonly #shortest: number;
+  readonly #disclosed: ReadonlySet<string>;
   readonly #whole = new Set<string>();
   readonly #inner: Redactor;
 
-  constructor(shortest = 1) {
+  constructor(shortest = 1, disclosed: ReadonlySet<string> = new Set()) {
     this.#shortest = shortest;
+    this.#disclosed = disclosed;
     this.#inner = createRedactor({ minLength: Math.max(4, shortest) });
   }
 
@@ -89,7 +134,7 @@ class Known {
     const [plain] = secret.unmark();
     if (!plain.isKnown || plain.isNull) return;
     const text = leafText(plain);
-    if (text === undefined || text.length < this.#shortest) return;
+    if (text === undefined || text.length < this.#shortest || this.#disclosed.has(text)) return;
     this.#whole.add(`${plain.type.kind} ${text}`);
     if (plain.type.kind === "string" && text.length <= LONGEST_PART) this.#inner.add(text);
   }
@@ -123,13 +168,33 @@ class Known {
   }
 }
 
-/** The text of a string or number; undefined for everything else, and for an empty string. */
-function leafText(plain: Value): string | undefined {
+function isLeaf(value: Value): boolean {
+  const { kind } = value.type;
+  return (
+    (kind === "string" || kind === "number") && !value.isMarked && value.isKnown && !value.isNull
+  );
+}
+
+/** The text of a string or number, known and without marks; undefined for everything else, and for an empty string. */
+export function leafText(plain: Value): string | undefined {
   if (plain.type.kind === "string") return plain.asString() || undefined;
   return plain.type.kind === "number" ? plain.asBigFloat().text() : undefined;
 }
 
-function hideRepeats(value: Value, known: readonly Known[]): Value {
+interface HiddenParts {
+  readonly known: readonly Known[];
+  /** Secrets that are hidden at open places as well. */
+  readonly closed: readonly Known[];
+  readonly isOpen: IsOpen;
+}
+
+function hideRepeats(value: Value, { known, closed, isOpen }: HiddenParts): Value {
+  const isHidden = (path: Path, leaf: Value): boolean =>
+    closed.some((one) => one.has(leaf)) ||
+    (known.some((one) => one.has(leaf)) && !isOpen(path, leaf));
+  const isHiddenName = (path: Path, name: string, member: Value): boolean =>
+    closed.some((one) => one.hasName(name)) ||
+    (known.some((one) => one.hasName(name)) && !(isLeaf(member) && isOpen(path, member)));
   return transform(value, {
     enter: (path, part) => {
       if (part.hasMark(Mark.sensitive)) return part;
@@ -139,8 +204,10 @@ function hideRepeats(value: Value, known: readonly Known[]): Value {
       // The names of attributes of the object itself are those of its schema.
       const repeats =
         kind === "map" || (kind === "object" && path.length > 0)
-          ? [...plain.entries()].some(([name]) => known.some((one) => one.hasName(name)))
-          : (kind === "string" || kind === "number") && known.some((one) => one.has(plain));
+          ? [...plain.entries()].some(([name, member]) =>
+              isHiddenName(kind === "map" ? path.index(name) : path.attribute(name), name, member),
+            )
+          : (kind === "string" || kind === "number") && isHidden(path, plain);
       return repeats ? part.mark(Mark.sensitive) : part;
     },
   });
