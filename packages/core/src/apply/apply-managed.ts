@@ -74,6 +74,10 @@ class Maker {
     } catch (error) {
       return this.#lost(error, deposed);
     }
+    if (reply.isOpen === true) {
+      plan.report(reply.diagnostics);
+      return this.#resolve(deposed);
+    }
     return this.#settle(plan, reply, deposed);
   }
 
@@ -110,9 +114,8 @@ class Maker {
     const { prior, config, planned, reply } = plan;
     const { provider } = this.#ready.use;
     const { writer } = this.#run.given;
-    const note = async (privateBytes: Uint8Array): Promise<void> => {
-      const operation = this.#operation;
-      await writer.write({ kind: "note", key: this.#key, operation, privateBytes });
+    const record = async (note: Uint8Array): Promise<void> => {
+      await writer.write({ kind: "note", key: this.#key, operation: this.#operation, note });
     };
     return this.#run.timed(this.#change, this.#creates ? "create" : "update", async (context) =>
       provider.apply(
@@ -125,7 +128,7 @@ class Maker {
           ...(reply.plannedIdentity !== undefined && { plannedIdentity: reply.plannedIdentity }),
           operation: { operationId: this.#operation, epoch: this.#run.given.writer.epoch },
         },
-        plan.schema.hasNotes === true ? { ...context, note } : context,
+        plan.schema.hasNotes === true ? { ...context, note: record } : context,
       ),
     );
   }

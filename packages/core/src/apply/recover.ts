@@ -2,7 +2,12 @@ import type { LifecycleContext } from "@stackwright/mux/router";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateWriter } from "../state/stack-state.ts";
 import type { OperationResult } from "../state/state-change.ts";
-import { isPending, type ObjectOperation, type StateObject } from "../state/state-object.ts";
+import {
+  isPending,
+  type ObjectOperation,
+  recoveredBytes,
+  type StateObject,
+} from "../state/state-object.ts";
 import { resolveAbsent, resolveById, resolveOperation } from "./resolve-operation.ts";
 
 /** What became of an operation whose run was interrupted. */
@@ -83,7 +88,9 @@ async function resolve(
   providerOf: (object: StateObject) => Promise<ReadyProvider | undefined>,
   context: LifecycleContext,
 ): Promise<OperationResult> {
-  if (resolution.kind === "absent" && object.privateBytes.length === 0) return { kind: "absent" };
+  if (resolution.kind === "absent" && recoveredBytes(object).length === 0) {
+    return { kind: "absent" };
+  }
   const ready = await providerOf(object);
   if (resolution.kind === "absent") {
     if (ready !== undefined) return resolveAbsent(object, operation, ready.use, context);

@@ -9,7 +9,7 @@ import { upgradeObject } from "../planner/read-object.ts";
 import type { ProviderInstance } from "../providers/provider-instances.ts";
 import { recordValue } from "../state/record-value.ts";
 import type { ObjectContent, OperationResult } from "../state/state-change.ts";
-import type { ObjectOperation, StateObject } from "../state/state-object.ts";
+import { type ObjectOperation, recoveredBytes, type StateObject } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
 import { recordIdentity, restoreIdentity } from "../walk/identity.ts";
 import { markObject, withoutMarks } from "../walk/object-marks.ts";
@@ -123,7 +123,8 @@ async function readNoted(
 ): Promise<OperationResult> {
   if (object.value !== undefined) return readAndResolve(object, operation, resolver, noted);
   const { use, schema, context } = resolver;
-  const { type, privateBytes } = object;
+  const { type } = object;
+  const privateBytes = recoveredBytes(object);
   const state = Value.null(blockType(schema.block));
   const reply = await use.provider.read(
     { type, state, privateBytes, deferralAllowed: false, noted },
@@ -161,7 +162,7 @@ async function readAndResolve(
     {
       type: object.type,
       state: withoutMarks(state),
-      privateBytes: object.privateBytes,
+      privateBytes: noted === undefined ? object.privateBytes : recoveredBytes(object),
       ...(identity !== undefined && { identity }),
       deferralAllowed: false,
       ...(noted !== undefined && { noted }),

@@ -1,4 +1,5 @@
 import type { Diagnostic } from "@stackwright/lang";
+import { recoveredBytes } from "../state/state-object.ts";
 import type { Moves } from "./moves.ts";
 
 /**
@@ -10,13 +11,14 @@ export function unresolvedObjects(
   diagnostics: Diagnostic[],
 ): readonly string[] {
   const addresses: string[] = [];
-  for (const { address: planned, phase, operation, privateBytes } of objects.values()) {
+  for (const object of objects.values()) {
+    const { address: planned, phase, operation } = object;
     if (phase !== "unresolved") continue;
     addresses.push(planned);
     // It stays under the address that is recorded, and is resolved under that one.
     const address = previous.get(planned) ?? planned;
     // What has private bytes may be made of parts: only its provider knows which of them are meant.
-    const how = privateBytes.length > 0 ? "recover --absent" : "state resolve-absent";
+    const how = recoveredBytes(object).length > 0 ? "recover --absent" : "state resolve-absent";
     diagnostics.push({
       severity: "warning",
       code: "ENGINE_UNRESOLVED",

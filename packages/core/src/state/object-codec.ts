@@ -36,7 +36,15 @@ interface CodecParts {
   readonly blobs: BlobStore;
   /** Asked only where there is something secret. */
   readonly cipher: () => Promise<StackCipher>;
+  /** Pieces of notes that are stored already. */
+  readonly pieces: StoredPieces;
 }
+
+/** Complete pieces of notes as they are stored: each is encrypted and written once, however many notes follow. */
+export type StoredPieces = WeakMap<
+  Uint8Array,
+  { readonly context: string; readonly content: Content }
+>;
 
 /** What turning messages into objects needs. */
 export interface OpenParts {
@@ -111,6 +119,10 @@ export async function encodeObject(object: StateObject, parts: CodecParts): Prom
     const context = sealContext(parts.reference, object, "private");
     message.private = content(cipher.seal(object.privateBytes, context));
   }
+  for (const [position, piece] of (object.notes ?? []).entries()) {
+    const isComplete = position < (object.notes?.length ?? 0) - 1;
+    message.notes.push(await encodeNote(object, { piece, position, isComplete }, parts));
+  }
   if (contents.length > 0) {
     await spillContents(contents, () => WireObject.encode(message).finish().length, parts.blobs);
   }
@@ -129,6 +141,7 @@ export async function decodeObject(message: WireObject, parts: OpenParts): Promi
       privateBytes = cipher.open(sealed, sealContext(parts.reference, message, "private"));
     }
   }
+  const notes = await decodeNotes(message, parts);
   return {
     address: message.address,
     deposed: message.deposed,
@@ -142,6 +155,7 @@ export async function decodeObject(message: WireObject, parts: OpenParts): Promi
       : { value: await decodeValue(message, message.value, parts) }),
     ...(identity === undefined ? {} : { identity: plainIdentity(identity) }),
     privateBytes,
+    ...(notes.length > 0 && { notes }),
     dependencies: message.dependencies.map((dependency) => plainDependency(dependency, message)),
     createBeforeDestroy: message.createBeforeDestroy,
     observedAtMs: Number(message.observedAtMs),
@@ -157,7 +171,48 @@ export function contentsOf(message: WireObject): Content[] {
     message.value?.json,
     ...(message.value?.sealed ?? []).map(({ sealed }) => sealed),
     message.private,
+    ...message.notes,
   ].filter((content) => content !== undefined);
+}
+
+/** A piece of what was noted. */
+interface NotePiece {
+  readonly piece: Uint8Array;
+  readonly position: number;
+  /** Nothing is added to it any more. */
+  readonly isComplete: boolean;
+}
+
+async function encodeNote(
+  object: StateObject,
+  { piece, position, isComplete }: NotePiece,
+  { reference, blobs, cipher, pieces }: CodecParts,
+): Promise<Content> {
+  const context = noteContext(reference, object, position);
+  const stored = isComplete ? pieces.get(piece) : undefined;
+  // An object that has moved is another place.
+  if (stored?.context === context) return stored.content;
+  const sealed = (await cipher()).seal(piece, context);
+  if (!isComplete) return inlineContent(sealed);
+  const { sha256, size } = await blobs.write(sealed);
+  const content: Content = { place: { $case: "blob", value: { sha256, size: BigInt(size) } } };
+  pieces.set(piece, { context, content });
+  return content;
+}
+
+async function decodeNotes(message: WireObject, parts: OpenParts): Promise<readonly Uint8Array[]> {
+  const cipher = message.notes.length === 0 ? undefined : await parts.cipher();
+  if (cipher === undefined) return [];
+  const pieces: Uint8Array[] = [];
+  for (const [position, content] of message.notes.entries()) {
+    const sealed = await loadContent(content, parts.blobs);
+    pieces.push(cipher.open(sealed, noteContext(parts.reference, message, position)));
+  }
+  return pieces;
+}
+
+function noteContext(reference: StackReference, object: Named, position: number): string {
+  return sealContext(reference, object, `note${position}`);
 }
 
 async function encodeValue(

@@ -8,6 +8,7 @@ import type {
   StateChange,
 } from "./state-change.ts";
 import {
+  addNote,
   type Dependency,
   isPending,
   isPlaceholder,
@@ -57,7 +58,7 @@ export function reduceChange(view: StateView, change: StateChange, context: Writ
     case "restore":
       return reducer.restore(change.address, change.deposed);
     case "note":
-      return [reducer.note(change.key, change.operation, change.privateBytes)];
+      return [reducer.note(change.key, change.operation, change.note)];
     case "settle":
       return [reducer.settle(change.key, change.operation, change.outcome)];
     case "record":
@@ -168,15 +169,15 @@ class Reducer {
     ];
   }
 
-  note(key: ObjectKey, id: string, privateBytes: Uint8Array): Edit {
+  note(key: ObjectKey, id: string, note: Uint8Array): Edit {
     const before = this.#in(key, "note", ["creating", "updating"]);
     requireAnnounced(key, "note", before.operation, id);
-    return this.#edit(key, before, { ...before, privateBytes });
+    return this.#edit(key, before, { ...before, notes: addNote(before.notes, note) });
   }
 
   settle(key: ObjectKey, id: string, outcome: OperationResult): Edit {
     const before = this.#in(key, "settle", ["creating", "updating", "deleting", "unresolved"]);
-    const { operation, ...rest } = before;
+    const { operation, notes, ...rest } = before;
     requireAnnounced(key, "settle", operation, id);
     switch (outcome.kind) {
       case "exists": {
@@ -193,6 +194,7 @@ class Reducer {
       case "unresolved":
         return this.#edit(key, before, {
           ...rest,
+          ...(notes !== undefined && { notes }),
           phase: "unresolved",
           operation: { ...operation, problem: outcome.problem },
         });

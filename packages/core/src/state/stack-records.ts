@@ -30,7 +30,7 @@ import {
   stackTenancy,
   typeUrl,
 } from "./kinds.ts";
-import { decodeObject, encodeObject, type OpenParts } from "./object-codec.ts";
+import { decodeObject, encodeObject, type OpenParts, type StoredPieces } from "./object-codec.ts";
 import type { CipherFactory } from "./stack-keys.ts";
 import type { StackHead, StackInput, StackOutput, StackReference } from "./stack-state.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
@@ -86,6 +86,7 @@ function inputOf({
 export class StackRecords {
   readonly reference: StackReference;
   readonly #parts: RecordParts;
+  readonly #pieces: StoredPieces = new WeakMap();
   #cipher: Promise<StackCipher> | undefined;
 
   constructor(reference: StackReference, parts: RecordParts) {
@@ -170,6 +171,7 @@ export class StackRecords {
       reference: this.reference,
       blobs: this.blobs,
       cipher: () => this.ensureCipher(options),
+      pieces: this.#pieces,
     });
     return ObjectMessage.encode(message).finish();
   }

@@ -128,12 +128,12 @@ export type StateChange =
     }
   /** A deposed object becomes the current one again, as its replacement could not be created. */
   | { readonly kind: "restore"; readonly address: string; readonly deposed: string }
-  /** Private bytes that the provider notes while the operation with this id is under way. */
+  /** What the provider notes while the operation with this id is under way, after all that it noted before. */
   | {
       readonly kind: "note";
       readonly key: ObjectKey;
       readonly operation: ObjectOperation["id"];
-      readonly privateBytes: Uint8Array;
+      readonly note: Uint8Array;
     }
   /** Outcome of the operation with this id. */
   | {

@@ -178,7 +178,7 @@ describe("state edits", () => {
       } as const;
       await writer.write({ kind: "create", key, object, operation });
       const privateBytes = Buffer.from("two of three parts");
-      await writer.write({ kind: "note", key, operation: operation.id, privateBytes });
+      await writer.write({ kind: "note", key, operation: operation.id, note: privateBytes });
       const outcome = { kind: "unresolved", problem: "the answer was lost" } as const;
       await writer.write({ kind: "settle", key, operation: operation.id, outcome });
       await writer.finish();

@@ -6,7 +6,7 @@ import { ObjectIndex } from "./object-index.ts";
 import { reduceChange } from "./reduce-change.ts";
 import type { StackHead, StackLock, StackSnapshot } from "./stack-state.ts";
 import type { ObjectContent, StateChange } from "./state-change.ts";
-import { type Dependency, isNotedCreate, objectKey, type StateObject } from "./state-object.ts";
+import { type Dependency, isNoted, objectKey, type StateObject } from "./state-object.ts";
 
 /** An operator's change of the recorded state, without any call to a provider. */
 export type StateEdit =
@@ -229,7 +229,7 @@ class Operating {
     const key = { address, deposed };
     const operation = object.operation.id;
     // Its parts exist, and would be made once more.
-    if (isNotedCreate(object)) {
+    if (isNoted(object)) {
       throw invalid(
         `${address} has recorded parts, which are read and kept by: stackwright recover --absent '${address}'`,
         address,

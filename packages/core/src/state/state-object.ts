@@ -110,6 +110,8 @@ export interface StateObject {
   readonly identity?: RecordedIdentity;
   /** The provider's own bytes. Encrypted at rest, as a provider may put anything there. */
   readonly privateBytes: Uint8Array;
+  /** What the provider noted during the announced call, in pieces; encrypted at rest. Absent where it noted nothing. */
+  readonly notes?: readonly Uint8Array[];
   readonly dependencies: readonly Dependency[];
   /** Whether a replacement is created before the old object is deleted; kept for when there is no configuration. */
   readonly createBeforeDestroy: boolean;
@@ -146,9 +148,42 @@ export function isPlaceholder({ phase, operation }: StateObject): boolean {
   return phase === "creating" && !started(operation);
 }
 
-/** Whether a create noted what it has made so far: nothing else gives an object private bytes before it has a value. */
-export function isNotedCreate({ operation, value, privateBytes }: StateObject): boolean {
+/** Whether an operation under way, or one whose result is not known, noted what it has made so far. */
+export function isNoted({ operation, value, privateBytes, notes = [] }: StateObject): boolean {
+  if (notes.length > 0) return true;
+  // Of an earlier release: nothing else gives an object private bytes before it has a value.
   return operation?.kind === "create" && value === undefined && privateBytes.length > 0;
+}
+
+/** The private bytes that a read gets of an object whose operation is recovered: what was noted, or else what it had. */
+export function recoveredBytes({ privateBytes, notes = [] }: StateObject): Uint8Array {
+  return notes.length === 0 ? privateBytes : joined(notes);
+}
+
+/** Pieces of notes are this large, in bytes, but for the last one and for longer notes. */
+const NOTE_PIECE_BYTES = 32 * 1024;
+
+/**
+ * Notes with another one at the end. Complete pieces stay the same arrays, so that they are encrypted and stored once however many
+ * follow: what is written for each note is one piece at most, and not all that was noted.
+ */
+export function addNote(
+  notes: readonly Uint8Array[] = [],
+  note: Uint8Array,
+): readonly Uint8Array[] {
+  const last = notes.at(-1);
+  if (last === undefined || last.length + note.length > NOTE_PIECE_BYTES) return [...notes, note];
+  return [...notes.slice(0, -1), joined([last, note])];
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }
 
 function started(operation: ObjectOperation | undefined): boolean {

@@ -1,11 +1,12 @@
 import { Path } from "@stackwright/cty";
 import type { StorageBackend } from "@stackwright/storage";
-import { assert, describe, expect, it } from "vitest";
+import { assert, describe, expect, it, vi } from "vitest";
 import { EngineError, type EngineErrorCode } from "../errors.ts";
 import { STATE_KINDS, stackTenancy } from "../state/kinds.ts";
 import { restoreValue } from "../state/record-value.ts";
 import type { StackLock, StateWriter } from "../state/stack-state.ts";
 import type { StateChange } from "../state/state-change.ts";
+import { recoveredBytes, type StateObject } from "../state/state-object.ts";
 import { content, edge, plan, TYPE } from "./state-content.ts";
 import { createTestState, TEST_STACK, type TestState } from "./state-fixture.ts";
 
@@ -15,6 +16,8 @@ type OpenStore = () => Promise<{ readonly storage: StorageBackend } & AsyncDispo
 const RUN = "01J9ZC00000000000000000RVN";
 const OTHER_RUN = "01J9ZC00000000000000000TWO";
 const key = (address: string, deposed = "") => ({ address, deposed });
+const noted = (object: StateObject | undefined): string =>
+  object === undefined ? "" : Buffer.from(recoveredBytes(object)).toString();
 
 /** Behaviour of stack states that has to be the same over every engine. */
 export function describeStackState(name: string, open: OpenStore): void {
@@ -324,7 +327,7 @@ export function describeStackState(name: string, open: OpenStore): void {
           kind: "note",
           key: key("a.b"),
           operation,
-          privateBytes: Buffer.from("canary-note"),
+          note: Buffer.from("canary-note"),
         });
         {
           await using hold = await state.acquire();
@@ -337,15 +340,53 @@ export function describeStackState(name: string, open: OpenStore): void {
           });
           await rejects(writer.write(note(ulid())), "ENGINE_STATE_TRANSITION");
           await writer.write(note(id));
+          await writer.write(note(id));
         }
         await using hold = await state.acquire();
         const writer = await hold.begin({ run: OTHER_RUN });
         const found = writer.object("a.b");
         expect(found).toMatchObject({ phase: "creating", operation: { id } });
-        expect(Buffer.from(found?.privateBytes ?? []).toString()).toBe("canary-note");
+        expect(found?.privateBytes).toHaveLength(0);
+        expect(noted(found)).toBe("canary-notecanary-note");
         const settle = { kind: "settle", key: key("a.b"), operation: id } as const;
         await writer.write({ ...settle, outcome: { kind: "absent" } });
         await rejects(writer.write(note(id)), "ENGINE_STATE_TRANSITION");
+        expect(writer.object("a.b")).toBeUndefined();
+      }),
+    );
+
+    it(
+      "writes each piece of many notes once, and gives them back as one",
+      withState(async ({ state, blobs, ulid }) => {
+        const id = ulid();
+        const settle = { kind: "settle", key: key("a.b"), operation: id } as const;
+        let text = "";
+        await using hold = await state.acquire();
+        const writer = await hold.begin({ run: RUN });
+        await writer.write({ kind: "create", key: key("a.b"), object: plan(), operation: { id } });
+        const written = vi.spyOn(blobs, "write");
+        for (let at = 0; at < 200; at += 1) {
+          const note = `${at} `.padEnd(1024, ".");
+          text += note;
+          await writer.write({
+            kind: "note",
+            key: key("a.b"),
+            operation: id,
+            note: Buffer.from(note),
+          });
+        }
+        // 200 KiB in pieces of 32 KiB, the last one of which is with the object.
+        expect(written).toHaveBeenCalledTimes(6);
+        written.mockRestore();
+        const problem = "it was not answered";
+        await writer.write({ ...settle, outcome: { kind: "unresolved", problem } });
+        await writer.finish();
+        const found = (await state.read()).objects.get("a.b");
+        expect(noted(found)).toBe(text);
+        const second = await hold.begin({ run: OTHER_RUN });
+        const outcome = { kind: "exists", tainted: true, content: content("i-1") } as const;
+        await second.write({ ...settle, outcome });
+        expect(second.object("a.b")?.notes).toBeUndefined();
       }),
     );
 

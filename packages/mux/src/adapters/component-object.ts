@@ -17,6 +17,7 @@ import {
   type ComponentChild,
   decodeComponent,
   encodeComponent,
+  encodeNote,
 } from "../components/component-child.ts";
 import type { ComponentCall } from "../components/component-peer.ts";
 import { type ChildFailure, ComponentRun } from "../components/component-run.ts";
@@ -111,14 +112,17 @@ export async function applyComponent(
   const call = callOf(session, context, operation, false);
   if (planned.isNull) return deleteComponent(call, request, children);
   const urn = prior.isNull ? newUrn(token, context, operation) : urnOf(prior, component);
-  const note: NoteChildren | undefined =
-    context.note &&
-    (async (noted) => context.note?.(encodeComponent({ urn, inputs, children: noted })));
+  const note = context.note && noteWith(context.note, { urn, inputs });
   const { run, state, failure } = await construct(call, token, urn, inputs, children, note);
   const privateBytes = encodeComponent({ inputs, children: run.children });
   const diagnostics = run.failures.map((one) => childDiagnostic(urn, one));
   // A program that fails because of its children says nothing new.
   if (failure !== undefined && diagnostics.length === 0) diagnostics.push(rpcDiagnostic(failure));
+  if (run.isOpen && note !== undefined) {
+    // As after an interruption: the user decides about the children that may be there. Nothing is made twice meanwhile.
+    await run.recorded();
+    return { diagnostics, state: prior, privateBytes, legacyTypeSystem: true, isOpen: true };
+  }
   if (prior.isNull && failure !== undefined && run.children.length === 0) {
     // The program itself makes nothing: what its children failed with says whether anything was made.
     const open = run.failures.find(({ error }) => isStateUnknown(error, true));
@@ -134,6 +138,18 @@ export async function applyComponent(
     return { diagnostics, state: Value.object([...kept]), privateBytes, legacyTypeSystem: true };
   }
   return { diagnostics, state: value, sensitive, privateBytes, legacyTypeSystem: true };
+}
+
+/** Notes of one apply. The first says what the component is. */
+function noteWith(
+  note: (privateBytes: Uint8Array) => Promise<void>,
+  record: Parameters<typeof encodeNote>[1],
+): NoteChildren {
+  let isBegun = false;
+  return async (changes) => {
+    await note(encodeNote(changes, isBegun ? undefined : record));
+    isBegun = true;
+  };
 }
 
 /**

@@ -5,7 +5,11 @@ import { Type, Value } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { startEngineHost } from "../host/engine-host.ts";
 import { hostProvider } from "../host/hosted-provider.ts";
-import type { LifecycleProvider } from "../router/lifecycle-provider.ts";
+import type {
+  LifecycleContext,
+  LifecycleProvider,
+  NotedDecision,
+} from "../router/lifecycle-provider.ts";
 import { GARDEN } from "../testing/programs/programs.ts";
 import { adaptPulumiProvider } from "./adapt-pulumi.ts";
 
@@ -56,8 +60,8 @@ async function openGarden() {
     none,
     files: async () => (await readdir(scratch.path)).toSorted(),
     folder: scratch.path,
-    step: (prior: Value, privateBytes: Uint8Array, config: Value) =>
-      step(provider, prior, privateBytes, config),
+    step: (prior: Value, privateBytes: Uint8Array, config: Value, context: LifecycleContext = {}) =>
+      step(provider, { prior, priorPrivate: privateBytes, config }, context),
     configOf,
     async [Symbol.asyncDispose]() {
       await provider.close();
@@ -70,9 +74,12 @@ async function openGarden() {
 /** Plan and apply. */
 async function step(
   provider: LifecycleProvider,
-  prior: Value,
-  priorPrivate: Uint8Array,
-  config: Value,
+  {
+    prior,
+    priorPrivate,
+    config,
+  }: { readonly prior: Value; readonly priorPrivate: Uint8Array; readonly config: Value },
+  context: LifecycleContext,
 ) {
   const operation = { operationId: "op-1", epoch: 1n };
   const plan = await provider.plan(
@@ -83,7 +90,7 @@ async function step(
   if (plan.diagnostics.length > 0) return { plan, planned, applied: undefined };
   const applied = await provider.apply(
     { type: BED, prior, config, planned, plannedPrivate: plan.plannedPrivate, operation },
-    {},
+    context,
   );
   return { plan, planned, applied };
 }
@@ -205,10 +212,40 @@ describe("a component of a real provider", { timeout: 120_000 }, () => {
         {},
       );
       expect(gone.state.isNull).toBe(true);
-      // What was planted when the process was killed is not known to anybody but the disk.
+      // Without notes that can be recovered, what was planted when the process was killed is on the disk alone.
       const left = await garden.files();
       expect(left.map((name) => name.slice(-9))).toEqual(fatal === "kill" ? ["kill.json"] : []);
     }
+  });
+
+  it("is open with a child whose answer was lost, where that is noted", async () => {
+    await using garden = await openGarden();
+    const config = garden.configOf(["rose", "kill", "fern"]);
+    const notes: Uint8Array[] = [];
+    const note = async (bytes: Uint8Array): Promise<void> => void notes.push(bytes.slice());
+    const lost = await garden.step(garden.none, EMPTY, config, { note });
+    expect(lost.applied?.isOpen).toBe(true);
+    const [problem, ...others] = lost.applied?.diagnostics ?? [];
+    expect(problem?.detail).toMatch(/^garden:index:Plant::\S+-1: /);
+    expect(others).toEqual([]);
+    const read = async (noted: NotedDecision) =>
+      garden.provider.read(
+        {
+          type: BED,
+          state: garden.none,
+          privateBytes: Buffer.concat(notes),
+          deferralAllowed: false,
+          noted,
+        },
+        {},
+      );
+    const undecided = await read({ kind: "undecided" });
+    expect(undecided.diagnostics.map(({ summary }) => summary).join()).toMatch(
+      /^it may have made garden:index:Plant::\S+-1 with kind = "kill"/,
+    );
+    const [, kill = ""] = await garden.files();
+    const found = await read({ kind: "id", id: kill.replace(".json", "") });
+    expect(Object.values(childrenOf(found.state ?? garden.none))).toEqual(["0-rose", "1-kill"]);
   });
 
   it("has methods, which get it as an argument", async () => {

@@ -4,6 +4,8 @@ import {
   encodeStruct,
   listProperty,
   mapProperty,
+  nullProperty,
+  numberProperty,
   type PropertyMap,
   type PropertyValue,
   stringProperty,
@@ -47,7 +49,52 @@ export function encodeComponent({ urn, inputs, children }: ComponentRecord): Uin
   );
 }
 
-/** Reads what {@link encodeComponent} wrote; of an object without private bytes there are no children. */
+/** A child in a record of what changed, with its place in the order. */
+export interface NotedChild {
+  readonly position: number;
+  readonly child: ComponentChild;
+}
+
+/** What is before the keys of children in notes. */
+const NOTED = "child ";
+
+/**
+ * What changed of what a component has while it is made, by key. Such notes one after the other are one message, as the encoding lets the last
+ * member of a name count: {@link decodeComponent} reads what they say together.
+ *
+ * @param record what the first of them has beside the children
+ */
+export function encodeNote(
+  changes: ReadonlyMap<string, NotedChild | undefined>,
+  record?: Required<Pick<ComponentRecord, "urn" | "inputs">>,
+): Uint8Array {
+  return encodeStruct(
+    new Map<string, PropertyValue>([
+      ...(record === undefined ? [] : beginningOf(record)),
+      ...[...changes].map(([key, noted]): [string, PropertyValue] => [
+        `${NOTED}${key}`,
+        noted === undefined
+          ? nullProperty()
+          : mapProperty({
+              position: numberProperty(noted.position),
+              child: encodeChild(noted.child),
+            }),
+      ]),
+    ]),
+  );
+}
+
+function beginningOf({
+  urn,
+  inputs,
+}: Required<Pick<ComponentRecord, "urn" | "inputs">>): [string, PropertyValue][] {
+  return [
+    ["urn", stringProperty(urn)],
+    ["inputs", mapProperty(inputs)],
+  ];
+}
+
+/** Reads what {@link encodeComponent} wrote, or notes; of an object without private bytes there are no children. */
 export function decodeComponent(bytes: Uint8Array): ComponentRecord {
   const members = decodeStruct(bytes);
   const children = members.get("children");
@@ -55,8 +102,21 @@ export function decodeComponent(bytes: Uint8Array): ComponentRecord {
   return {
     ...(urn?.kind === "string" && { urn: urn.value }),
     inputs: mapOf(members.get("inputs")),
-    children: children?.kind === "list" ? children.values.map(decodeChild) : [],
+    children:
+      children?.kind === "list" ? children.values.map(decodeChild) : decodeNotes(members.entries()),
   };
+}
+
+function decodeNotes(members: Iterable<readonly [string, PropertyValue]>): ComponentChild[] {
+  const noted: NotedChild[] = [];
+  for (const [name, value] of members) {
+    if (!name.startsWith(NOTED) || value.kind !== "map") continue;
+    const position = value.entries.get("position");
+    const child = value.entries.get("child");
+    if (position?.kind !== "number" || child === undefined) continue;
+    noted.push({ position: position.value, child: decodeChild(child) });
+  }
+  return noted.sort((one, other) => one.position - other.position).map(({ child }) => child);
 }
 
 function encodeChild(child: ComponentChild): PropertyValue {

@@ -9,7 +9,8 @@ import {
 import { describe, expect, it } from "vitest";
 import type { ResourceProvider } from "../resource-provider.ts";
 import { unimplementedProvider } from "../unimplemented-provider.ts";
-import type { ComponentChild } from "./component-child.ts";
+import type { NoteChildren } from "./child-journal.ts";
+import { type ComponentChild, decodeComponent, encodeNote } from "./component-child.ts";
 import { ComponentRun } from "./component-run.ts";
 
 /** A provider that keeps what it is asked for; another `size` replaces, another `note` updates. */
@@ -79,6 +80,19 @@ async function run(
   await component.settled();
   if (component.failures.length === 0) await component.removeRest();
   return component;
+}
+
+/** Keeps notes as a store does, and says after each what they say together. */
+function journal(
+  onNote: (noted: readonly ComponentChild[], bytes: number) => unknown,
+): NoteChildren {
+  const notes: Uint8Array[] = [];
+  return async (changes) => {
+    const record = { urn: "urn", inputs: new Map() };
+    const note = encodeNote(changes, notes.length === 0 ? record : undefined);
+    notes.push(note);
+    await onNote(decodeComponent(Buffer.concat(notes)).children, note.length);
+  };
 }
 
 const names = ({ children }: ComponentRun) =>
@@ -191,13 +205,14 @@ describe("what a component makes", () => {
     const { children } = await run(peer, [], [disk("a")]);
     peer.calls.length = 0;
     const records: string[] = [];
-    const component = new ComponentRun(peer.call(), children, async (noted) => {
+    const note = journal((noted) => {
       const texts = noted.map(({ urn, id, isOpen, isReplaced }) => {
         const flags = `${isOpen ? "?" : ""}${isReplaced ? "!" : ""}`;
         return `${urn.split("::").at(-1)}${flags} ${id}`;
       });
       records.push(`${peer.calls.length}: ${texts.join(", ")}`);
     });
+    const component = new ComponentRun(peer.call(), children, note);
     await component.register(disk("b"));
     await component.register(disk("a", { inputs: { size: 2 } }));
     await expect(component.register(disk("c", { inputs: { size: 0 } }))).rejects.toThrow(
@@ -233,16 +248,63 @@ describe("what a component makes", () => {
       return provider.create(request, context);
     };
     const watched = { ...call, peer: { ...call.peer, provider: { ...provider, create } } };
-    const component = new ComponentRun(watched, [], async (noted) => {
+    const note = journal(async (noted) => {
       records += 1;
       await new Promise(setImmediate);
       durable = new Set(noted.map(({ urn }) => urn));
     });
+    const component = new ComponentRun(watched, [], note);
     const all = Array.from({ length: 50 }, (_, index) => disk(`d${index}`));
     await Promise.all(all.map(async (request) => component.register(request)));
     await component.settled();
     expect(component.children).toHaveLength(50);
     expect(records).toBeLessThan(20);
+  });
+
+  it("is recorded at a cost that is linear in all that there is", async () => {
+    const bytesOf = async (count: number): Promise<number> => {
+      let all = 0;
+      const component = new ComponentRun(createPeer().call(), [], async (changes) => {
+        all += encodeNote(changes).length;
+      });
+      for (let at = 0; at < count; at += 1) await component.register(disk(`d${at}`));
+      await component.settled();
+      return all;
+    };
+    expect((await bytesOf(400)) / (await bytesOf(100))).toBeLessThan(4.5);
+  });
+
+  it("is in the next record where one could not be written", async () => {
+    const failures = [new Error("the store is busy")];
+    let last: readonly ComponentChild[] = [];
+    const keep = journal((noted) => {
+      last = noted;
+    });
+    const component = new ComponentRun(createPeer().call(), [], async (changes) => {
+      const failure = failures.pop();
+      if (failure !== undefined) throw failure;
+      await keep(changes);
+    });
+    await expect(component.register(disk("a"))).rejects.toThrow("the store is busy");
+    await component.register(disk("b"));
+    await component.recorded();
+    expect(last.map(({ id, isOpen }) => [id, isOpen])).toEqual([["id-1", false]]);
+  });
+
+  it("is open while it is not known what came of its create", async () => {
+    const { call } = createPeer();
+    const { peer } = call();
+    const lost = async () => Promise.reject(new RpcError("UNAVAILABLE", "the process has ended"));
+    const provider = { ...peer.provider, create: lost };
+    let last: readonly ComponentChild[] = [];
+    const note = journal((noted) => {
+      last = noted;
+    });
+    const component = new ComponentRun({ ...call(), peer: { ...peer, provider } }, [], note);
+    await component.register(disk("a")).catch(() => undefined);
+    expect(component.isOpen).toBe(true);
+    await component.recorded();
+    expect(last.map(({ id, isOpen }) => [id, isOpen])).toEqual([["", true]]);
   });
 
   it("has something to do as long as what was replaced is there", async () => {

@@ -52,8 +52,9 @@ export class ComponentRun {
 
   constructor(call: ComponentCall, before: readonly ComponentChild[], note?: NoteChildren) {
     this.#call = call;
-    this.#journal = new ChildJournal(note, () => [...this.#there.values(), ...this.#open.values()]);
+    this.#journal = new ChildJournal(note);
     this.#there = new Map(before.map((child) => [keyOf(child), child]));
+    for (const [key, child] of this.#there) this.#journal.set(key, child);
   }
 
   get children(): readonly ComponentChild[] {
@@ -68,6 +69,16 @@ export class ComponentRun {
   /** What children failed with: a program may go on without one. */
   get failures(): readonly ChildFailure[] {
     return this.#failures;
+  }
+
+  /** Whether creates were called of which it is not known what came of them. */
+  get isOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** Resolves when all that is there, and all that is open, is recorded; rejects where it is not. */
+  async recorded(): Promise<void> {
+    await this.#journal.save();
   }
 
   /** What is known of a resource of the component, for programs that look it up. */
@@ -206,11 +217,13 @@ export class ComponentRun {
    */
   async #create(wanted: WantedChild, inputs: PropertyMap) {
     const { urn } = wanted;
-    this.#open.set(urn, openChild(wanted, inputs));
+    const child = openChild(wanted, inputs);
+    this.#open.set(urn, child);
+    this.#journal.set(keyOf(child), child);
     try {
       await this.#journal.save();
     } catch (error) {
-      this.#open.delete(urn);
+      this.#close(urn);
       const reason = RpcError.from(error).rawMessage;
       throw new RpcError(
         "ABORTED",
@@ -220,7 +233,7 @@ export class ComponentRun {
     try {
       return await createChild(this.#call, wanted, inputs);
     } catch (error) {
-      if (!isStateUnknown(RpcError.from(error), true)) this.#open.delete(urn);
+      if (!isStateUnknown(RpcError.from(error), true)) this.#close(urn);
       throw error;
     }
   }
@@ -241,7 +254,9 @@ export class ComponentRun {
       if (candidate !== urn) {
         this.#taken.set(candidate, urn);
         this.#there.delete(candidate);
+        this.#journal.delete(candidate);
         this.#there.set(urn, { ...old, urn });
+        this.#journal.set(urn, { ...old, urn });
       }
       return { ...old, urn };
     }
@@ -252,18 +267,28 @@ export class ComponentRun {
     // Last in the order: it was registered after all that it uses.
     this.#there.delete(keyOf(child));
     this.#there.set(keyOf(child), child);
-    if (!child.isReplaced) this.#open.delete(child.urn);
+    this.#journal.set(keyOf(child), child);
+    if (!child.isReplaced) this.#close(child.urn);
     this.#journal.saveLater();
     return child;
+  }
+
+  #close(urn: string): void {
+    const child = this.#open.get(urn);
+    if (child === undefined) return;
+    this.#open.delete(urn);
+    this.#journal.delete(keyOf(child));
   }
 
   async #remove(child: ComponentChild): Promise<void> {
     if (!child.retained) await deleteChild(this.#call, child);
     this.#there.delete(keyOf(child));
+    this.#journal.delete(keyOf(child));
   }
 }
 
-function keyOf({ urn, id, isReplaced }: ComponentChild): string {
+function keyOf({ urn, id, isReplaced, isOpen }: ComponentChild): string {
+  if (isOpen) return `${urn} ?`;
   return isReplaced ? `${urn} ${id}` : urn;
 }
 

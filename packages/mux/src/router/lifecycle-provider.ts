@@ -90,9 +90,9 @@ export interface LifecycleContext {
   /** The address of the object in the configuration, for providers in this process; others do not receive it. */
   readonly address?: string;
   /**
-   * Of an apply, for providers in this process: records private bytes beside the object before the apply has an answer. Durable when it
-   * resolves. Where the apply is interrupted, they come back as those of the read that has {@link ReadResourceRequest.noted}. Only for
-   * types whose schema `hasNotes`.
+   * Of an apply, for providers in this process: records bytes beside the object before the apply has an answer. Durable when it resolves.
+   * Where the apply is interrupted, or its answer {@link ApplyReply.isOpen}, all that it recorded, one after the other, comes back as
+   * the private bytes of the read that has {@link ReadResourceRequest.noted}. Only for types whose schema `hasNotes`.
    */
   readonly note?: (privateBytes: Uint8Array) => Promise<void>;
 }
@@ -187,7 +187,7 @@ export interface ReadResourceRequest {
   readonly providerMeta?: Value;
   readonly deferralAllowed: boolean;
   /**
-   * Present where an apply was interrupted, of a type whose schema `hasNotes`: the private bytes are the last that it noted. After a
+   * Present where an apply was interrupted, of a type whose schema `hasNotes`: the private bytes are all that it noted. After a
    * create `state` is null. What is not known to exist, and not decided here, is an error.
    */
   readonly noted?: NotedDecision;
@@ -269,6 +269,13 @@ export interface ApplyReply extends ValueReply {
   readonly privateBytes: Uint8Array;
   readonly identity?: Value;
   readonly legacyTypeSystem: boolean;
+  /**
+   * Of a type that notes what it has made: parts were called for whose answers were lost, so that the operation is recovered like an
+   * interrupted one. Object and private bytes do not count; the diagnostics say what happened.
+   *
+   * @default false
+   */
+  readonly isOpen?: boolean;
 }
 
 export interface ImportResourceRequest {

@@ -46,6 +46,26 @@ async function setUp() {
   };
 }
 
+describe("a component whose provider is killed", { timeout: 240_000 }, () => {
+  it("is unresolved until the user decides about the child without an answer, which is not made again", async () => {
+    await using garden = await setUp();
+    const lost = await garden.run("rose,kill");
+    expect(lost).toMatchObject({ status: "failed", phase: "unresolved" });
+    expect(lost.problem).toMatch(/may have made garden:index:Plant::b-1 with kind = "kill"/);
+    const again = await garden.run("rose,fern");
+    expect(again).toMatchObject({ phase: "unresolved" });
+    expect(await garden.files()).toEqual(["0-rose", "1-kill"]);
+    const decided = await garden.run("rose,fern", "b-1-kill");
+    expect(decided).toMatchObject({ phase: "tainted", children: { 0: "0-rose", 1: "1-kill" } });
+    const made = await garden.run("rose,fern");
+    expect(made).toMatchObject({ phase: "ready", children: { 0: "0-rose", 1: "1-fern" } });
+    // Of an update the object is there all the time.
+    const grown = await garden.run("rose,fern,kill");
+    expect(grown).toMatchObject({ phase: "unresolved" });
+    expect(grown.problem).toMatch(/may have made garden:index:Plant::b-2 with kind = "kill"/);
+  });
+});
+
 describe("a component whose making is killed", { timeout: 240_000 }, () => {
   it("is tainted with the children that it has; one without an answer is named until the user decides", async () => {
     await using garden = await setUp();

@@ -263,6 +263,8 @@ export interface StateObject {
   revision: bigint;
   /** Former addresses by which dependents may still name the object. */
   aliases: string[];
+  /** What the provider noted during the announced call, sealed like its own bytes, in pieces of one text. Absent when it noted nothing. */
+  notes: Content[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1702,6 +1704,7 @@ function createBaseStateObject(): StateObject {
     epoch: 0n,
     revision: 0n,
     aliases: [],
+    notes: [],
   };
 }
 
@@ -1763,6 +1766,9 @@ export const StateObject: MessageFns<StateObject> = {
     }
     for (const v of message.aliases) {
       writer.uint32(130).string(v!);
+    }
+    for (const v of message.notes) {
+      Content.encode(v!, writer.uint32(138).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1916,6 +1922,14 @@ export const StateObject: MessageFns<StateObject> = {
             message.aliases.push(reader.string(true));
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.notes.push(Content.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1976,6 +1990,7 @@ export const StateObject: MessageFns<StateObject> = {
     message.epoch = (object.epoch !== undefined && object.epoch !== null) ? BigInt(object.epoch) : 0n;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.aliases = object.aliases?.map((e) => e) || [];
+    message.notes = object.notes?.map((e) => Content.fromPartial(e)) || [];
     return message;
   },
 };
