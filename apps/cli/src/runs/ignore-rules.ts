@@ -10,8 +10,11 @@ export interface IgnoreRules {
   isClosed(folder: string): boolean;
 }
 
-/** Rules that hold for every configuration: what belongs to tools and to this machine, keys among it. */
-const DEFAULT_RULES = [".git/", ".terraform/", "!.terraform/modules/", ".stackwright/"];
+/**
+ * Rules that hold for every configuration: what belongs to tools and to this machine, keys among it. In a further work tree of a repository
+ * `.git` is a file.
+ */
+const DEFAULT_RULES = [".git", ".terraform/", "!.terraform/modules/", ".stackwright/"];
 
 /** Files that hold secrets in plain text and that no run reads as a rule: states, saved ones too, and files with variables of a shell. */
 const WITHHELD = ["*.tfstate", "*.tfstate.*", ".env", ".env.*"];

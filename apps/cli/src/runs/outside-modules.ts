@@ -10,21 +10,39 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
+/** A module as a configuration calls it. */
+interface OutsideModule {
+  /** The path by which it is called, as the links in it are named. */
+  readonly path: string;
+  /** The folder that this leads to. */
+  readonly folder: string;
+}
+
+interface CalledModule extends OutsideModule {
+  /** The folders of its callers, so that links which lead back make no circle. */
+  readonly callers: readonly string[];
+}
+
 /**
- * The folders of the modules outside of a folder that its configuration calls by local paths, directly or by another module: real paths;
- * one may be below another, and the folder itself below one. What does not exist or cannot be read is left out: the plan says what is
- * wrong with it.
+ * The modules outside of a folder that its configuration calls by local paths, directly or by another module: one may be below another, and
+ * the folder itself below one; one that is called by a link is there by that path. What does not exist or cannot be read is left out: the
+ * plan says what is wrong with it.
  */
-export async function outsideModules(folder: string): Promise<readonly string[]> {
-  const found = new Set([folder]);
-  for (const module of found) {
-    if (found.size > MAX_MODULES) break;
-    for (const source of await localSources(module)) {
-      const called = await realpath(join(module, source)).catch(() => undefined);
-      if (called !== undefined) found.add(called);
+export async function outsideModules(folder: string): Promise<readonly OutsideModule[]> {
+  const found = new Map<string, CalledModule>([[folder, { path: folder, folder, callers: [] }]]);
+  for (const { path, folder: caller, callers } of found.values()) {
+    const above = [...callers, caller];
+    for (const source of await localSources(caller)) {
+      const called = join(path, source);
+      if (found.has(called) || found.size > MAX_MODULES) continue;
+      const target = await realpath(called).catch(() => undefined);
+      if (target === undefined || (called !== target && above.includes(target))) continue;
+      found.set(called, { path: called, folder: target, callers: above });
     }
   }
-  return [...found].filter((path) => !isWithin(path, folder));
+  return [...found.values()]
+    .filter(({ path }) => !isWithin(path, folder))
+    .map(({ path, folder: target }) => ({ path, folder: target }));
 }
 
 async function localSources(folder: string): Promise<readonly string[]> {

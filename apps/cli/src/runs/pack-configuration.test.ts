@@ -40,6 +40,7 @@ describe("a packed configuration", () => {
     await put("modules/a/main.tf", "# a");
     await put(".stackwright/key", "secret");
     await put(".git/config", "x");
+    await put("modules/b/.git", "gitdir: /elsewhere");
     await put(".terraform/providers/p", "x");
     await put(".terraform/modules/m/main.tf", "# m");
     await put("secrets/a.txt", "x");
@@ -195,6 +196,27 @@ describe("a packed configuration of a repository", () => {
     });
   });
 
+  it("has a module that a link leads to where the link is, with what that calls by its own path", async () => {
+    await symlink("net", join(repository, "modules/network"));
+    await put("stacks/web/main.tf", 'module "net" { source = "../../modules/network" }\n');
+    expect((await pack("stacks/web")).paths).toEqual([
+      "modules/network/main.tf",
+      "modules/tags/main.tf",
+      "stacks/web/main.tf",
+    ]);
+    // By both paths, it lies at both; a link that leads back ends there.
+    await put("stacks/web/more.tf", 'module "same" { source = "../../modules/net" }\n');
+    await put("modules/tags/main.tf", 'module "again" { source = "../../loop/modules/tags" }\n');
+    await symlink(".", join(repository, "loop"));
+    expect((await pack("stacks/web")).paths).toEqual([
+      "modules/net/main.tf",
+      "modules/network/main.tf",
+      "modules/tags/main.tf",
+      "stacks/web/main.tf",
+      "stacks/web/more.tf",
+    ]);
+  });
+
   it("has all of a folder that is named", async () => {
     const { root, paths } = await pack("stacks/web", repository);
     expect(root).toBe("stacks/web");
@@ -206,6 +228,9 @@ describe("a packed configuration of a repository", () => {
   it("leaves no repository by a module", async () => {
     await mkdir(join(repository, "..", "elsewhere"));
     await put("stacks/web/out.tf", 'module "out" { source = "../../../elsewhere" }\n');
+    await expect(pack("stacks/web")).rejects.toThrow("is outside of the repository");
+    await symlink("../../elsewhere", join(repository, "modules/linked"));
+    await put("stacks/web/out.tf", 'module "out" { source = "../../modules/linked" }\n');
     await expect(pack("stacks/web")).rejects.toThrow("is outside of the repository");
   });
 });

@@ -43,12 +43,15 @@ export async function packConfiguration(
 /**
  * Packs a folder with the modules that it calls by local paths outside of it, as they lie beneath the nearest folder above all of them;
  * with `above`, everything beneath that folder. Ignore files count in the folder that is packed, its modules each by their own.
- * `CommandError` as of `packConfiguration`, and for modules outside of the repository.
+ * A module that is called by a link lies where the link is. `CommandError` as of `packConfiguration`, and for modules outside of the repository.
+ *
+ * @param adviceOutside what a user does about such a module
  */
 export async function packWithModules(
   directory: string,
   above: string | undefined,
   signal: AbortSignal,
+  adviceOutside = "Name a folder above it and the configuration with --root: all of it is uploaded.",
 ): Promise<PackedRoot> {
   const folder = await existingFolder(directory);
   if (above !== undefined) {
@@ -66,18 +69,22 @@ export async function packWithModules(
   const modules = await outsideModules(folder);
   if (modules.length === 0) return { ...(await packConfiguration(directory, signal)), root: "" };
   const repository = findBundleRoot(folder);
-  const elsewhere = modules.find((path) => !isWithin(path, repository));
+  const elsewhere = modules.find(
+    ({ path, folder: target }) => !isWithin(path, repository) || !isWithin(target, repository),
+  );
   if (elsewhere !== undefined) {
-    throw new CommandError(`The module in "${elsewhere}" is outside of the repository.`, {
-      advice: "Name a folder above it and the configuration with --root: all of it is uploaded.",
+    throw new CommandError(`The module in "${elsewhere.folder}" is outside of the repository.`, {
+      advice: adviceOutside,
     });
   }
-  const base = nearestAbove([folder, ...modules]);
+  const places = [{ path: folder, folder }, ...modules];
+  const base = nearestAbove(places.map(({ path }) => path));
   const root = slashed(relative(base, folder));
-  const folders = new Set([folder, ...modules]);
+  // What a link leads to is packed where the link is; where it lies itself, it is a part of what it lies in.
+  const apart = new Set(places.filter((one) => one.path === one.folder).map(({ path }) => path));
   const parts: Found[] = [];
-  for (const part of folders) {
-    parts.push(await filesOf(part, slashed(relative(base, part)), signal, folders));
+  for (const { path, folder: part } of places) {
+    parts.push(await filesOf(part, slashed(relative(base, path)), signal, apart));
   }
   const found = {
     entries: parts.flatMap(({ entries }) => entries),

@@ -93,7 +93,8 @@ async function request(
   const { signal, terminal } = context;
   const stacks: { stack: string; configuration: string }[] = [];
   for (const { stack, folder } of setFolders(words, context)) {
-    const packed = await packWithModules(folder, undefined, signal);
+    const advice = `Move it into the repository, or request a run of this stack by itself: stackwright runs start ${folder} --root FOLDER`;
+    const packed = await packWithModules(folder, undefined, signal, advice);
     if (packed.withheld.length > 0) terminal.writeError(withheldNote(packed.withheld));
     const place = { project, stack };
     await ensureStack({ client, place, context }, json);
