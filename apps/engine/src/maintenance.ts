@@ -11,6 +11,7 @@ import { expireIdempotency } from "./retention/expire-idempotency.ts";
 import { expireNotifications } from "./retention/expire-notifications.ts";
 import { expirePlanSets } from "./retention/expire-plan-sets.ts";
 import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
+import { expireUpstream } from "./retention/expire-upstream.ts";
 import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
 
@@ -69,6 +70,8 @@ export async function runMaintenance(
       const nowMs = scheduler.wallMs();
       const runs = await expireRuns(storage, options.runRetention, nowMs, signal);
       metrics.maintained("runs", runs);
+      const mirrored = await expireUpstream(storage, nowMs, signal);
+      metrics.maintained("mirrored versions", mirrored);
       metrics.maintained("plan sets", await expirePlanSets(storage, signal));
       // First, so that the collection frees what only they refer to.
       const expired = await expireOldPlans(store, planRetention, nowMs, signal);

@@ -20,7 +20,7 @@ import type { Logger } from "pino";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { UpstreamMetrics } from "../metrics/upstream-metrics.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { UpstreamCache } from "./upstream-cache.ts";
 import {
   asked,
@@ -63,6 +63,8 @@ interface UpstreamDownload
 
 /** How long what a registry said about a provider is used without asking again. */
 const FRESH_MS = 5 * 60_000;
+/** How exactly it is known when a version was asked for last: not every request writes. */
+const ASKED_GRAIN_MS = 24 * 3_600_000;
 const DOCUMENT_MS = 30_000;
 const DOWNLOAD_MS = 15 * 60_000;
 /** Packages that a server fetches at the same time. */
@@ -109,7 +111,7 @@ export class UpstreamMirror {
   /** The versions on offer that are not quarantined. `not_found` where the registry does not have the provider. */
   async releases(account: string, address: ProviderAddress): Promise<readonly UpstreamRelease[]> {
     const all = await this.#releases(account, address);
-    const quarantined = new Set((await this.quarantined(account, address)).map(([one]) => one));
+    const quarantined = new Set(await this.#quarantinedOf(account, address));
     return all.filter(({ version }) => !quarantined.has(version));
   }
 
@@ -206,19 +208,50 @@ export class UpstreamMirror {
     version: string,
     change: { readonly reason: string; readonly actor: string } | undefined,
   ): Promise<UpstreamVersion> {
-    return this.#change(account, address, version, (_found, nowMs) => ({
-      quarantinedAtMs: change === undefined ? 0n : BigInt(nowMs),
-      quarantineReason: change?.reason ?? "",
-      quarantinedBy: change?.actor ?? "",
+    return transact(this.#options, async (tx) => {
+      const place = placeOf(account, `${address.toString()}/${version}`);
+      const row = await tx.findOrNew(SERVER_KINDS.upstreamVersion, place, nothingOf);
+      const quarantinedAtMs = change === undefined ? 0n : BigInt(tx.nowMs);
+      const { reason: quarantineReason = "", actor: quarantinedBy = "" } = change ?? {};
+      tx.update(row, { quarantinedAtMs, quarantineReason, quarantinedBy });
+      // Also where the index is not whole yet: what makes it so begins again then.
+      const provider = await this.#provider(tx, account, address);
+      const others = provider.message.quarantined.filter((one) => one !== version);
+      tx.update(provider, { quarantined: change === undefined ? others : [...others, version] });
+      return row.message;
+    });
+  }
+
+  /** The quarantined versions of one provider, from its own record. */
+  async #quarantinedOf(account: string, address: ProviderAddress): Promise<readonly string[]> {
+    return transact(this.#options, async (tx) => {
+      const row = await this.#provider(tx, account, address);
+      if (!row.message.indexed) {
+        const all = await this.quarantined(account, address);
+        tx.update(row, { quarantined: all.map(([version]) => version), indexed: true });
+      }
+      return row.message.quarantined;
+    });
+  }
+
+  async #provider(tx: Transaction, account: string, address: ProviderAddress) {
+    const place = placeOf(account, address.toString());
+    return tx.findOrNew(SERVER_KINDS.upstreamProvider, place, () => ({
+      releases: [],
+      fetchedAtMs: 0n,
+      quarantined: [],
+      indexed: false,
     }));
   }
 
   async #releases(account: string, address: ProviderAddress): Promise<readonly UpstreamRelease[]> {
     const { clock, logger } = this.#options;
     const place = placeOf(account, address.toString());
-    const stored = await transact(this.#options, async (tx) =>
+    const found = await transact(this.#options, async (tx) =>
       tx.find(SERVER_KINDS.upstreamProvider, place),
     );
+    // A record of quarantined versions alone says nothing of what there is.
+    const stored = found?.message.fetchedAtMs === 0n ? undefined : found;
     const ageMs = clock.wallMs() - Number(stored?.message.fetchedAtMs ?? 0n);
     if (stored !== undefined && ageMs < FRESH_MS) return stored.message.releases;
     try {
@@ -246,9 +279,7 @@ export class UpstreamMirror {
     }
     const releases = releasesOf(document["versions"]);
     await transact(this.#options, async (tx) => {
-      const place = placeOf(account, address.toString());
-      const empty = () => ({ releases: [], fetchedAtMs: 0n });
-      const row = await tx.findOrNew(SERVER_KINDS.upstreamProvider, place, empty);
+      const row = await this.#provider(tx, account, address);
       tx.update(row, { releases, fetchedAtMs: BigInt(tx.nowMs) });
     });
     return releases;
@@ -325,7 +356,12 @@ export class UpstreamMirror {
     const row = await transact(this.#options, async (tx) =>
       tx.find(SERVER_KINDS.upstreamVersion, place),
     );
-    return row?.message;
+    if (row === undefined) return undefined;
+    // How long it is kept when nothing asks for it any longer.
+    if (this.#options.clock.wallMs() - Number(row.message.askedAtMs) < ASKED_GRAIN_MS) {
+      return row.message;
+    }
+    return this.#change(account, address, version, () => ({}));
   }
 
   async #change(
@@ -336,19 +372,8 @@ export class UpstreamMirror {
   ): Promise<UpstreamVersion> {
     const place = placeOf(account, `${address.toString()}/${version}`);
     return transact(this.#options, async (tx) => {
-      const row = await tx.findOrNew(SERVER_KINDS.upstreamVersion, place, () => ({
-        hashes: [],
-        keyId: "",
-        packages: [],
-        quarantinedAtMs: 0n,
-        quarantineReason: "",
-        quarantinedBy: "",
-        checksums: new Uint8Array(),
-        signature: new Uint8Array(),
-        signingKeys: [],
-        files: [],
-      }));
-      tx.update(row, changes(row.message, tx.nowMs));
+      const row = await tx.findOrNew(SERVER_KINDS.upstreamVersion, place, nothingOf);
+      tx.update(row, { ...changes(row.message, tx.nowMs), askedAtMs: BigInt(tx.nowMs) });
       return row.message;
     });
   }
@@ -365,6 +390,23 @@ export class UpstreamMirror {
   #signal(ms: number): AbortSignal {
     return AbortSignal.any([this.#options.stopping, AbortSignal.timeout(ms)]);
   }
+}
+
+/** The record of a version of which nothing is known. */
+function nothingOf(): UpstreamVersion {
+  return {
+    hashes: [],
+    keyId: "",
+    packages: [],
+    quarantinedAtMs: 0n,
+    quarantineReason: "",
+    quarantinedBy: "",
+    checksums: new Uint8Array(),
+    signature: new Uint8Array(),
+    signingKeys: [],
+    files: [],
+    askedAtMs: 0n,
+  };
 }
 
 /** What a record has of a package; undefined where its registry has to be asked. */

@@ -8,8 +8,12 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 export interface UpstreamProvider {
   /** Versions in the order of the registry. */
   releases: UpstreamProvider_Release[];
-  /** When the registry said it, in milliseconds since 1970. */
+  /** When the registry said it, in milliseconds since 1970; 0: it was not asked. */
   fetchedAtMs: bigint;
+  /** Versions that are quarantined. */
+  quarantined: string[];
+  /** These are all of them; older releases noted them with the versions alone. */
+  indexed: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -46,6 +50,8 @@ export interface UpstreamVersion {
   signingKeys: UpstreamVersion_SigningKey[];
   /** What the registry says of the packages that were asked for. */
   files: UpstreamVersion_PackageFile[];
+  /** When it was asked for last, to a day, in milliseconds since 1970. */
+  askedAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -89,7 +95,7 @@ export interface UpstreamVersion_SigningKey {
 }
 
 function createBaseUpstreamProvider(): UpstreamProvider {
-  return { releases: [], fetchedAtMs: 0n };
+  return { releases: [], fetchedAtMs: 0n, quarantined: [], indexed: false };
 }
 
 export const UpstreamProvider: MessageFns<UpstreamProvider> = {
@@ -102,6 +108,12 @@ export const UpstreamProvider: MessageFns<UpstreamProvider> = {
         throw new globalThis.Error("value provided for field message.fetchedAtMs of type int64 too large");
       }
       writer.uint32(16).int64(message.fetchedAtMs);
+    }
+    for (const v of message.quarantined) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.indexed !== false) {
+      writer.uint32(32).bool(message.indexed);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -143,6 +155,22 @@ export const UpstreamProvider: MessageFns<UpstreamProvider> = {
             message.fetchedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.quarantined.push(reader.string(true));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.indexed = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -179,6 +207,8 @@ export const UpstreamProvider: MessageFns<UpstreamProvider> = {
     message.fetchedAtMs = (object.fetchedAtMs !== undefined && object.fetchedAtMs !== null)
       ? BigInt(object.fetchedAtMs)
       : 0n;
+    message.quarantined = object.quarantined?.map((e) => e) || [];
+    message.indexed = object.indexed ?? false;
     return message;
   },
 };
@@ -297,6 +327,7 @@ function createBaseUpstreamVersion(): UpstreamVersion {
     signature: emptyBytes,
     signingKeys: [],
     files: [],
+    askedAtMs: 0n,
   };
 }
 
@@ -334,6 +365,12 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
     }
     for (const v of message.files) {
       UpstreamVersion_PackageFile.encode(v!, writer.uint32(82).fork()).join();
+    }
+    if (message.askedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.askedAtMs) !== message.askedAtMs) {
+        throw new globalThis.Error("value provided for field message.askedAtMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.askedAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -439,6 +476,14 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
             message.files.push(UpstreamVersion_PackageFile.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.askedAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -483,6 +528,7 @@ export const UpstreamVersion: MessageFns<UpstreamVersion> = {
     message.signature = object.signature ?? emptyBytes;
     message.signingKeys = object.signingKeys?.map((e) => UpstreamVersion_SigningKey.fromPartial(e)) || [];
     message.files = object.files?.map((e) => UpstreamVersion_PackageFile.fromPartial(e)) || [];
+    message.askedAtMs = (object.askedAtMs !== undefined && object.askedAtMs !== null) ? BigInt(object.askedAtMs) : 0n;
     return message;
   },
 };

@@ -1,0 +1,91 @@
+import {
+  isStorageError,
+  listResources,
+  type Resource,
+  type StorageBackend,
+  WILDCARD,
+} from "@stackwright/storage";
+import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+
+const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** Versions of an account of which no package is kept. */
+const MAX_VERSIONS = 2_000;
+
+interface Leftover {
+  readonly resource: Pick<Resource, "id" | "version">;
+  readonly askedAtMs: number;
+}
+
+/**
+ * Removes what is known of upstream providers that nothing asked for in 30 days, and of each account the versions beyond 2,000 that were not asked
+ * for longest. A version of which a package is kept stays, as does one in quarantine; all others are asked for again. Resolves with their number.
+ */
+export async function expireUpstream(
+  storage: StorageBackend,
+  nowMs: number,
+  signal: AbortSignal,
+  maxVersions = MAX_VERSIONS,
+): Promise<number> {
+  const { upstreamProvider, upstreamVersion } = SERVER_KINDS;
+  const old: Leftover[] = [];
+  const versions = new Map<string, Leftover[]>();
+  for await (const resource of listResources(
+    storage,
+    "strong",
+    upstreamVersion.type,
+    ANYWHERE,
+    "",
+    { signal },
+  )) {
+    const message = readable(upstreamVersion, resource);
+    if (message === undefined) continue;
+    const { packages, quarantinedAtMs, askedAtMs } = message;
+    if (packages.length > 0 || quarantinedAtMs !== 0n) continue;
+    const { id, version } = resource;
+    const one = { resource: { id, version }, askedAtMs: Number(askedAtMs) };
+    const { partition: account } = id.tenancy;
+    versions.set(account, [...(versions.get(account) ?? []), one]);
+  }
+  for (const own of versions.values()) {
+    const newestFirst = own.toSorted((a, b) => b.askedAtMs - a.askedAtMs);
+    old.push(
+      ...newestFirst.filter((one, at) => at >= maxVersions || nowMs - one.askedAtMs >= KEPT_MS),
+    );
+  }
+  for await (const resource of listResources(
+    storage,
+    "strong",
+    upstreamProvider.type,
+    ANYWHERE,
+    "",
+    { signal },
+  )) {
+    const message = readable(upstreamProvider, resource);
+    if (message === undefined || message.quarantined.length > 0) continue;
+    const askedAtMs = Number(message.fetchedAtMs);
+    if (nowMs - askedAtMs >= KEPT_MS) old.push({ resource, askedAtMs });
+  }
+  let removed = 0;
+  for (const { resource } of old) {
+    signal.throwIfAborted();
+    try {
+      await storage.deleteCAS(resource.id, resource.version);
+      removed += 1;
+    } catch (error) {
+      // It was asked for meanwhile.
+      if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
+    }
+  }
+  return removed;
+}
+
+/** Undefined for one of a newer release, or a damaged one: not ours to remove. */
+function readable<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
+  try {
+    return decodeRecord(kind, resource);
+  } catch {
+    return undefined;
+  }
+}
