@@ -30,7 +30,12 @@ export interface OpenStore extends AsyncDisposable {
 }
 
 interface OpenStoreOptions {
-  /** Opens for reading, also while another process writes. Only embedded stores know the difference. @default false */
+  /**
+   * Opens for reading, also while another process writes. Only embedded stores know the difference: they are read in the
+   * calling thread then, for which it waits.
+   *
+   * @default false
+   */
   readonly readOnly?: boolean;
   /**
    * Folder for the blobs of stores that have no other place for them (memory; etcd by its address). Blobs of an etcd
@@ -73,6 +78,8 @@ export async function openStore(
       const storage = await createSqliteStorage({
         directory: address.directory,
         readOnly,
+        // A reader has nothing else to do meanwhile.
+        inline: readOnly,
         ...kept,
         ...(logger !== undefined && { logger }),
       });

@@ -7,6 +7,7 @@ import {
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
+import { StorageError } from "../errors.ts";
 import { ageCheckMs, type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
@@ -30,6 +31,13 @@ export interface SqliteStorageOptions {
    * @default false
    */
   readonly readOnly?: boolean;
+  /**
+   * Reads in the calling thread, which spares the start of a thread of its own: for programs that have nothing else to do
+   * meanwhile. Only a store for reading can be opened so.
+   *
+   * @default false
+   */
+  readonly inline?: boolean;
   /**
    * How thoroughly the file is checked at open: `full` reads every row and index, `quick` the
    * structure, `auto` is `full` after a writer that did not close in order and `quick` otherwise.
@@ -72,7 +80,7 @@ export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
 });
 
 /**
- * Opens a store in an SQLite database, in a thread of its own. One process at a time writes to it.
+ * Opens a store in an SQLite database, in a thread of its own unless it is read inline. One process at a time writes to it.
  *
  * Acknowledged writes survive the loss of power: the write-ahead log is synced for each group of
  * concurrent writes. Everything is linearizable, `eventual` reads too.
@@ -90,7 +98,16 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     history,
     cursorIdleMs: options.scanIdleMs ?? 60_000,
   };
-  const { client, epoch, notices } = await WorkerClient.start(workerOptions);
+  const { inline = false } = options;
+  if (inline && !workerOptions.readOnly) {
+    throw new StorageError(
+      "STORAGE_INVALID_ARGUMENT",
+      "a store is read inline only where it is opened for reading",
+    );
+  }
+  const { client, epoch, notices } = inline
+    ? (await import("./sqlite/inline-client.ts")).InlineClient.open(workerOptions)
+    : await WorkerClient.start(workerOptions);
   const engine = new SqliteEngine({
     client,
     epoch,

@@ -1,7 +1,7 @@
 import { StorageError } from "../../errors.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
 import { eventCommit } from "./event-commit.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 
 /** Events fetched at a time. */
 const PAGE = 1_000;
@@ -12,7 +12,7 @@ const PAGE = 1_000;
  * replaced, it closes them.
  */
 export class ChangePoller {
-  readonly #client: WorkerClient;
+  readonly #client: StoreClient;
   readonly #feed: EventFeed;
   readonly #pollMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -22,7 +22,7 @@ export class ChangePoller {
   /** Everything up to here was published. */
   #position: { readonly epoch: string; readonly revision: number } | undefined;
 
-  constructor(client: WorkerClient, feed: EventFeed, pollMs: number) {
+  constructor(client: StoreClient, feed: EventFeed, pollMs: number) {
     this.#client = client;
     this.#feed = feed;
     this.#pollMs = pollMs;

@@ -2,14 +2,14 @@ import type { DamagedResource } from "../../damaged-resource.ts";
 import { isStorageError, StorageError } from "../../errors.ts";
 import type { BodyRow } from "./protocol.ts";
 import { isIntact } from "./rows.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 
 /**
  * What rows stand for. A row that is damaged goes to `onDamaged` and is left out; without that it fails all of them, as
  * a list without it would claim that it does not exist. The error names it, so that it can be written or deleted.
  */
 export async function decodeRows<R extends BodyRow, T>(
-  client: WorkerClient,
+  client: StoreClient,
   rows: readonly R[],
   decode: (row: R) => T,
   onDamaged?: (damaged: DamagedResource) => void,
@@ -31,7 +31,7 @@ export async function decodeRows<R extends BodyRow, T>(
 
 /** The error of a damaged row, which only the thread can name. */
 async function nameDamage(
-  client: WorkerClient,
+  client: StoreClient,
   row: Pick<BodyRow, "version" | "checksum">,
 ): Promise<StorageError> {
   try {

@@ -35,7 +35,6 @@ export function openForWriting(directory: string, check: IntegrityCheck): Opened
     migrate(database);
     const clean = database.prepare("SELECT clean FROM store").get()?.clean === 1;
     checkIntegrity(database, path, check, clean);
-    database.exec("UPDATE store SET clean = 0");
     const notices = [...(notice === undefined ? [] : [notice]), ...continueLine(database, path)];
     return { database, notices };
   } catch (error) {

@@ -9,14 +9,14 @@ import { decodeRows } from "./decode-rows.ts";
 import { eventCommit } from "./event-commit.ts";
 import { fromBodyRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 
 /** Events of the history fetched at a time. */
 const HISTORY_PAGE = 512;
 
 /** The snapshot of a new watch; its pages are fetched as they are consumed. */
 export async function openSnapshotWatch(
-  client: WorkerClient,
+  client: StoreClient,
   filter: ResourceFilter,
   { endOfSnapshot: marker = false, onDamaged }: WatchOptions,
 ): Promise<WatchPrologue> {
@@ -45,7 +45,7 @@ export async function openSnapshotWatch(
 
 /** The history of a resumed watch; `STORAGE_WATCH_CLOSED` when it is not retained. */
 export async function openResumed(
-  client: WorkerClient,
+  client: StoreClient,
   filter: ResourceFilter,
   cursor: string,
 ): Promise<WatchPrologue> {

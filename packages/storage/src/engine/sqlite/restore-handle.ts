@@ -5,7 +5,7 @@ import type { Restore } from "../../types.ts";
 import { checkResource } from "../../validate.ts";
 import type { StagedRow } from "./protocol.ts";
 import { toWriteRow } from "./rows.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 
 /** Rows are sent to the worker in lots of this many rows or bytes. */
 const LOT_ROWS = 256;
@@ -13,7 +13,7 @@ const LOT_BYTES = 1024 * 1024;
 
 /** What a restore needs of its backend. */
 interface RestoreParts {
-  readonly client: WorkerClient;
+  readonly client: StoreClient;
   readonly limits: StorageLimits;
   /** Throws when the backend is closed. */
   readonly begin: () => void;

@@ -1,9 +1,9 @@
 import type { ScanPage, ScanTarget } from "./protocol.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 
 /** The pages of a scan, all of one point in time. Leaving the loop early ends the scan. */
 export async function* scanPages(
-  client: WorkerClient,
+  client: StoreClient,
   target: ScanTarget,
   signal?: AbortSignal,
 ): AsyncGenerator<ScanPage, undefined> {

@@ -70,17 +70,20 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Brings a database to the newest layout, one transaction per step: a process that dies in a step
+ * Brings a database to the newest layout, one transaction per step (an empty one in one): a process that dies in a step
  * leaves the layout before it, and the next open repeats it. `STORAGE_SCHEMA` for a layout of a
  * newer release and for a database that is not a store.
  */
 export function migrate(database: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   let version = checkLayout(database, migrations);
-  for (const step of migrations.slice(version)) {
-    version += 1;
+  const missing = migrations.slice(version);
+  // An empty file has no layout to stop at: it becomes a store at once, with one sync.
+  const groups = version === 0 ? [missing] : missing.map((step) => [step]);
+  for (const steps of groups) {
+    version += steps.length;
     database.exec("BEGIN IMMEDIATE");
     try {
-      database.exec(step);
+      for (const step of steps) database.exec(step);
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
       database.exec(`PRAGMA user_version = ${version}`);
       database.exec("COMMIT");

@@ -45,12 +45,12 @@ import {
 import { createRestore } from "./restore-handle.ts";
 import { fromBodyRow, fromHeadRow, toGuardRow, toWriteRow } from "./rows.ts";
 import { scanPages } from "./scan-pages.ts";
-import type { WorkerClient } from "./worker-client.ts";
+import type { StoreClient } from "./store-client.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** What a {@link SqliteEngine} is made of. */
 interface SqliteEngineParts {
-  readonly client: WorkerClient;
+  readonly client: StoreClient;
   readonly epoch: string;
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer: ResolvedWatchBuffer;
@@ -70,7 +70,7 @@ interface SqliteEngineParts {
 /** The side of the sqlite engine that is in the caller's thread. */
 export class SqliteEngine implements EngineAdapter {
   readonly capabilities: StorageCapabilities;
-  readonly #client: WorkerClient;
+  readonly #client: StoreClient;
   readonly #feed: EventFeed;
   readonly #encoder = new ResourceEncoder();
   readonly #writes: WriteQueue;

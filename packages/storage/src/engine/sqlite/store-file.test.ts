@@ -77,11 +77,14 @@ describe("the writer lock", () => {
   });
 });
 
-describe("a read-only instance", () => {
+describe.each([
+  ["with a thread", { readOnly: true }],
+  ["inline", { readOnly: true, inline: true }],
+])("a read-only instance %s", (_, reading) => {
   test("reads, lists and watches beside the writer", async () => {
     await using writer = await createSqliteStorage({ directory });
     const old = await writer.writeCAS(sample(A1, HOME, "old"));
-    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 10 });
+    await using reader = await createSqliteStorage({ directory, ...reading, pollMs: 10 });
     assertSame(await reader.read("strong", old.id), old);
     using watch = await reader.watchList(A1, HOME, "");
     assertSame(await nextUpsert(watch), old);
@@ -96,7 +99,7 @@ describe("a read-only instance", () => {
 
   test("closes its watches when the history it needs is gone or the content replaced", async () => {
     await using writer = await createSqliteStorage({ directory });
-    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 10 });
+    await using reader = await createSqliteStorage({ directory, ...reading, pollMs: 10 });
     using watch = await reader.watchList(A1, HOME, "");
     await using restore = await writer.restore();
     await restore.commit();
@@ -105,7 +108,7 @@ describe("a read-only instance", () => {
 
   test("closes its watches when commits were compacted before it read them", async () => {
     await using writer = await createSqliteStorage({ directory });
-    await using reader = await createSqliteStorage({ directory, readOnly: true, pollMs: 200 });
+    await using reader = await createSqliteStorage({ directory, ...reading, pollMs: 200 });
     using watch = await reader.watchList(A1, HOME, "");
     // The first look, which only takes the position, was before the watch was there.
     for (let count = 0; count < 20; count += 1) {
@@ -122,14 +125,14 @@ describe("a read-only instance", () => {
     database.exec("PRAGMA journal_mode = WAL");
     migrate(database, MIGRATIONS.slice(0, 1));
     database.close();
-    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    await using reader = await createSqliteStorage({ directory, ...reading });
     expect(await reader.list("strong", A1, HOME, "")).toEqual([]);
   });
 
   test("refuses writes", async () => {
     await using writer = await createSqliteStorage({ directory });
     const stored = await writer.writeCAS(sample(A1, HOME, "web"));
-    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    await using reader = await createSqliteStorage({ directory, ...reading });
     await assertCode(reader.writeCAS(stored), "STORAGE_READ_ONLY");
     await assertCode(reader.deleteCAS(stored.id, stored.version), "STORAGE_READ_ONLY");
     await assertCode(reader.restore(), "STORAGE_READ_ONLY");
@@ -139,14 +142,26 @@ describe("a read-only instance", () => {
   test("reads a store without a writer, and refuses a directory without one", async () => {
     const empty = join(directory, "empty");
     await mkdir(empty);
-    const opening = createSqliteStorage({ directory: empty, readOnly: true });
+    const opening = createSqliteStorage({ directory: empty, ...reading });
     await assertCode(opening, "STORAGE_INVALID_ARGUMENT");
     const writer = await createSqliteStorage({ directory });
     const stored = await writer.writeCAS(sample(A1, HOME, "web"));
     await writer.close();
-    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    await using reader = await createSqliteStorage({ directory, ...reading });
     assertSame(await reader.read("strong", stored.id), stored);
   });
+
+  test("ends once, and answers nothing after that", async () => {
+    await (await createSqliteStorage({ directory })).close();
+    const reader = await createSqliteStorage({ directory, ...reading });
+    await reader.close();
+    await reader.close();
+    await assertCode(reader.list("strong", A1, HOME, ""), "STORAGE_INCONSISTENT");
+  });
+});
+
+test("a store that is written to is not opened inline", async () => {
+  await assertCode(createSqliteStorage({ directory, inline: true }), "STORAGE_INVALID_ARGUMENT");
 });
 
 describe("a backup", () => {

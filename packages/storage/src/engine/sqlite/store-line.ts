@@ -34,8 +34,8 @@ const REVISION_GAP = 1_000_000_000;
 const REVISIONS_PER_MS = 100;
 
 /**
- * Starts a new line when the database is a copy or was put back, and records where it is now. The caller
- * holds the writer lock. Returns what an operator should know.
+ * Starts a new line when the database is a copy or was put back, and records where it is now, and that it is in use: until
+ * {@link endLineUse} it counts as not closed in order. The caller holds the writer lock. Returns what an operator should know.
  */
 export function continueLine(database: DatabaseSync, path: string): readonly string[] {
   const mark = readMark(path);
@@ -46,7 +46,7 @@ export function continueLine(database: DatabaseSync, path: string): readonly str
   // Nothing was ever issued by a store without commits.
   const used = Number(database.prepare("SELECT revision FROM store").get()?.revision) > 0;
   const copied = used && !continued;
-  mint(database, path, { file, mark, copied });
+  mint(database, path, { file, mark, copied, clean: false });
   return copied
     ? [
         "the database was copied, moved to another file system or put back: cursors from before are refused, and versions continue far above",
@@ -54,9 +54,12 @@ export function continueLine(database: DatabaseSync, path: string): readonly str
     : [];
 }
 
-/** Draws another mark, so that what was copied while the store was open is recognised later. */
+/**
+ * Draws another mark, so that what was copied while the store was open is recognised later, and notes with it that nothing is
+ * to be recovered. The caller writes nothing more.
+ */
 export function endLineUse(database: DatabaseSync, path: string): void {
-  mint(database, path, { file: identify(path), mark: readMark(path), copied: false });
+  mint(database, path, { file: identify(path), mark: readMark(path), copied: false, clean: true });
 }
 
 /** Gives the content of an open database another epoch and higher revisions, without its history. */
@@ -80,10 +83,12 @@ interface Mint {
   /** The mark that the directory has now. */
   readonly mark: string;
   readonly copied: boolean;
+  /** Whether the next open finds a store that was closed in order. */
+  readonly clean: boolean;
 }
 
 /** The database is first: a process that dies before the mark leaves the one that it calls previous. */
-function mint(database: DatabaseSync, path: string, { file, mark, copied }: Mint): void {
+function mint(database: DatabaseSync, path: string, { file, mark, copied, clean }: Mint): void {
   const token = randomUUID();
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -91,6 +96,8 @@ function mint(database: DatabaseSync, path: string, { file, mark, copied }: Mint
     database
       .prepare("INSERT OR REPLACE INTO line (id, token, previous, file) VALUES (1, ?, ?, ?)")
       .run(token, mark, file);
+    // In the same transaction, which costs one sync.
+    database.prepare("UPDATE store SET clean = ?").run(clean ? 1 : 0);
     database.exec("COMMIT");
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -5,27 +5,20 @@ import { closedError } from "../closed-error.ts";
 import type {
   AnswerMessage,
   CallMessage,
-  ErrorMessage,
   WorkerCall,
   WorkerCalls,
   WorkerMessage,
   WorkerOptions,
 } from "./protocol.ts";
+import { type OpenedStore, type StoreClient, toStorageError } from "./store-client.ts";
 
 interface Pending {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: StorageError) => void;
 }
 
-/** A running worker thread and what it found in the store. */
-interface OpenedStore {
-  readonly client: WorkerClient;
-  readonly epoch: string;
-  readonly notices: readonly string[];
-}
-
 /** The calling side of the worker thread. */
-export class WorkerClient {
+export class WorkerClient implements StoreClient {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
@@ -57,7 +50,7 @@ export class WorkerClient {
         } else if (message.kind === "open") {
           resolve({ client, epoch: message.epoch, notices: message.notices });
         } else {
-          reject(toError(message.error));
+          reject(toStorageError(message.error));
         }
       });
     });
@@ -98,7 +91,7 @@ export class WorkerClient {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (error === undefined) pending?.resolve(result);
-    else pending?.reject(toError(error));
+    else pending?.reject(toStorageError(error));
   }
 
   #lose(cause: Error): void {
@@ -113,8 +106,4 @@ export class WorkerClient {
     this.#pending.clear();
     this.onLost?.(lost);
   }
-}
-
-function toError(message: ErrorMessage): StorageError {
-  return new StorageError(message.code, message.message, { details: message.details });
 }
