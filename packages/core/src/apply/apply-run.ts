@@ -222,7 +222,7 @@ export class ApplyRun {
    */
   async evaluate<T>(change: ResourceChange, evaluate: () => T): Promise<T | undefined> {
     const { world } = this.given;
-    await world.settled(evaluate);
+    await world.answered(evaluate);
     const { result, blocked } = world.recorder.record(evaluate);
     const [cause] = blocked;
     if (cause === undefined) return result;

@@ -30,7 +30,7 @@ export async function decideConditions(
   const conditions = kind === "precondition" ? preconditions : postconditions;
   if (conditions.length === 0) return true;
   const scope = slot.resource.module.scope.forInstance({ ...slot.context, ...(self && { self }) });
-  await run.given.world.settled(() => validateConditions(conditions, scope));
+  await run.given.world.answered(() => validateConditions(conditions, scope));
   return evaluateConditions({
     address: slot.address,
     kind,

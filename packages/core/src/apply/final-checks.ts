@@ -50,7 +50,7 @@ export async function finalChecks(run: ApplyRun): Promise<void> {
 
 /** Provides what an evaluation requests, if that is available. */
 async function prepare(run: ApplyRun, evaluate: () => unknown): Promise<void> {
-  await run.given.world.settled(evaluate).catch(() => undefined);
+  await run.given.world.answered(evaluate).catch(() => undefined);
 }
 
 /** Undefined where a value is missing, because something was not done. */

@@ -71,7 +71,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
     });
     return good || refreshOnly;
   };
-  await run.world.settled(() => {
+  await run.world.answered(() => {
     validateConditions(config.lifecycle.preconditions, scope);
     return evaluateBody(body, scope);
   });
@@ -132,7 +132,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   use.secrets.addValue(after);
   slot.value = after;
   const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
-  await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));
+  await run.world.answered(() => validateConditions(config.lifecycle.postconditions, own));
   const self = run.world.recorder.record(() => conditions("postcondition", after));
   if (!self.result) return undefined;
   // What a read waits for in the plan it waits for in the apply, in all instances.

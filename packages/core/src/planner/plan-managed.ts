@@ -56,7 +56,7 @@ class ManagedPlanner {
   async plan(): Promise<ResourceChange | undefined> {
     const { run, slot, config, body, seen } = this.#it;
     const scope = slot.resource.module.scope.forInstance(slot.context);
-    await run.world.settled(() => {
+    await run.world.answered(() => {
       validateConditions(config.lifecycle.preconditions, scope);
       return evaluateBody(body, scope);
     });
@@ -109,7 +109,7 @@ class ManagedPlanner {
     }
     slot.value = after;
     const own = slot.resource.module.scope.forInstance({ ...slot.context, self: after });
-    await run.world.settled(() => validateConditions(config.lifecycle.postconditions, own));
+    await run.world.answered(() => validateConditions(config.lifecycle.postconditions, own));
     const self = run.world.recorder.record(() => this.#conditions("postcondition", own));
     if (!self.result) return undefined;
     const action = this.#action(current, after, replacing);

@@ -49,7 +49,7 @@ export async function planProvisioners(
     return !hasErrors(found);
   };
   if (!report(diagnostics)) return undefined;
-  await run.world.settled(() => evaluateAll(created, scope));
+  await run.world.answered(() => evaluateAll(created, scope));
   const { result, targets } = run.world.recorder.record(() => evaluateAll(created, scope));
   const creates = action === "create" || action === "replace";
   // What does not run may have errors that the created object no longer has to do with.

@@ -39,7 +39,7 @@ export async function chooseProvider(
   if (scope === undefined) return undefined;
   const { expression } = key;
   const evaluateKey = () => evaluate(expression, scope);
-  await world.settled(evaluateKey);
+  await world.answered(evaluateKey);
   const { result, targets, blocked } = world.recorder.record(evaluateKey);
   const fail = (detail: string, summary = "Invalid provider instance key"): undefined =>
     report([

@@ -48,7 +48,7 @@ export async function configureProvider(
   if (hasErrors(bound.diagnostics) || module === undefined) return undefined;
   const scope = resolved.config.scope ?? module.scope.forInstance(instanceContext(resolved));
   const evaluate = () => evaluateBody(bound.body, scope, { ephemeral: "everywhere" });
-  await world.settled(evaluate);
+  await world.answered(evaluate);
   const { result, targets, blocked } = world.recorder.record(evaluate);
   report(result.diagnostics);
   // What it is made from is wrong, which is reported there.

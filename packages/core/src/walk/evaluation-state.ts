@@ -126,6 +126,15 @@ export class EvaluationState {
   }
 
   /**
+   * Lets everything be answered that an evaluation asks for, which then follows. Nothing is evaluated where a configuration can ask for
+   * nothing.
+   */
+  async answered(run: () => unknown): Promise<void> {
+    if (this.#options.providerFunctions === undefined && this.opener === undefined) return;
+    await this.settled(run);
+  }
+
+  /**
    * Whether an ephemeral resource, or an instance of it, has no value before it was opened. Each request is recorded,
    * as every evaluation without an answer has to be repeated.
    */
