@@ -48,7 +48,7 @@ export async function installBuilt(root: string, folder: string): Promise<string
   await install(COMMAND);
   const command = join(folder, "node_modules", COMMAND);
   await cp(join(root, "apps/cli/bin"), join(command, "bin"), { recursive: true });
-  return join(command, "bin/stackwright.mjs");
+  return join(command, "bin/stackwright.cjs");
 }
 
 async function readManifest(path: string): Promise<Manifest> {

@@ -38,7 +38,7 @@ const PHASES: readonly {
 const NULL_VERSION = "3.2.4";
 
 const root = join(import.meta.dirname, "../..");
-if (!existsSync(join(root, "apps/cli/dist/main.js"))) {
+if (!existsSync(join(root, "apps/cli/dist/command.bundle"))) {
   throw new Error("there is nothing built: pnpm build");
 }
 const reference = findReference();

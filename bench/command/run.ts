@@ -21,7 +21,7 @@ const { values } = parseArgs({
 });
 
 const root = join(import.meta.dirname, "../..");
-if (!existsSync(join(root, "apps/cli/dist/main.js"))) {
+if (!existsSync(join(root, "apps/cli/dist/command.bundle"))) {
   throw new Error("there is nothing built: pnpm build");
 }
 const scratch = await mkdtemp(join(tmpdir(), "command-bench-"));

@@ -35,19 +35,25 @@ process.stdout.on("error", onOutputError);
 process.stderr.on("error", onOutputError);
 
 const calledAs = takeCalledAs(process.env);
-const code = await runCommand(process.argv.slice(2), {
-  streams: {
-    input: process.stdin,
-    output: process.stdout,
-    error: process.stderr,
-    env: process.env,
-    interrupt: () => {
-      interrupt("SIGINT");
+async function run(): Promise<void> {
+  const code = await runCommand(process.argv.slice(2), {
+    streams: {
+      input: process.stdin,
+      output: process.stdout,
+      error: process.stderr,
+      env: process.env,
+      interrupt: () => {
+        interrupt("SIGINT");
+      },
     },
-  },
-  cwd: process.cwd(),
-  signal: graceful.signal,
-  forceSignal: forced.signal,
-  calledAs,
-});
-process.exitCode = code === EXIT.ok ? lost : code;
+    cwd: process.cwd(),
+    signal: graceful.signal,
+    forceSignal: forced.signal,
+    calledAs,
+  });
+  process.exitCode = code === EXIT.ok ? lost : code;
+}
+
+// Where nothing is waited for any more before the command has ended, it has not done what was asked.
+process.exitCode = EXIT.failed;
+void run();

@@ -1,7 +1,8 @@
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "esbuild";
-import { ENTRIES, FILES, locatedFiles } from "./located-files.ts";
+import { type BuildOptions, build, type Metafile, type OutputFile } from "esbuild";
+import { ALONE, COMMAND, ENTRIES, FILES, LocatedFiles, PACKS } from "./located-files.ts";
+import { packChunks } from "./packed-chunks.ts";
 import { type BundledPackage, bundledPackages, thirdPartyPage } from "./third-party.ts";
 
 /** Development tools that a source looks for in a checkout alone, and native parts that are not installed. */
@@ -18,8 +19,9 @@ interface CommandBundle {
 }
 
 /**
- * Bundles the command with all that it needs into the folder: few modules instead of the many of the sources, those of each command
- * loaded with it. Threads and child processes find their entries there as they do beside the sources. Equal sources give equal bytes.
+ * Bundles the command with all that it needs into the folder: packs with the modules of commands that are used often, which
+ * run when a command needs them, and chunks for all others and for what runs beside it. Threads and child processes find their entries
+ * there as they do beside the sources. Equal sources give equal bytes.
  *
  * @param root of the repository, in which console and bridge are built
  */
@@ -27,25 +29,62 @@ export async function bundleCommand(root: string, folder: string): Promise<Comma
   await mkdir(folder, { recursive: true });
   // Names contain digests, so that what was there before would stay.
   for (const name of await readdir(folder)) {
-    if (name.endsWith(".js")) await rm(join(folder, name));
+    if (/\.(?:c?js|bundle)$/.test(name)) await rm(join(folder, name));
   }
-  const { metafile, warnings } = await build({
-    absWorkingDir: root,
-    entryPoints: { ...ENTRIES },
+  const located = new LocatedFiles(root);
+  const shared = {
     outdir: folder,
-    bundle: true,
+    format: "esm",
+    charset: "utf8",
+    plugins: [located.plugin()],
+  } satisfies BuildOptions;
+  const files = { ...shared, banner: { js: COMMON_JS } };
+  const threads = await bundle(root, { ...files, entryPoints: { ...ENTRIES }, splitting: true });
+  const alone = await bundle(root, { ...files, entryPoints: { ...ALONE } });
+  const command = await bundle(root, {
+    ...shared,
+    entryPoints: { main: COMMAND },
+    write: false,
     splitting: true,
+  });
+  located.requireAll();
+  for (const [name, text] of await packChunks(command, PACKS)) {
+    await writeFile(join(folder, name), text);
+  }
+  for (const [from, to] of Object.entries(FILES)) {
+    const target = join(folder, to);
+    await rm(target, { recursive: true, force: true });
+    await cp(join(root, from), target, { recursive: true });
+  }
+  const inputs = [threads, alone, command].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const packages = bundledPackages(root, inputs);
+  await writeFile(join(folder, "third-party.md"), thirdPartyPage(packages));
+  return { packages };
+}
+
+/** What was made, and of what. */
+interface Bundled {
+  readonly metafile: Metafile;
+  /** Where they are not written. */
+  readonly outputFiles: readonly OutputFile[];
+}
+
+async function bundle(root: string, options: BuildOptions): Promise<Bundled> {
+  const {
+    metafile,
+    outputFiles = [],
+    warnings,
+  } = await build({
+    ...options,
+    absWorkingDir: root,
+    bundle: true,
     platform: "node",
     target: "node24",
-    format: "esm",
     // Names stay, for whom a stack trace is to help.
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
-    charset: "utf8",
     external: EXTERNAL,
-    banner: { js: COMMON_JS },
-    plugins: [locatedFiles(root)],
     metafile: true,
     logLevel: "silent",
   });
@@ -53,12 +92,5 @@ export async function bundleCommand(root: string, folder: string): Promise<Comma
   if (warning !== undefined) {
     throw new Error(`${warning.location?.file ?? "the bundle"}: ${warning.text}`);
   }
-  for (const [from, to] of Object.entries(FILES)) {
-    const target = join(folder, to);
-    await rm(target, { recursive: true, force: true });
-    await cp(join(root, from), target, { recursive: true });
-  }
-  const packages = bundledPackages(root, Object.keys(metafile.inputs));
-  await writeFile(join(folder, "third-party.md"), thirdPartyPage(packages));
-  return { packages };
+  return { metafile, outputFiles };
 }

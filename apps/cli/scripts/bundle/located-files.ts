@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { Plugin } from "esbuild";
+import type { OnLoadResult, Plugin } from "esbuild";
 
 /** How a file finds another one in the bundle, whose modules all lie in one folder. */
 interface Located {
@@ -49,15 +49,44 @@ const LOCATED: Readonly<Record<string, Located>> = {
   "packages/storage/src/lease/thread-renewer.ts": BESIDE,
 };
 
+/** What the command begins with. */
+export const COMMAND = "apps/cli/src/main.ts";
+
+/**
+ * What is imported when commands that are used often run, by the file that has it; `bin/run-bundle.cjs` reads them in this order,
+ * and what commands load besides from files of its own.
+ */
+export const PACKS: readonly { readonly file: string; readonly sources: readonly string[] }[] = [
+  { file: "start.bundle", sources: [COMMAND, "apps/cli/src/commands/version.ts"] },
+  {
+    file: "command.bundle",
+    sources: [
+      "apps/cli/src/commands/fmt.ts",
+      "apps/cli/src/commands/init.ts",
+      "apps/cli/src/commands/plan.ts",
+      "apps/cli/src/commands/up.ts",
+      "apps/cli/src/commands/validate.ts",
+      "packages/storage/src/engine/sqlite.ts",
+      "packages/storage/src/engine/sqlite/inline-client.ts",
+      "packages/storage/src/blob/index.ts",
+      "packages/tfplugin/src/install/index.ts",
+      "packages/tfplugin/src/launch/index.ts",
+    ],
+  },
+];
+
 /** What runs beside the command, by the name under which the modules above look for it. */
 export const ENTRIES: Readonly<Record<string, string>> = {
-  main: "apps/cli/src/main.ts",
   index: "apps/cli/src/index.ts",
   "child-main": "apps/engine/src/executor/child-main.ts",
   "plan-renderer-thread": "apps/engine/src/plan-rendering/plan-renderer-thread.ts",
   "policy-thread": "apps/engine/src/policy/policy-thread.ts",
   "renewal-thread": "packages/storage/src/lease/renewal-thread.ts",
   "sqlite-blob-worker": "packages/storage/src/blob/sqlite-blob-worker.ts",
+};
+
+/** A thread of each command that writes: one file, which it starts sooner from than from chunks that it shares. */
+export const ALONE: Readonly<Record<string, string>> = {
   worker: "packages/storage/src/engine/sqlite/worker.ts",
 };
 
@@ -80,36 +109,51 @@ const APART: Readonly<Record<string, string>> = { openpgp: "./openpgp/openpgp.mi
 const NAMES_FILES =
   /\bimport\.meta\.(?:url|dirname|filename|resolve)\b|(?:await|return|=>)\s+import\(\s*[^\s"`]/;
 
-/** Makes the sources of the table find their files in the bundle. */
-export function locatedFiles(root: string): Plugin {
-  return {
-    name: "located-files",
-    setup: (bundle) => {
-      bundle.onResolve({ filter: /^[a-z0-9-]+$/ }, ({ path }) => {
-        const apart = APART[path];
-        return apart === undefined ? undefined : { path: apart, external: true };
-      });
-      const open = new Set(Object.keys(LOCATED));
-      bundle.onLoad({ filter: /\/(?:apps|packages)\/[^/]+\/src\/.*\.ts$/ }, async ({ path }) => {
-        const name = relative(root, path).replaceAll("\\", "/");
-        const located = LOCATED[name];
-        let contents = await readFile(path, "utf8");
-        if (located === undefined) {
-          if (!NAMES_FILES.test(contents)) return undefined;
-          throw new Error(
-            `${name} names files by its own place: ${join("apps/cli/scripts/bundle", "located-files.ts")} has to say how it finds them in the bundle`,
-          );
-        }
-        open.delete(name);
-        for (const [from, to] of located.replace ?? []) {
-          if (!contents.includes(from)) throw new Error(`${name} no longer contains ${from}`);
-          contents = contents.replaceAll(from, to);
-        }
-        return { contents, loader: "ts" };
-      });
-      bundle.onEnd(() => {
-        if (open.size > 0) throw new Error(`no longer in the bundle: ${[...open].join(", ")}`);
-      });
-    },
-  };
+/** Makes the sources of the table find their files in the bundles. */
+export class LocatedFiles {
+  readonly #root: string;
+  readonly #open = new Set(Object.keys(LOCATED));
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  plugin(): Plugin {
+    return {
+      name: "located-files",
+      setup: (bundle) => {
+        bundle.onResolve({ filter: /^[a-z0-9-]+$/ }, ({ path }) => {
+          const apart = APART[path];
+          return apart === undefined ? undefined : { path: apart, external: true };
+        });
+        bundle.onLoad({ filter: /\/(?:apps|packages)\/[^/]+\/src\/.*\.ts$/ }, ({ path }) =>
+          this.#load(path),
+        );
+      },
+    };
+  }
+
+  /** Throws where a source of the table is in none of the bundles. */
+  requireAll(): void {
+    if (this.#open.size > 0)
+      throw new Error(`no longer in the bundle: ${[...this.#open].join(", ")}`);
+  }
+
+  async #load(path: string): Promise<OnLoadResult | undefined> {
+    const name = relative(this.#root, path).replaceAll("\\", "/");
+    const located = LOCATED[name];
+    let contents = await readFile(path, "utf8");
+    if (located === undefined) {
+      if (!NAMES_FILES.test(contents)) return undefined;
+      throw new Error(
+        `${name} names files by its own place: ${join("apps/cli/scripts/bundle", "located-files.ts")} has to say how it finds them in the bundle`,
+      );
+    }
+    this.#open.delete(name);
+    for (const [from, to] of located.replace ?? []) {
+      if (!contents.includes(from)) throw new Error(`${name} no longer contains ${from}`);
+      contents = contents.replaceAll(from, to);
+    }
+    return { contents, loader: "ts" };
+  }
 }

@@ -49,7 +49,7 @@ function installed(command: string, { directory, env }: Pick<CommandContext, "di
   });
 }
 
-const LAUNCHERS = ["stackwright", "stackwright.mjs"].map((name) =>
+const LAUNCHERS = ["stackwright", "stackwright.cjs", "stackwright.mjs"].map((name) =>
   fileURLToPath(new URL(`../../bin/${name}`, import.meta.url)),
 );
 

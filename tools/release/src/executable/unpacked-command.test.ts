@@ -19,8 +19,8 @@ import { launch } from "./unpacked-command.ts";
 const DIGEST = "0123456789abcdef0123456789abcdef";
 const ASSETS: Readonly<Record<string, string>> = {
   digest: DIGEST,
-  "bin/stackwright.mjs": "the command",
-  "dist/main.js": "what it runs",
+  "bin/stackwright.cjs": "the command",
+  "dist/command.bundle": "what it runs",
 };
 
 vi.mock("node:sea", () => ({
@@ -75,21 +75,21 @@ it("unpacks what other users can run and cannot change, whatever is set for new 
   const node = join(folder, "bin/node");
   expect(become).toHaveBeenCalledWith(
     node,
-    [node, join(folder, "bin/stackwright.mjs"), ...process.argv.slice(2)],
+    [node, join(folder, "bin/stackwright.cjs"), ...process.argv.slice(2)],
     expect.anything(),
   );
   expect(readFileSync(node, "utf8")).toBe(`before ${FUSE}:0 after`);
   const modes = [parent, folder, join(folder, "dist"), node].map((path) => statSync(path).mode);
   expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o755, 0o755, 0o755]);
-  expect(statSync(join(folder, "dist/main.js")).mode & 0o777).toBe(0o644);
+  expect(statSync(join(folder, "dist/command.bundle")).mode & 0o777).toBe(0o644);
 });
 
 it("writes what the folder lost, and nothing else", async () => {
   await using started = await start();
   const { folder, become, launched } = started;
   expect(launched()).toBe("");
-  const [kept, lost, node] = ["bin/stackwright.mjs", "dist/main.js", "bin/node"].map((name) =>
-    join(folder, name),
+  const [kept, lost, node] = ["bin/stackwright.cjs", "dist/command.bundle", "bin/node"].map(
+    (name) => join(folder, name),
   ) as [string, string, string];
   const before = statSync(kept).ino;
   rmSync(join(folder, "dist"), { recursive: true });
@@ -99,7 +99,7 @@ it("writes what the folder lost, and nothing else", async () => {
   expect(readFileSync(node, "utf8")).toBe(`before ${FUSE}:0 after`);
   expect(statSync(node).mode & 0o777).toBe(0o755);
   expect(statSync(kept).ino).toBe(before);
-  expect(readdirSync(join(folder, "bin")).toSorted()).toEqual(["node", "stackwright.mjs"]);
+  expect(readdirSync(join(folder, "bin")).toSorted()).toEqual(["node", "stackwright.cjs"]);
   expect(become).toHaveBeenCalledTimes(2);
 });
 

@@ -50,7 +50,7 @@ export function launch(): void {
     return;
   }
   const node = join(folder, "bin/node");
-  const words = [node, join(folder, "bin/stackwright.mjs"), ...process.argv.slice(2)];
+  const words = [node, join(folder, "bin/stackwright.cjs"), ...process.argv.slice(2)];
   // The name of a link: the command reads it, and removes it.
   const calledAs = process.env["STACKWRIGHT_CALLED_AS"] ?? basename(process.argv0);
   process.execve?.(node, words, { ...process.env, STACKWRIGHT_CALLED_AS: calledAs });

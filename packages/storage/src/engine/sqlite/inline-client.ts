@@ -1,4 +1,4 @@
-import { StorageError } from "../../errors.ts";
+import type { StorageError } from "../../errors.ts";
 import { closedError } from "../closed-error.ts";
 import type { WorkerCall, WorkerCalls, WorkerOptions } from "./protocol.ts";
 import { openStoreCalls, toErrorMessage } from "./store-calls.ts";

@@ -1,0 +1,181 @@
+// Runs the packed chunks of the command with the code that V8 compiled of them in earlier runs. Node's own cache keeps of a file what
+// the first command compiled that loads it, and nothing that later ones add; here each command that is used often has its own
+// file for each pack, which is written anew when a run compiled much that is not in it.
+"use strict";
+const fs = require("node:fs");
+const { createRequire, enableCompileCache } = require("node:module");
+const { join } = require("node:path");
+const process = require("node:process");
+const { Script, constants } = require("node:vm");
+
+/** In this order. */
+const PACKS = ["start.bundle", "command.bundle"];
+const OFTEN_USED = new Set([
+  "apply",
+  "destroy",
+  "fmt",
+  "init",
+  "plan",
+  "up",
+  "validate",
+  "version",
+]);
+// A pack begins with the digest of what follows, in a comment.
+const DIGEST = /^\/\*([0-9a-f]{16,64})\*\//;
+const CHUNK = /^\.\/[^/]+\.js$/;
+/** Modules of Node that take long to load, and that few commands use. */
+const LAZY = new Set(
+  "child_process,crypto,dns,http,http2,https,net,readline,sqlite,tls,worker_threads,zlib"
+    .split(",")
+    .map((name) => `node:${name}`),
+);
+const MAGIC = 0x53574332;
+const HEADER_BYTES = 16;
+/** How much more than what is kept has to be compiled, so that it is kept as well. */
+const GROWTH = 1.05;
+const UNUSED_MS = 60 * 86_400_000;
+
+/**
+ * Runs the command from its folder.
+ *
+ * @param compiled folder of compiled code; undefined keeps none
+ */
+exports.runBundle = function runBundle(folder, compiled) {
+  new Chunks(folder, compiled).get("./main.js");
+};
+
+/** The chunks of the command, each run once, when it is first asked for. */
+class Chunks {
+  constructor(folder, compiled) {
+    this.folder = folder;
+    this.compiled = compiled;
+    this.file = join(folder, PACKS[0]);
+    this.url = require("node:url").pathToFileURL(join(folder, "command.js")).href;
+    this.packs = [];
+    this.done = new Map();
+    this.builtins = new Map();
+    this.others = createRequire(this.file);
+    this.require = (name) => (CHUNK.test(name) ? this.get(name) : this.others(name));
+    this.builtin = (name) => this.namespaceOf(name);
+    this.load = async (name) => this.get(name);
+  }
+
+  get(name) {
+    const known = this.done.get(name);
+    if (known !== undefined) return known.exports;
+    const module = { exports: {} };
+    this.done.set(name, module);
+    const run = this.functionOf(name);
+    const { require, builtin, load, url, file, folder } = this;
+    run(require, builtin, module, module.exports, load, url, file, folder);
+    // V8 takes an object with many members for a table, in which each access is a search, unless it is a prototype.
+    Object.create(module.exports);
+    return module.exports;
+  }
+
+  functionOf(name) {
+    for (const [index, file] of PACKS.entries()) {
+      this.packs[index] ??= readPack(join(this.folder, file), this.compiled);
+      const found = this.packs[index][name];
+      if (found !== undefined) return found;
+    }
+    // Single chunks are modules, whose code Node keeps.
+    if (this.compiled) enableCompileCache?.(this.compiled);
+    return this.others(name.replace(/js$/, "cjs"));
+  }
+
+  /** What an import of a module of Node gives. */
+  namespaceOf(name) {
+    let namespace = this.builtins.get(name);
+    if (namespace !== undefined) return namespace;
+    if (LAZY.has(name)) {
+      let loaded;
+      const get = (_, member) => {
+        loaded ??= this.others(name);
+        return member === "default" ? loaded : loaded[member];
+      };
+      namespace = new Proxy({}, { get });
+    } else {
+      const loaded = this.others(name);
+      namespace = Object.create(loaded, { default: { value: loaded } });
+    }
+    this.builtins.set(name, namespace);
+    return namespace;
+  }
+}
+
+function readPack(file, compiled) {
+  const source = fs.readFileSync(file, "latin1");
+  const path = compiled && compiledFile(source, compiled);
+  const kept = path && readKept(path);
+  const script = new Script(source, {
+    filename: file,
+    cachedData: kept?.code,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  if (path) {
+    const isUsed = kept !== undefined && script.cachedDataRejected !== true;
+    // Nothing is waited for after a command that was to stop.
+    process.once("exit", (code) => {
+      if (code < 128) keep(script, path, isUsed ? kept.compiledBytes : 0);
+    });
+  }
+  return script.runInThisContext();
+}
+
+function compiledFile(source, folder) {
+  const digest = DIGEST.exec(source.slice(0, 80))?.[1];
+  if (digest === undefined) return undefined;
+  const word = process.argv.slice(2).find((one) => !one.startsWith("-"));
+  const name = OFTEN_USED.has(word) ? word : "others";
+  return join(folder, "command", `${digest}-${process.version}-${process.arch}-${name}.code`);
+}
+
+/** Code that this user, and no other, may have written. V8 compares its own version and flags, and the length of the source. */
+function readKept(path) {
+  let file;
+  try {
+    file = fs.openSync(path, "r");
+    const { uid, mode, size } = fs.fstatSync(file);
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0 || size <= HEADER_BYTES)
+      return undefined;
+    const bytes = fs.readFileSync(file);
+    if (bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(4) !== bytes.length) return undefined;
+    return { code: bytes.subarray(HEADER_BYTES), compiledBytes: bytes.readUInt32LE(8) };
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) fs.closeSync(file);
+  }
+}
+
+function keep(script, path, keptBytes) {
+  const partial = `${path}.${process.pid}.tmp`;
+  try {
+    const compiledBytes = require("node:v8").getHeapCodeStatistics().bytecode_and_metadata_size;
+    if (compiledBytes < keptBytes * GROWTH) return;
+    const code = script.createCachedData();
+    const header = Buffer.alloc(HEADER_BYTES);
+    header.writeUInt32LE(MAGIC, 0);
+    header.writeUInt32LE(HEADER_BYTES + code.length, 4);
+    header.writeUInt32LE(compiledBytes, 8);
+    const folder = join(path, "..");
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Whole, or not there at all, also after a loss of power.
+    const file = fs.openSync(partial, "wx", 0o600);
+    try {
+      fs.writevSync(file, [header, code]);
+      fs.fsyncSync(file);
+    } finally {
+      fs.closeSync(file);
+    }
+    fs.renameSync(partial, path);
+    for (const name of fs.readdirSync(folder)) {
+      const { mtimeMs } = fs.statSync(join(folder, name));
+      if (Date.now() - mtimeMs > UNUSED_MS) fs.rmSync(join(folder, name));
+    }
+  } catch {
+    // No place for it, or another process removes the same: the next run tries again.
+    fs.rmSync(partial, { force: true });
+  }
+}
