@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { SOAK_JOBS } from "@stackwright-tools/ci/soak-jobs";
+import { SOAK_JOBS, type SoakJob } from "@stackwright-tools/ci/soak-jobs";
+import { listPackages } from "@stackwright-tools/ci/workspace";
 import { runCommand } from "@stackwright-tools/processes";
 import { git } from "../git.ts";
 
@@ -20,32 +21,55 @@ function readSoakReports(root: string): readonly SoakReport[] {
   });
 }
 
-/** The jobs of a report whose count of failures is 0. */
+/**
+ * The jobs of a report that ran all of their slices at the counts that they have now, without a failure. None of a work tree that
+ * differed from its commit: what ran there is not known.
+ */
 export function passedJobs(report: string): readonly string[] {
+  if (report.includes("\nThe work tree had changes")) return [];
   return report.split("\n").flatMap((line) => {
-    const [, name = "", , , , failed] = line.split("|").map((cell) => cell.trim());
-    return failed === "0" && SOAK_JOBS.some((job) => job.name === name) ? [name] : [];
+    const [, name = "", seeds = "", runs, passed, failed] = line
+      .split("|")
+      .map((cell) => cell.trim());
+    const job = SOAK_JOBS.find((one) => one.name === name);
+    if (job === undefined || failed !== "0" || !(Number(passed) > 0)) return [];
+    const [first = Number.NaN, last = first] = seeds.split(" to ").map(Number);
+    const isWhole = last - first + 1 === job.slices && runs === String(job.runs);
+    return isWhole ? [name] : [];
   });
 }
 
-/** The sources that a job covers: those of the packages of its files. */
-export function coveredSources(files: readonly string[]): readonly string[] {
+/**
+ * The sources that a job covers: those of the packages of its files, and of all packages of the workspace that these depend on. A job
+ * without such files covers all packages and programs.
+ */
+export function coveredSources(root: string, { files }: Pick<SoakJob, "files">): readonly string[] {
   const folders = files.map((file) => /^(?:packages|apps)\/[^/]+/.exec(file)?.[0]);
-  return folders.includes(undefined)
-    ? ["packages/*/src"]
-    : [...new Set(folders.map((folder) => `${folder}/src`))];
+  const packages = listPackages(root).filter(({ folder }) => /^(?:packages|apps)\//.test(folder));
+  if (folders.length === 0 || folders.includes(undefined)) {
+    return packages.map(({ folder }) => `${folder}/src`);
+  }
+  const covered = new Set(packages.filter(({ folder }) => folders.includes(folder)));
+  // A set that grows while it is read.
+  for (const { manifest } of covered) {
+    const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+    for (const one of packages) if (names.includes(one.manifest.name)) covered.add(one);
+  }
+  return [...covered].map(({ folder }) => `${folder}/src`).toSorted();
 }
 
 /** Jobs without a report of the code that is there now, each with what to do. */
 export async function soakProblems(root: string): Promise<readonly string[]> {
   const reports = readSoakReports(root);
   const problems: string[] = [];
-  for (const { name, files } of SOAK_JOBS) {
+  for (const job of SOAK_JOBS) {
+    const { name } = job;
     const ofJob = reports.filter(({ jobs }) => jobs.includes(name));
+    const sources = coveredSources(root, job);
     let isCovered = false;
     let changes = Number.POSITIVE_INFINITY;
     for (const { commit } of ofJob) {
-      const later = await changesAfter(root, commit, coveredSources(files));
+      const later = await changesAfter(root, commit, sources);
       if (later === undefined) continue;
       changes = Math.min(changes, later);
       isCovered ||= later === 0;
@@ -53,7 +77,7 @@ export async function soakProblems(root: string): Promise<readonly string[]> {
     if (isCovered) continue;
     const state =
       changes === Number.POSITIVE_INFINITY
-        ? "has no report of a commit of this history"
+        ? "has no whole report of a commit of this history"
         : `was last reported ${changes} commits of its code ago`;
     problems.push(
       `the long run ${name} ${state}; run ".ci/soak --only ${name}" and commit the report`,
@@ -61,7 +85,6 @@ export async function soakProblems(root: string): Promise<readonly string[]> {
   }
   return problems;
 }
-
 /** How many commits changed the sources after the commit; undefined where it is not an ancestor of what is built. */
 async function changesAfter(
   root: string,
