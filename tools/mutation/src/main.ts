@@ -19,7 +19,7 @@ import { Sandbox } from "./sandbox.ts";
 import { TARGETS, type Target } from "./targets.ts";
 import { TestRunner } from "./test-runner.ts";
 
-const HELP = `usage: node tools/mutation/src/main.ts [--only TARGET,...] [--sample N] [--seed N] [--minutes N] [--least N] [--report]
+const HELP = `usage: node tools/mutation/src/main.ts [--only TARGET,...] [--sample N] [--seed N] [--minutes N] [--judge-seconds N] [--least N] [--report]
 
 Changes the sources of each target at one place at a time, in a copy of the repository, and runs the unit tests that call
 the changed function. A change that no test notices is a survivor: a missing test, a line that is not needed, or a
@@ -27,6 +27,9 @@ change without an effect, which is then listed with its reason in tools/mutation
 
   --sample N    changes for each target, chosen by the seed (default 40)
   --minutes N   begins no change after N minutes; the next call at the same commit continues from there
+  --judge-seconds N
+                of the tests that call a changed function, as many are run as take this long without the change (default
+                25). On a busy machine the same tests take longer, and fewer would judge: give more
   --least N     ends with 1 where a target notices less than N of 100 changes (default 100)
   --report      runs nothing: prints what the runs at this commit found
 
@@ -34,8 +37,6 @@ Targets:
 ${TARGETS.map(({ name, sources }) => `  ${name.padEnd(8)} ${sources.join(", ")}`).join("\n")}
 `;
 
-/** Of the tests that call a changed function, as many are run as take this long without the change. */
-const JUDGES_MS = 25_000;
 /** A test file that takes longer than this without a change judges nothing. */
 const MEASURE_MS = 90_000;
 /** So often the tests judge the source without a change: a sandbox in which they fail anyway would notice everything. */
@@ -48,6 +49,7 @@ const { values } = parseArgs({
     sample: { type: "string", default: "40" },
     seed: { type: "string", default: "1" },
     minutes: { type: "string", default: "600" },
+    "judge-seconds": { type: "string", default: "25" },
     least: { type: "string", default: "100" },
     report: { type: "boolean", default: false },
     help: { type: "boolean", short: "h", default: false },
@@ -57,8 +59,16 @@ const only = values.only?.split(",");
 const targets = TARGETS.filter(({ name }) => only?.includes(name) ?? true);
 const sample = Number(values.sample);
 const minutes = Number(values.minutes);
+const judgesMs = Number(values["judge-seconds"]) * 1_000;
 const least = Number(values.least);
-if (values.help || targets.length === 0 || !(sample > 0) || !(minutes > 0) || !(least >= 0)) {
+if (
+  values.help ||
+  targets.length === 0 ||
+  !(sample > 0) ||
+  !(minutes > 0) ||
+  !(judgesMs > 0) ||
+  !(least >= 0)
+) {
   process.stdout.write(HELP);
   process.exitCode = values.help ? 0 : 2;
 } else {
@@ -78,7 +88,7 @@ async function mutate(folder: string, end: number): Promise<void> {
   for (const target of targets) {
     const hits = hitsFolder();
     try {
-      await using runner = new TestRunner(sandbox.root, target.projects, hits);
+      await using runner = new TestRunner(sandbox.root, target, hits);
       process.stderr.write(`${target.name}: measuring tests\n`);
       const measured = await measureTests(
         sandbox.root,
@@ -112,7 +122,7 @@ async function mutateTarget(
     if (done.has(mutant.id)) continue;
     if (performance.now() > on.end) return;
     const file = join(on.sandbox.root, path);
-    const judges = judgesOf(on.measured, path, mutant.owner, JUDGES_MS);
+    const judges = judgesOf(on.measured, path, mutant.owner, judgesMs);
     if (tried++ % CONTROL_EVERY === 0) {
       const control = await judge(judges.slice(0, 3), on);
       if (control === "failed" || control === "late") {

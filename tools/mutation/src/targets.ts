@@ -7,7 +7,12 @@ export interface Target {
   readonly projects: readonly string[];
   /** Test files, as the beginnings of their paths; those of the projects without it. Each runs once before the first change. */
   readonly tests?: readonly string[];
+  /** Environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
 }
+
+/** The simulation of the engine judges, too, with a fifth of its cases. */
+const SIMULATED = { STACKWRIGHT_RUNS: "0.2" };
 
 /** Where a change that no test notices could lose objects, let in a stranger or write outside of a folder. */
 export const TARGETS: readonly Target[] = [
@@ -19,7 +24,9 @@ export const TARGETS: readonly Target[] = [
       "packages/core/src/apply/",
       "packages/core/src/testing/conformance/",
       "packages/core/src/provisioners/",
+      "packages/core/src/testing/simulation/simulation.test.ts",
     ],
+    env: SIMULATED,
   },
   {
     name: "state",
@@ -29,7 +36,9 @@ export const TARGETS: readonly Target[] = [
       "packages/core/src/state/",
       "packages/core/src/state-transfer/",
       "packages/core/src/testing/conformance/",
+      "packages/core/src/testing/simulation/simulation.test.ts",
     ],
+    env: SIMULATED,
   },
   {
     name: "storage",

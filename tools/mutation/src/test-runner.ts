@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { Target } from "./targets.ts";
 import type { TestAnswer, TestRequest } from "./test-messages.ts";
 
 interface TestVerdict {
@@ -17,9 +18,16 @@ export class TestRunner implements AsyncDisposable {
   #process: Promise<{ child: ChildProcess; tests: readonly string[] }> | undefined;
   #changed: string[] = [];
 
-  constructor(root: string, projects: readonly string[], hits: string) {
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor(
+    root: string,
+    { projects, env = {} }: Pick<Target, "projects" | "env">,
+    hits: string,
+  ) {
     this.#root = root;
     this.#projects = projects;
+    this.#env = env;
     this.#hits = hits;
   }
 
@@ -80,7 +88,7 @@ export class TestRunner implements AsyncDisposable {
         // A group of its own: the workers of vitest end with it.
         detached: true,
         stdio: ["ignore", "ignore", "inherit", "ipc"],
-        env: { ...process.env, STACKWRIGHT_HITS: this.#hits },
+        env: { ...process.env, ...this.#env, STACKWRIGHT_HITS: this.#hits },
       },
     );
     const [answer] = (await once(child, "message")) as [TestAnswer];
