@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { createServerClient } from "@stackwright/client";
 import { canary, findCanaries, findCanariesInFolder } from "@stackwright/core/testing";
 import { expect, it, onTestFinished } from "vitest";
+import { noteAnswers, readAllRoutes } from "./testing/read-all-routes.ts";
 import { startServerProcess } from "./testing/start-server-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
@@ -12,8 +13,7 @@ import { tarOf } from "./testing/tar-of.ts";
 // its error, and then every answer of the API and every file of the server, as it is and unpacked.
 
 const MAIN = join(import.meta.dirname, "main.ts");
-const P = "/api/v1/projects/default";
-const S = `${P}/stacks/one`;
+const S = "/api/v1/projects/default/stacks/one";
 const waiting = { timeout: 150_000, interval: 100 };
 
 const APPLIED = `
@@ -51,20 +51,7 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
   const first = await readFile(join(scratch.path, "first.json"), "utf8");
   const { token } = JSON.parse(first) as { readonly token: string };
   const client = createServerClient({ server: server.url, token });
-  const answers: string[] = [];
-  const call = async (method: string, path: string, body?: object): Promise<string> => {
-    const answer = await fetch(server.url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body !== undefined && { "content-type": "application/json" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    answers.push(`${method} ${path}: ${JSON.stringify([...answer.headers])}${text}`);
-    return text;
-  };
+  const { call, answers } = noteAnswers(server.url, token);
   const place = { project: "default", stack: "one" };
   await client.createStack({ project: "default", body: { name: "one" } });
   await call("PUT", `${S}/variables/terraform/word`, { value: word, sensitive: true });
@@ -84,26 +71,7 @@ it("no byte that a server sends, logs or stores has a secret of its runs", {
   await request(APPLIED, "applied");
   await request(FAILING, "failed");
 
-  // Every route that answers a reader, for each run.
-  const { paths } = JSON.parse(await call("GET", "/openapi.json")) as {
-    readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  };
-  const routes = Object.keys(paths).filter(
-    (path) => paths[path]?.["get"] !== undefined && path.startsWith("/api/v1/"),
-  );
-  expect(routes.length).toBeGreaterThan(10);
-  for (const run of runs) {
-    for (const route of routes) {
-      const path = route
-        .replace("{project}", "default")
-        .replace("{stack}", "one")
-        .replace("{run}", run);
-      if (!path.includes("{")) await call("GET", path);
-    }
-    for (const form of ["text", "markdown", "html"]) {
-      await call("GET", `${S}/runs/${run}/plan/rendered?form=${form}`);
-    }
-  }
+  expect(await readAllRoutes(call, runs)).toBeGreaterThan(10);
   const plan = answers.find((text) => text.includes(`${runs[0]}/plan/view: `)) ?? "";
   expect(plan).toContain("terraform_data.a");
 
