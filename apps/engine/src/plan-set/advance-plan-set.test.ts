@@ -1,7 +1,9 @@
 import { systemClock } from "@stackwright/base/clock";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { Project, Project_Supersede, Run_Mode } from "@stackwright/proto/stackwright";
 import { WILDCARD } from "@stackwright/storage";
+import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
+import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -67,6 +69,33 @@ it("the sweep requests the runs of a set whose server died, each once", async ()
   );
   expect(await listTickets(parts)).toHaveLength(3);
   expect(await sweepQueues(parts)).toBe(0);
+});
+
+it("two servers that request the same run at once make one, also where it would end older ones", async () => {
+  const { parts, members, storage, put, create, enqueue, runs } = await start(["a"]);
+  const supersede = Project_Supersede.SUPERSEDE_PENDING;
+  await put(
+    SERVER_KINDS.project,
+    projectPlace(PROJECT),
+    Project.create({ name: "web", supersede }),
+  );
+  const [a] = members;
+  if (a === undefined) throw new Error("no stack");
+  await enqueue(a.stack, "a", Run_Mode.MODE_APPLY);
+  const reference = await create();
+  // The other server is done between two reads of this one.
+  let reads = 0;
+  const between = new (class extends DelegatingStorage {
+    override async read(...given: Parameters<typeof storage.read>) {
+      if (given[1].type.kind === SERVER_KINDS.queue.type.kind && (reads += 1) === 1) {
+        await advancePlanSet(parts, reference);
+      }
+      return super.read(...given);
+    }
+  })(storage);
+  await advancePlanSet({ ...parts, storage: between }, reference);
+  expect(reads).toBeGreaterThan(0);
+  expect((await runs()).map((run) => phaseOf(run))).toEqual(["queued", "queued"]);
 });
 
 it("a stack is in one set that has not ended, by the first request", async () => {

@@ -5,6 +5,7 @@ import {
   Project_Supersede,
   Run_Mode,
 } from "@stackwright/proto/stackwright";
+import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -16,6 +17,7 @@ import { claimTicket } from "../queue/claim.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
 import { phaseOf } from "../queue/run-row.ts";
+import { listTickets } from "../queue/sweep.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { expireRuns } from "../retention/expire-runs.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
@@ -23,6 +25,7 @@ import { advanceOpenSets } from "./advance-open-sets.ts";
 import { advancePlanSet } from "./advance-plan-set.ts";
 import { createPlanSet } from "./create-plan-set.ts";
 import { approvePlanSet, cancelPlanSet } from "./decide-plan-set.ts";
+import { notePlannedRead } from "./note-planned-read.ts";
 import { placeOfSet, runOfMember } from "./plan-set-reference.ts";
 
 const PROJECT = { account: "acme", project: "web" };
@@ -82,6 +85,7 @@ async function start(names: readonly string[]) {
       aheadMs += ms;
     },
     runs: runs as [RunReference, RunReference],
+    storePlan: fixture.plan,
     /** Plans a run, with changes or without. */
     plan: async (run: RunReference, changes = true) => {
       const made = await claim(run);
@@ -179,4 +183,30 @@ it("asks a run that is being applied to end once, however often the set is looke
     pass(60_000);
   }
   expect((await read(runs[0]))?.cancel).toMatchObject({ stage: 1 });
+});
+
+it("leaves no ticket of a run that is canceled at the moment when the plan is there that it waits for", async () => {
+  const { parts, storage, reference, runs, claim, phase, storePlan } = await start(["a", "b"]);
+  const [a, b] = runs;
+  const waiting = await claim(b);
+  await beginPlanning(parts, waiting);
+  expect(await notePlannedRead(parts, waiting, "a")).toEqual({ kind: "waits" });
+  const failed = { phase: "failed", reason: "", reasonCode: "plan" } as const;
+  await endWithoutPlan(parts, waiting, failed);
+  const made = await claim(a);
+  await beginPlanning(parts, made);
+  const digest = await storePlan(a.stack, a.run);
+  await recordPlan(parts, made, { digest, baseRevision: 0n, summary: SUMMARY });
+  expect(await listTickets(parts)).toEqual([]);
+  // Everything was read for the request, and nothing is written yet.
+  let writes = 0;
+  const between = new (class extends DelegatingStorage {
+    override async batch(...given: Parameters<typeof storage.batch>) {
+      if ((writes += 1) === 1) await advancePlanSet(parts, reference);
+      return super.batch(...given);
+    }
+  })(storage);
+  await cancelRun({ ...parts, storage: between }, b, { actor: "eve" });
+  expect(writes).toBeGreaterThan(1);
+  expect([await phase(b), await listTickets(parts)]).toEqual(["canceled", []]);
 });

@@ -40,7 +40,9 @@ export async function cancelRun(
         "policy_failed",
       );
       await move(tx, waiting, "canceled", actor, { reason: `canceled by ${actor}` });
-      if (ticket !== undefined) tx.remove(ticket);
+      // It may be given one at this moment, as its turn comes.
+      if (ticket === undefined) tx.guardAbsent(SERVER_KINDS.ticket, ticketPlace(reference));
+      else tx.remove(ticket);
       await leaveQueue(tx, reference);
       return "canceled";
     }

@@ -22,6 +22,8 @@ export async function supersedeOlder(
   const { current, pending } = queue.message;
   const ended = new Set<string>();
   for (const id of pending.slice(0, MAX_SUPERSEDED - 1)) {
+    // Another server has just requested the same run: this batch fails, and the next attempt sees that.
+    if (id === by) continue;
     const run = await readRun(tx, { stack, run: id });
     if (!isAt(run, "queued")) continue;
     await move(tx, run, "superseded", actor, change);
@@ -29,7 +31,8 @@ export async function supersedeOlder(
   }
   const rest = pending.filter((id) => !ended.has(id));
   let left = current;
-  if (policy === Project_Supersede.SUPERSEDE_UNAPPROVED && current !== "" && rest.length === 0) {
+  const mayEndCurrent = policy === Project_Supersede.SUPERSEDE_UNAPPROVED && rest.length === 0;
+  if (mayEndCurrent && current !== "" && current !== by) {
     const run = await readRun(tx, { stack, run: current });
     const isWaiting = isAt(run, "awaiting_approval", "policy_failed");
     if (isWaiting && !(await isApprovedWithSet(tx, { stack }, run.row.message))) {
@@ -47,7 +50,7 @@ export async function supersedeSavedPlan(
   { reference: { stack, run: by }, actor }: { reference: RunReference; actor: string },
 ): Promise<void> {
   const { current, pending } = queue.message;
-  if (current === "" || pending.length > 0) return;
+  if (current === "" || current === by || pending.length > 0) return;
   const run = await readRun(tx, { stack, run: current });
   if (!run.row.message.savedPlan || !isAt(run, "awaiting_approval", "policy_failed")) return;
   const change = { reason: `superseded by the run ${by}`, supersededBy: by };

@@ -1,8 +1,10 @@
 import {
   createStackStates,
   decodePlan,
+  type EncodedOutput,
   encodePlannedOutputs,
   plannedOutputs,
+  type StackReference,
   type StoredKeys,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
@@ -12,9 +14,17 @@ import { notePlannedRead } from "../plan-set/note-planned-read.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 
+/** What a stored plan of a stack will publish: undefined where that stays as it is, `deleted` where there is no such plan. */
+export type ReadPlannedOutputs = (
+  stack: StackReference,
+  planDigest: string,
+) => Promise<readonly EncodedOutput[] | "deleted" | undefined>;
+
 interface PlannedReadingParts extends TransactionParts {
   readonly blobs: BlobStore;
   readonly keys: StoredKeys;
+  /** How plans are read. @default from the state of the stack */
+  readonly readPlannedOutputs?: ReadPlannedOutputs;
 }
 
 /**
@@ -48,14 +58,11 @@ export async function readPlannedStack(
     default:
       return read satisfies never;
   }
-  const { storage, blobs, keys } = parts;
   const { stack } = read.reference;
-  const states = createStackStates({ storage, blobs, ciphers: keys, owner: "reader" });
-  const stored = await states.stack(stack).plan(read.planDigest);
-  if (stored === undefined) {
+  const outputs = await (parts.readPlannedOutputs ?? storedOutputs(parts))(stack, read.planDigest);
+  if (outputs === "deleted") {
     throw unavailable(`the plan of the stack "${name}" was deleted; request another plan set`);
   }
-  const outputs = plannedOutputs(decodePlan(stored.bytes));
   if (outputs === undefined) return undefined;
   const revision = read.baseRevision.toString();
   return {
@@ -65,7 +72,17 @@ export async function readPlannedStack(
     head: "0",
     revision: "0",
     outputs: [],
-    planned: { revision, outputs: encodePlannedOutputs(outputs) },
+    planned: { revision, outputs },
+  };
+}
+
+function storedOutputs({ storage, blobs, keys }: PlannedReadingParts): ReadPlannedOutputs {
+  return async (stack, planDigest) => {
+    const states = createStackStates({ storage, blobs, ciphers: keys, owner: "reader" });
+    const stored = await states.stack(stack).plan(planDigest);
+    if (stored === undefined) return "deleted";
+    const outputs = plannedOutputs(decodePlan(stored.bytes));
+    return outputs && encodePlannedOutputs(outputs);
   };
 }
 

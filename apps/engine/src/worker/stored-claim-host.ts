@@ -30,7 +30,7 @@ import { recordRunState } from "../terraform-state/record-run-state.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { adoptionOf, claimJob } from "./claim-job.ts";
 import { readOtherStack } from "./read-other-stack.ts";
-import { readPlannedStack } from "./read-planned-stack.ts";
+import { type ReadPlannedOutputs, readPlannedStack } from "./read-planned-stack.ts";
 import { type FindProvider, readRegistry } from "./read-registry.ts";
 import { requireRecord } from "./require-record.ts";
 import { issueRunIdentity } from "./run-identity.ts";
@@ -52,6 +52,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly policies: PolicyRunner;
   /** How plans are judged. @default by the sets of their account */
   readonly judgePlan?: typeof judgePlan;
+  /** How plans of stacks that are planned together are read. @default from their states */
+  readonly readPlannedOutputs?: ReadPlannedOutputs;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
   readonly stackOf: (stack: StackReference) => Promise<NamedStack | undefined>;
 }

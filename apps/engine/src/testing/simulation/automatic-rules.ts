@@ -27,7 +27,8 @@ export class AutomaticRules {
     made: readonly Run[],
   ): void {
     for (const run of made) {
-      if (!run.automatic) continue;
+      // A further stage is requested by the one before it.
+      if (!run.automatic || (run.stage?.previous ?? "") !== "") continue;
       if (run.background) this.#checkScheduled(commit, run, schedules);
       else this.#checkTriggered(run, triggers);
     }

@@ -53,8 +53,9 @@ export class PlanRules {
   /** Counted again from what users asked for. */
   checkApprovals(run: Run, what: string): void {
     const rule = this.#records.ruleOf(run.stack);
+    const first = this.#records.firstStageOf(run);
     const asked = [...this.#records.requests.values()].find(
-      (one) => one.kind === "enqueue" && one.run === run.id,
+      (one) => one.kind === "enqueue" && one.run === first.id,
     );
     // What policies held up waits for approvals in any case.
     const isHeldUp = (this.#records.world.plans.get(run.planDigest)?.block ?? "none") !== "none";
@@ -62,7 +63,7 @@ export class PlanRules {
       // The rule of the moment of the plan, as it may have changed since.
       const isAllowed =
         asked?.autoApply === true ||
-        this.#records.sourceOf(run)?.autoApply === true ||
+        this.#records.sourceOf(first)?.autoApply === true ||
         rule.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
       if (isAllowed) this.#unapproved.add(`${run.id} ${run.planDigest}`);
       if (!this.#unapproved.has(`${run.id} ${run.planDigest}`)) {
@@ -70,12 +71,15 @@ export class PlanRules {
       }
       return;
     }
+    const set = this.#records.setOf(run);
     const actors = new Set(
       [...this.#records.requests.values()].flatMap(
-        ({ kind, run: id, planDigest, actor, commits }) =>
-          kind === "approve" && id === run.id && planDigest === run.planDigest && commits > 0
-            ? [actor]
-            : [],
+        ({ kind, run: id, set: ofSet, planDigest, actor, commits }) => {
+          const isForRun = kind === "approve" && id === run.id && planDigest === run.planDigest;
+          const isForSet =
+            kind === "approve-set" && ofSet === set?.id && planDigest === set?.digest;
+          return commits > 0 && (set === undefined ? isForRun : isForSet) ? [actor] : [];
+        },
       ),
     );
     if (run.excludeAuthor) actors.delete(run.actor);
@@ -113,12 +117,17 @@ export class PlanRules {
     for (const { actor, planDigest } of after.approvals) {
       if (planDigest !== after.planDigest)
         this.#records.fail(4, `${what} keeps an approval of another plan`);
-      const asked = [...this.#records.requests.values()].some(
-        (one) =>
-          one.kind === "approve" &&
-          one.run === after.id &&
-          one.actor === actor &&
-          one.planDigest === planDigest,
+      const set = this.#records.setOf(after);
+      const asked = [...this.#records.requests.values()].some((one) =>
+        set === undefined
+          ? one.kind === "approve" &&
+            one.run === after.id &&
+            one.actor === actor &&
+            one.planDigest === planDigest
+          : one.kind === "approve-set" &&
+            one.set === set.id &&
+            one.actor === actor &&
+            one.planDigest === set.digest,
       );
       if (!asked) this.#records.fail(4, `${what} has an approval that ${actor} did not give`);
     }

@@ -1,6 +1,7 @@
 import {
   type Fence,
   Run_Phase as P,
+  PlanSet_Phase,
   type Run,
   type RunTicket,
   StackHead,
@@ -11,10 +12,12 @@ import { checkLog } from "./log-rule.ts";
 import { PlanRules } from "./plan-rules.ts";
 import { ENDS, NEXT_PHASES, nameOf } from "./run-phases.ts";
 import { isOn, isPlanOnly, type RunRecords } from "./run-records.ts";
+import { isEnded, SetRules } from "./set-rules.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { Commit, CommittedWrite } from "./sim-store.ts";
 import type { SimEffect } from "./sim-world.ts";
+import { StageRules } from "./stage-rules.ts";
 import { type ExecutionState, TicketRules } from "./ticket-rules.ts";
 
 /** Claims without a result after which a run that changed nothing fails. */
@@ -41,12 +44,18 @@ const ATTEMPTS = 3;
  * 13. A schedule requests one run for each of its times, not before it, and none while its last one has not ended.
  * 14. Each change of the outputs that a trigger follows is covered by one run that is planned after it.
  * 15. A plan that policies forbid is not approved; one that they may let pass needs a permission for that very plan.
+ * 16. What a stage leaves is planned by one further run, which is requested with its end as applied and nowhere else.
+ * 17. A plan set is of the runs that were requested for it, goes only where the documentation says, and shares no stack with another one.
+ * 18. Its plans are approved together, as they were shown, and each is applied behind those that it was made with.
+ * 19. They are applied one after the other while the set is; it ends as its runs do, or they end as it does.
  */
 export class RunModel {
   readonly records: RunRecords;
   readonly #tickets: TicketRules;
   readonly #plans: PlanRules;
   readonly #automatic: AutomaticRules;
+  readonly #stages: StageRules;
+  readonly #sets: SetRules;
   /** Newest epoch under which something was applied, by stack. */
   readonly #epochs = new Map<string, bigint>();
 
@@ -55,6 +64,8 @@ export class RunModel {
     this.#tickets = new TicketRules(records);
     this.#plans = new PlanRules(records);
     this.#automatic = new AutomaticRules(records);
+    this.#stages = new StageRules(records);
+    this.#sets = new SetRules(records);
   }
 
   /** An execution was lost. */
@@ -73,6 +84,7 @@ export class RunModel {
     const fences = new Map(this.records.fences.rows);
     const schedules = new Map(this.records.schedules.rows);
     const triggers = new Map(this.records.triggers.rows);
+    const sets = new Map(this.records.sets.rows);
     const changed: (readonly [Run | undefined, Run])[] = [];
     const stacks = new Set<string>();
     let entries = 0;
@@ -137,6 +149,10 @@ export class RunModel {
         case "Project":
           this.records.projects.take(write);
           break;
+        case "PlanSet":
+          this.records.sets.take(write);
+          this.records.runsOfSet(name).forEach(({ stack: of }) => stacks.add(of));
+          break;
         case "SimAudit":
           if (resource !== undefined) entries += 1;
           break;
@@ -147,6 +163,8 @@ export class RunModel {
     const made = changed.flatMap(([before, after]) => (before === undefined ? [after] : []));
     this.#automatic.check(commit, schedules, triggers, made);
     for (const [before, after] of changed) this.#checkRun(commit, before, after, tickets, fences);
+    this.#stages.check(changed);
+    this.#sets.check(commit, sets, changed);
     this.#tickets.check(commit, tickets, fences);
     for (const stack of stacks) this.#checkStack(stack);
     for (const [, run] of changed) checkLog(this.records, run);
@@ -189,6 +207,7 @@ export class RunModel {
   /** Nothing goes wrong any more, and some time has passed: what is left waits for something that has a name. */
   checkRest(nowMs: number): void {
     this.#automatic.checkRest(nowMs);
+    this.#sets.checkRest();
     for (const run of this.records.runs.values()) {
       const reason = this.#reasonOf(run, nowMs);
       if (reason === undefined) {
@@ -213,6 +232,7 @@ export class RunModel {
       return "turn";
     const isPlan = run.phase === P.PHASE_QUEUED;
     const isApply = run.phase === P.PHASE_APPROVED;
+    if (isPlan && this.#waitsForPlan(run)) return "plan of another stack";
     const lock = this.records.locks.rows.get(run.stack);
     if ((isPlan || isApply) && !isPlanOnly(run) && isOn(lock, nowMs)) return "lock";
     const freezes = [run.stack, this.records.projectOf(run.stack)].map((name) =>
@@ -222,6 +242,16 @@ export class RunModel {
       return "freeze";
     }
     return undefined;
+  }
+
+  /** Whether a run waits for the plan of another stack of its set, which is looked at for itself. */
+  #waitsForPlan(run: Run): boolean {
+    const set = this.records.setOf(run);
+    if (set === undefined || this.records.ticketOf(this.records.tickets.rows, run.id) !== undefined)
+      return false;
+    const waitsFor = set.members.find((member) => member.run === run.id)?.waitsFor ?? "";
+    const awaited = set.members.find(({ stack }) => stack === waitsFor)?.run ?? "";
+    return isEnded(set.phase) || this.records.runs.get(awaited)?.planDigest === "";
   }
 
   #checkRequest({ request: id, writes, process }: Commit, entries: number): void {
@@ -297,7 +327,8 @@ export class RunModel {
   #checkNew({ request: id }: Commit, run: Run): void {
     const request = id === undefined ? undefined : this.records.requests.get(id);
     const what = `the run ${this.records.short(run.id)}`;
-    const isAsked = !run.automatic || request !== undefined;
+    // Those of a set are requested by whoever looks at it: rule 17.
+    const isAsked = run.planSet === "" && (!run.automatic || request !== undefined);
     if (
       isAsked &&
       (request?.kind !== "enqueue" || request.run !== run.id || request.actor !== run.actor)
@@ -343,7 +374,24 @@ export class RunModel {
       return;
     }
     if (to === P.PHASE_PREPARING) return;
+    if (to === P.PHASE_SUPERSEDED) {
+      const by = this.records.runs.get(run.supersededBy);
+      if (by === undefined || by.planSet === "" || by.stack !== run.stack)
+        this.records.fail(1, `${what} without a newer run`);
+      this.#plans.checkSupersede(run, from, what);
+    }
     const claim = this.records.ticketOf(tickets, run.id)?.claim;
+    if (FOLLOWS.has(to) && claim === undefined && run.planSet !== "") {
+      // It follows its set, by whoever looked at that.
+      const set = this.records.setOf(run);
+      const isRight =
+        to === P.PHASE_APPROVED
+          ? set?.phase === PlanSet_Phase.PHASE_APPLYING
+          : set && isEnded(set.phase);
+      if (isRight !== true) this.records.fail(19, `${what} while its set is at ${set?.phase}`);
+      return;
+    }
+    if (to === P.PHASE_SUPERSEDED && claim === undefined) return;
     if (claim === undefined)
       return this.records.fail(5, `${what} by ${process.name} without a claim`);
     if (claim.worker === actor) return;
@@ -415,7 +463,10 @@ export class RunModel {
       const steps = isTurn ? (STEPS.get(run.phase) ?? []) : [];
       const what = `the run ${this.records.short(run.id)}, which is ${nameOf(run.phase)},`;
       if (ticket === undefined) {
-        if (steps.length > 0) this.records.fail(3, `${what} has no ticket`);
+        const member = this.records.setOf(run)?.members.find((one) => one.run === run.id);
+        // It gets one with the plan that it waits for.
+        const mayWait = run.phase === P.PHASE_QUEUED && (member?.waitsFor ?? "") !== "";
+        if (steps.length > 0 && !mayWait) this.records.fail(3, `${what} has no ticket`);
       } else if (!steps.includes(ticket.step))
         this.records.fail(3, `${what} has a ticket for step ${ticket.step}`);
       const isClaimed = ticket?.claim !== undefined;
@@ -450,6 +501,9 @@ const FINE: ReadonlySet<P> = new Set([
   P.PHASE_NO_CHANGES,
   P.PHASE_APPLIED,
 ]);
+
+/** Phases to which a run goes with its set. */
+const FOLLOWS: ReadonlySet<P> = new Set([P.PHASE_APPROVED, P.PHASE_DISCARDED, P.PHASE_CANCELED]);
 
 const STEPS: ReadonlyMap<P, readonly Step[]> = new Map([
   [P.PHASE_QUEUED, [Step.STEP_PLAN]],

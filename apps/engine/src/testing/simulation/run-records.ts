@@ -1,6 +1,7 @@
 import {
   Fence,
   Freeze,
+  PlanSet,
   Project,
   Run,
   Run_Mode,
@@ -60,6 +61,7 @@ export class RunRecords {
   readonly schedules = new Table(Schedule);
   readonly triggers = new Table(RunTrigger);
   readonly outputs = new Table(StackOutputs);
+  readonly sets = new Table(PlanSet);
   /** What requested runs without a user, by run. */
   readonly sources = new Map<string, Schedule | RunTrigger>();
   readonly world: SimWorld;
@@ -93,6 +95,23 @@ export class RunRecords {
   /** The schedule or the trigger that requested a run; undefined for one of a user. */
   sourceOf({ id }: Run): Schedule | RunTrigger | undefined {
     return this.sources.get(id);
+  }
+
+  /** The first stage of the chain that a run is of: the run itself where it has none before it. */
+  firstStageOf(run: Run): Run {
+    const before = this.runs.get(run.stage?.previous ?? "");
+    return before === undefined ? run : this.firstStageOf(before);
+  }
+
+  /** The runs of the set of this name that were requested. */
+  runsOfSet(name: string): readonly Run[] {
+    const { members = [] } = this.sets.rows.get(name) ?? {};
+    return members.flatMap(({ run }) => this.runs.get(run) ?? []);
+  }
+
+  /** The plan set of a run. */
+  setOf({ planSet }: Run): PlanSet | undefined {
+    return [...this.sets.rows.values()].find(({ id }) => id === planSet);
   }
 
   /** Notes a violation of a rule of `RunModel`. */

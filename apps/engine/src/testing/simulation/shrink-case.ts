@@ -23,6 +23,8 @@ function* smallerCases(given: SimCase): Generator<SimCase> {
       yield { ...given, policies: policies.with(position, "none") };
     }
   }
+  for (const some of without(given.reads)) yield { ...given, reads: some };
+  if (given.isStaged) yield { ...given, isStaged: false };
   const remotes = servers.length;
   const isWorkerUsed = [...writeFaults, ...serverFaults].some(({ server }) => server >= remotes);
   const isApart = servers.every(({ capacity }) => capacity === 0) && workers.length === 1;

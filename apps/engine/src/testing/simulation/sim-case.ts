@@ -17,7 +17,11 @@ export interface SimAction {
     | "unfreeze"
     | "override"
     | "pass"
-    | "settings";
+    | "settings"
+    | "set"
+    | "approve-set"
+    | "discard-set"
+    | "cancel-set";
   readonly stack: number;
   readonly actor: "ann" | "bea" | "cem";
   /** Chooses among what the kind leaves open. */
@@ -51,6 +55,16 @@ export interface SimCase {
   readonly policies: readonly PolicyBlock[];
   /** Whether authors of runs may approve them, before users say something else. */
   readonly excludesAuthors: boolean;
+  /** Whether some runs are requested in stages. */
+  readonly isStaged: boolean;
+  /** Which stacks read which other ones, by their positions; also in circles. */
+  readonly reads: readonly SimRead[];
+}
+
+/** The configuration of a stack reads outputs of another one of its project. */
+interface SimRead {
+  readonly reader: number;
+  readonly other: number;
 }
 
 /** How a policy that fails holds a plan up. */
@@ -121,6 +135,38 @@ const TRIGGERS = [
   { producer: 0, consumer: 1 },
 ] as const;
 
+/** Pairs of stacks, most of them without a circle. */
+const READS: readonly [readonly SimRead[], ...(readonly SimRead[])[]] = [
+  [],
+  [{ reader: 1, other: 0 }],
+  [{ reader: 0, other: 1 }],
+  [
+    { reader: 1, other: 0 },
+    { reader: 2, other: 1 },
+  ],
+  [
+    { reader: 0, other: 2 },
+    { reader: 0, other: 1 },
+    { reader: 1, other: 2 },
+  ],
+  [
+    { reader: 0, other: 1 },
+    { reader: 1, other: 0 },
+  ],
+];
+
+/** What is done to plan sets. */
+const SET_KINDS = [
+  "set",
+  "set",
+  "approve-set",
+  "approve-set",
+  "approve-set",
+  "approve-set",
+  "discard-set",
+  "cancel-set",
+] as const;
+
 /** What happens to requests of remote workers. */
 const REQUEST_FAULTS = [
   "lost-late",
@@ -165,6 +211,21 @@ export function randomCase(seed: number): SimCase {
       pick: chance.below(1_000),
     }),
   ).toSorted((a, b) => a.atMs - b.atMs);
+  // From numbers of their own, so that the rest of the case is the same with sets and without.
+  const others = createChance(seed ^ 0x5e75);
+  const hasSets = others.maybe(0.5);
+  const ofSets = Array.from(
+    { length: hasSets ? 4 + others.below(12) : 0 },
+    (_, index): SimAction => ({
+      // The first one makes a set that later ones are about.
+      atMs: index === 0 ? others.below(BUSY_MS / 4) : others.below(BUSY_MS),
+      server: others.below(servers.length),
+      kind: index === 0 ? "set" : others.pick(SET_KINDS),
+      stack: others.below(stacks.length),
+      actor: others.pick(ACTORS),
+      pick: others.below(1_000),
+    }),
+  );
   const source: SimSource = {
     mode: chance.pick(["apply", "apply", "plan"]),
     autoApply: chance.pick([true, true, false, undefined]),
@@ -173,9 +234,9 @@ export function randomCase(seed: number): SimCase {
     seed,
     servers,
     workers,
-    stacks,
+    stacks: hasSets && others.maybe(0.7) ? stacks.map(() => 0) : stacks,
     delayMs: chance.pick([0, 3, 3, 40, 300]),
-    actions,
+    actions: [...actions, ...ofSets].toSorted((a, b) => a.atMs - b.atMs),
     writeFaults: [
       ...Array.from({ length: chance.below(9) }, () => randomFault(chance, process())),
       ...workers.flatMap((_worker, index) =>
@@ -204,6 +265,8 @@ export function randomCase(seed: number): SimCase {
     })),
     policies: stacks.map(() => chance.pick(["none", "none", "overridable", "forbidden"])),
     excludesAuthors: chance.maybe(0.3),
+    isStaged: others.maybe(0.4),
+    reads: others.pick(READS),
   };
 }
 

@@ -1,7 +1,9 @@
 import { sleep } from "@stackwright/base/clock";
 import { ClientError, type Operations, type ServerClient } from "@stackwright/client";
+import type { StackName } from "@stackwright/core";
+import { isEngineError } from "@stackwright/core/errors";
 import { isStorageError } from "@stackwright/storage";
-import { isServerError } from "../../domain/server-error.ts";
+import { isServerError, ServerError } from "../../domain/server-error.ts";
 import { appendBatch } from "../../queue/append-batch.ts";
 import type { RunClaim } from "../../queue/claim.ts";
 import { findClaim } from "../../queue/run-token.ts";
@@ -106,6 +108,18 @@ export class SimConnection {
           ofClaim(async ({ claims }, claim) =>
             storedClaimHost(claims, claim).beginApply(BigInt(body.epoch)),
           ),
+        ),
+      readOtherStack: async ({ body }: Operations["ReadOtherStack"]["input"]) =>
+        this.#send(
+          ofClaim(async ({ claims }, claim) => {
+            try {
+              const found = await storedClaimHost(claims, claim).readOtherStack(body as StackName);
+              return { found };
+            } catch (error) {
+              if (!isEngineError(error)) throw error;
+              throw new ServerError("unprocessable", error.message, { cause: error });
+            }
+          }),
         ),
       appendEvents: async ({ body }: Operations["AppendEvents"]["input"]) =>
         this.#send(

@@ -58,6 +58,8 @@ interface SimExecutorParts {
   readonly onExecution: (run: string, state: ExecutionState) => void;
   /** What the policies of a stack do where they fail. */
   readonly policyOf: (stack: string) => PolicyBlock;
+  /** Names of the stacks that the configuration of a stack reads. */
+  readonly readsOf: (stack: string) => readonly string[];
   /** Nothing goes wrong any more. */
   readonly isCalm: () => boolean;
 }
@@ -179,6 +181,7 @@ class SimStep {
       await using lease = await this.#lease();
       head = await this.#settle(lease);
     }
+    const reads = this.#job.ofSet === true ? await this.#readOthers() : new Map<string, string>();
     if (draw < 0.08) return { phase: "failed", reason: "it cannot be planned", reasonCode: "plan" };
     if (draw < 0.2) return { phase: "no_changes", revision: head.revision.toString() };
     const plan = this.#parts.world.plan({
@@ -186,6 +189,8 @@ class SimStep {
       baseRevision: head.revision,
       objects: 1 + Math.floor(draw * 3),
       block: isOdd(draw * 10) ? this.#parts.policyOf(this.#job.stack.stack) : "none",
+      left: this.#leftBy(draw),
+      reads,
     });
     const place = memberPlace(this.#job.stack, plan.digest);
     await this.#write([
@@ -198,7 +203,27 @@ class SimStep {
       summary: { create: 1, update: 0, replace: 0, delete: 0, import: 0, move: 0, forget: 0 },
       documentSha256: "",
       viewSha256: "",
+      ...(plan.left.length > 0 && { left: { parts: plan.left, replace: [] } }),
     };
+  }
+
+  /** The plans of the other stacks of its set that it reads; rejects where they are not there, as the engine does. */
+  async #readOthers(): Promise<ReadonlyMap<string, string>> {
+    const reads = new Map<string, string>();
+    for (const name of this.#parts.readsOf(this.#job.stack.stack)) {
+      const found = await this.#host.readOtherStack({ stack: name });
+      const [plan] = found?.planned?.outputs ?? [];
+      if (found !== undefined && plan !== undefined) reads.set(found.stack.stack, plan.name);
+    }
+    return reads;
+  }
+
+  /** What a stage leaves: less than the one before it, and at last nothing. */
+  #leftBy(draw: number): readonly string[] {
+    const { stage } = this.#job;
+    if (stage === undefined) return [];
+    const most = stage.number === 1 ? 3 : stage.before.length - 1;
+    return ["a", "b", "c"].slice(0, Math.max(0, Math.min(most, Math.floor(draw * 4))));
   }
 
   async #apply(): Promise<ExecutionResult> {

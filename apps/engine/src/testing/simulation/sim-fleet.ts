@@ -149,6 +149,16 @@ export class SimFleet {
         const position = stacks.findIndex(({ reference }) => reference.stack === stack);
         return given.policies[position] ?? "none";
       },
+      readsOf: (stack) => {
+        const position = stacks.findIndex(({ reference }) => reference.stack === stack);
+        const project = stacks[position]?.reference.project;
+        return given.reads.flatMap(({ reader, other }) => {
+          const read = stacks[other];
+          return read !== undefined && reader === position && read.reference.project === project
+            ? [read.name]
+            : [];
+        });
+      },
       isCalm: () => this.#isCalm,
     });
   }

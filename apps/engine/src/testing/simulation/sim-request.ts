@@ -5,6 +5,9 @@ export interface SimRequest {
   readonly actor: string;
   /** The run that it is for, or that it makes. */
   readonly run: string;
+  /** The plan set that it is for, or that it makes. */
+  readonly set?: string;
+  /** Of the plan, or of the plans of a set. */
   readonly planDigest?: string;
   readonly autoApply?: boolean | undefined;
   /** It is answered although there was nothing to do. */

@@ -68,6 +68,9 @@ export class SimServer {
       keys: NO_KEYS,
       policies: {} as PolicyRunner,
       judgePlan,
+      // A plan of a simulation is its digest.
+      readPlannedOutputs: async (_stack, planDigest) =>
+        Promise.resolve([{ name: planDigest, value: "" }]),
       stackOf: async (stack) => Promise.resolve(stackOf(stack)),
     };
     this.claims = { ...worker, tickets: new TicketBell(worker) };

@@ -2,6 +2,8 @@ import type { NamedStack, StackReference } from "@stackwright/core";
 import type { VirtualScheduler } from "@stackwright/core/testing";
 import {
   Run_Phase as P,
+  type PlanSet,
+  PlanSet_Phase,
   Project,
   Project_AutoApply,
   Project_Supersede,
@@ -13,6 +15,10 @@ import { projectPlace } from "../../domain/project-settings.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { isServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { advanceSetOf } from "../../plan-set/advance-open-sets.ts";
+import { advancePlanSet } from "../../plan-set/advance-plan-set.ts";
+import { createPlanSet } from "../../plan-set/create-plan-set.ts";
+import { approvePlanSet, cancelPlanSet, discardPlanSet } from "../../plan-set/decide-plan-set.ts";
 import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
 import { enqueueRun } from "../../queue/enqueue.ts";
@@ -23,6 +29,7 @@ import { type TransactionParts, transact } from "../../queue/transaction.ts";
 import type { RunModel } from "./run-model.ts";
 import { ENDS } from "./run-phases.ts";
 import type { RunSabotage } from "./sabotage.ts";
+import { isEnded } from "./set-rules.ts";
 import type { SimAction } from "./sim-case.ts";
 import type { SimRequest } from "./sim-request.ts";
 import type { SimServer } from "./sim-server.ts";
@@ -44,6 +51,8 @@ interface SimUsersParts {
   readonly model: RunModel;
   readonly stacks: readonly NamedStack[];
   readonly sabotage: RunSabotage;
+  /** Whether some runs are requested in stages. */
+  readonly isStaged: boolean;
 }
 
 /** Those who use the servers of a simulation, and what they have asked for so far. */
@@ -102,7 +111,7 @@ export class SimUsers {
         };
       }),
     };
-    const made = this.#request(id, action, stack, parts);
+    const made = this.#request(id, action, stack, parts, server.parts);
     if (made === undefined) return;
     const { request, send } = made;
     this.#requests.set(id, request);
@@ -134,6 +143,8 @@ export class SimUsers {
     { kind, actor, pick }: SimAction,
     { name, reference: stack }: NamedStack,
     parts: TransactionParts,
+    /** For what follows from the request, which the audit trail does not have. */
+    follow: TransactionParts,
   ): { readonly request: SimRequest; readonly send: () => Promise<unknown> } | undefined {
     const open = this.#parts.model.records
       .runsOf(stack.stack)
@@ -142,7 +153,9 @@ export class SimUsers {
     const some = open[pick % Math.max(1, open.length)];
     const request = (
       run: string,
-      given: Pick<SimRequest, "planDigest" | "autoApply"> & { readonly mayBeIdle?: boolean } = {},
+      given: Pick<SimRequest, "planDigest" | "autoApply" | "set"> & {
+        readonly mayBeIdle?: boolean;
+      } = {},
     ): SimRequest => ({
       id,
       kind,
@@ -163,6 +176,7 @@ export class SimUsers {
         const run = parts.token();
         const autoApply = [true, false, undefined][pick % 3];
         const mode = pick % 5 === 0 ? Run_Mode.MODE_PLAN_ONLY : Run_Mode.MODE_APPLY;
+        const isStaged = this.#parts.isStaged && pick % 2 === 0 && mode === Run_Mode.MODE_APPLY;
         return {
           request: request(run, { autoApply }),
           send: async () =>
@@ -173,6 +187,7 @@ export class SimUsers {
               mode,
               actor,
               savedPlan: pick % 7 === 0,
+              ...(isStaged && { stage: {} }),
               ...(autoApply !== undefined && { autoApply }),
             }),
         };
@@ -201,14 +216,20 @@ export class SimUsers {
         if (run === undefined) return undefined;
         return {
           request: request(run.id),
-          send: async () => discardRun(parts, named(run.id), { actor }),
+          send: async () => {
+            await discardRun(parts, named(run.id), { actor });
+            await advanceSetOf(follow, named(run.id));
+          },
         };
       }
       case "cancel": {
         if (some === undefined) return undefined;
         return {
           request: request(some.id, { mayBeIdle: true }),
-          send: async () => cancelRun(parts, named(some.id), { actor, force: pick % 2 === 0 }),
+          send: async () => {
+            await cancelRun(parts, named(some.id), { actor, force: pick % 2 === 0 });
+            await advanceSetOf(follow, named(some.id));
+          },
         };
       }
       case "override": {
@@ -224,13 +245,15 @@ export class SimUsers {
         const { planDigest } = held;
         return {
           request: request(held.id, { planDigest }),
-          send: async () =>
-            overridePolicies(parts, named(held.id), {
+          send: async () => {
+            await overridePolicies(parts, named(held.id), {
               actor,
               reason: "of the simulation",
               planDigest,
               requireRole: () => undefined,
-            }),
+            });
+            await advanceSetOf(follow, named(held.id));
+          },
         };
       }
       case "lock":
@@ -249,9 +272,74 @@ export class SimUsers {
         };
       case "settings":
         return { request: request(""), send: async () => settle(parts, stack, pick) };
+      case "set":
+        return this.#newSet(request, stack, actor, pick, parts, follow);
+      case "approve-set":
+      case "discard-set":
+      case "cancel-set": {
+        const set = this.#openSet(stack, kind === "cancel-set" ? pick % 2 : 1);
+        if (set === undefined) return undefined;
+        const { id: ofSet, digest } = set;
+        const { account, project } = stack;
+        const reference = { project: { account, project }, set: ofSet };
+        const send = async (): Promise<void> => {
+          if (kind === "discard-set") await discardPlanSet(parts, reference, { actor });
+          else if (kind === "cancel-set") await cancelPlanSet(parts, reference, { actor });
+          else {
+            const shown =
+              this.#parts.sabotage.approvesAny === true ? this.#digestOf(ofSet) : digest;
+            await approvePlanSet(parts, reference, { actor, digest: shown });
+          }
+          await advancePlanSet(follow, reference);
+        };
+        const mayBeIdle = kind === "approve-set";
+        return { request: request("", { set: ofSet, planDigest: digest, mayBeIdle }), send };
+      }
       default:
         throw new Error(kind satisfies never);
     }
+  }
+
+  /** A set of stacks of the project of a stack. */
+  #newSet(
+    request: (run: string, given: Pick<SimRequest, "set">) => SimRequest,
+    { account, project, stack: id }: StackReference,
+    actor: string,
+    pick: number,
+    parts: TransactionParts,
+    follow: TransactionParts,
+  ): { readonly request: SimRequest; readonly send: () => Promise<unknown> } {
+    const reference = { project: { account, project }, set: parts.token() };
+    const members = this.#parts.stacks
+      .filter(({ reference: one }) => one.project === project && (one.stack === id || pick % 4 > 0))
+      .map(({ name, reference: stack }) => ({ stack, name, configuration: CONFIGURATION }));
+    return {
+      request: request("", { set: reference.set }),
+      send: async () => {
+        await createPlanSet(parts, {
+          reference,
+          members: pick % 2 === 0 ? members : members.toReversed(),
+          mode: pick % 9 === 0 ? Run_Mode.MODE_PLAN_ONLY : Run_Mode.MODE_APPLY,
+          actor,
+          message: "",
+        });
+        await advancePlanSet(follow, reference);
+      },
+    };
+  }
+
+  /** A set that has not ended with the stack in it; one that waits for an approval where there is one. */
+  #openSet({ stack }: StackReference, waits: number): PlanSet | undefined {
+    const open = [...this.#parts.model.records.sets.rows.values()].filter(
+      ({ phase, members }) => !isEnded(phase) && members.some((one) => one.stack === stack),
+    );
+    const waiting = open.find(({ phase }) => phase === PlanSet_Phase.PHASE_AWAITING_APPROVAL);
+    return waits === 1 ? (waiting ?? open[0]) : open[0];
+  }
+
+  #digestOf(set: string): string {
+    const found = [...this.#parts.model.records.sets.rows.values()].find(({ id }) => id === set);
+    return found?.digest ?? "";
   }
 }
 

@@ -9,6 +9,10 @@ export interface SimPlan {
   readonly objects: number;
   /** What policies say of it. */
   readonly block: PolicyBlock;
+  /** What it leaves to a later stage. */
+  readonly left: readonly string[];
+  /** Plans of other stacks that it was made with, by the stack. */
+  readonly reads: ReadonlyMap<string, string>;
 }
 
 /** What really happens to one of them. */

@@ -79,7 +79,13 @@ class Simulation {
       hidden: sabotage.hidden,
     };
     this.#users = new SimUsers(
-      { scheduler: this.#scheduler, model: this.#model, stacks: this.#stacks, sabotage },
+      {
+        scheduler: this.#scheduler,
+        model: this.#model,
+        stacks: this.#stacks,
+        sabotage,
+        isStaged: given.isStaged,
+      },
       requests,
     );
   }
@@ -181,6 +187,7 @@ class Simulation {
         for (const actor of ["ann", "bea", "cem"] as const) {
           act({ kind: "pass", actor });
           act({ kind: "approve", actor });
+          act({ kind: "approve-set", actor });
         }
       }
       await this.#scheduler.pass(LOOK_MS);
