@@ -59,6 +59,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     files: [
       "packages/storage/src/engine/postgres/faults",
       "packages/storage/src/engine/postgres/promotion",
+      "packages/storage/src/engine/postgres/disk-full",
       "packages/storage/src/engine/etcd/faults",
     ],
     live: true,
