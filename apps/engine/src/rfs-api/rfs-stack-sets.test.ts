@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { serve } from "../serve.ts";
 import { officialClient } from "../testing/official-client.ts";
 import { startApi } from "../testing/start-api.ts";
 
@@ -28,8 +32,8 @@ resource "terraform_data" "kept" {
 output "word" { value = terraform_data.kept.output }
 `;
 
-async function start(executor: "in-process" | "none" = "in-process") {
-  const api = await startApi(executor);
+async function start(executor: "in-process" | "none" = "in-process", store = "memory:") {
+  const api = await startApi(executor, { store });
   const key = await api.server.credentials.createKey({ account: "default", roles: ["admin"] });
   const send = await officialClient({ endpoint: api.server.url, project: "web", ...key });
   // The client prints every refused request, with its signature.
@@ -357,4 +361,40 @@ it("begins one of two operations that come at once, or lets the later one wait",
     await ends(rest["stack_set_operation_id"]);
   }
   expect(await remove()).toMatchObject({ httpStatusCode: 204 });
+}, 120_000);
+
+it("has its operations resumed by the next server, which requests no second run", async () => {
+  const scratch = await mkdtemp(join(tmpdir(), "stack-sets-"));
+  onTestFinished(() => rm(scratch, { recursive: true, force: true }));
+  const store = `sqlite:${join(scratch, "store")}`;
+  const { server, directory, create, request, inProjects, statuses } = await start("none", store);
+  await create();
+  await request("POST", "stack-instances", inProjects("web", "net"));
+  await expect
+    .poll(statuses, POLL)
+    .toEqual({ web: "OPERATION_IN_PROGRESS", net: "WAIT_IN_PROGRESS" });
+  await server.close();
+  const next = await serve(
+    { store, port: 0, logLevel: "silent", executor: "in-process" },
+    { directory, env: {} },
+  );
+  onTestFinished(() => next.close());
+  const { token } = await next.credentials.createToken({ account: "default", roles: ["admin"] });
+  const get = async (path: string) => {
+    const headers = { "client-request-id": randomUUID(), "x-auth-token": token };
+    return (await fetch(next.url + path, { headers })).json() as Promise<Record<string, unknown>>;
+  };
+  await vi.waitFor(
+    async () =>
+      expect((await get(`${SETS}/shops/operations`))["stack_set_operations"]).toMatchObject([
+        { status: "OPERATION_COMPLETE" },
+      ]),
+    POLL,
+  );
+  const { stacks } = await get("/v1/web/stacks");
+  expect(stacks).toMatchObject([{ status: "DEPLOYMENT_COMPLETE" }]);
+  const name = (stacks as { stack_name: string }[])[0]?.stack_name ?? "";
+  const headers = { authorization: `Bearer ${token}` };
+  const runs = await fetch(`${next.url}/api/v1/projects/web/stacks/${name}/runs`, { headers });
+  expect(((await runs.json()) as { runs: unknown[] }).runs).toHaveLength(1);
 }, 120_000);

@@ -76,6 +76,14 @@ describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, c
     await ok("state", "mv", "terraform_data.a", "terraform_data.b");
     await ok("state", "mv", "terraform_data.b", "terraform_data.a");
     expect(await ok("show")).toContain("terraform_data.a");
+    await write(`${cloud('name = "demo"')}${RESOURCES}resource "terraform_data" "found" {}`);
+    await ok("import", "terraform_data.found", "an-id");
+    expect(await ok("state", "show", "terraform_data.found")).toContain('"an-id"');
+    const console = root.start(["console"]);
+    console.child.stdin.end("terraform_data.found.id\n");
+    expect((await console.ended).text).toContain('"an-id"');
+    await ok("state", "rm", "terraform_data.found");
+    await write(cloud('name = "demo"') + RESOURCES);
     // A reader plans nothing, and reads plain outputs.
     const reader = await rootAs(await tokenOf("reader"));
     await reader.write(reader.cloud('name = "demo"') + RESOURCES);

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { policyBundle } from "../testing/policies/read-policies.ts";
@@ -74,7 +75,7 @@ async function startWith(command: string) {
     const { text } = await send("GET", "/api/v1/projects/default/stacks/demo/runs");
     return (JSON.parse(text) as { runs: Run[] }).runs.toReversed();
   };
-  return { ...root, write, send, runs, setMode };
+  return { ...root, host, writeFile: root.write, write, send, runs, setMode };
 }
 
 describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
@@ -230,6 +231,115 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     await send("POST", path, { plan_digest: run?.plan_digest });
     const { code, text } = await asked.ended;
     expect([code, text]).toEqual([0, expect.stringContaining("approved using the UI or API")]);
+  });
+});
+
+describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, command) => {
+  beforeEach((context) => {
+    const { status } = spawnSync(command, ["version"]);
+    context.skip(status !== 0, `${command} cannot be run on this machine`);
+  });
+
+  it("lets two applies at once follow one another, and keeps what one made before it failed", {
+    timeout: 240_000,
+  }, async () => {
+    const { ok, exec, start: begin, runs, send, write } = await startWith(command);
+    const both = ["bob", "eve"].map((who) =>
+      begin(["apply", "-auto-approve", "-var", `who=${who}`]),
+    );
+    for (const { child } of both) child.stdin.end();
+    const ended = await Promise.all(both.map(async (one) => one.ended));
+    expect(ended.map(({ code, text }) => [code, text.includes("Apply complete")])).toEqual([
+      [0, true],
+      [0, true],
+    ]);
+    const phases = (await runs()).map(({ phase }) => phase);
+    expect(phases).toEqual(["applied", "applied"]);
+    // The later one was planned from what the earlier one had made.
+    const later = ended.find(({ text }) => text.includes("1 to change"));
+    const plain = await ok("output", "-raw", "plain");
+    expect(later?.text).toContain(`plain = "${plain}"`);
+
+    await write(`${RESOURCES}
+      resource "terraform_data" "new" { input = "new" }
+      resource "terraform_data" "bad" {
+        lifecycle {
+          precondition {
+            condition     = terraform_data.new.output == "old"
+            error_message = "the new one is not old"
+          }
+        }
+      }`);
+    const failed = await exec("apply", "-auto-approve");
+    expect([failed.code, failed.text]).toEqual([1, expect.stringContaining("is not old")]);
+    expect(await ok("state", "list")).toContain("terraform_data.new");
+
+    await write(RESOURCES);
+    const asked = begin(["apply"]);
+    await until(() => asked.output.text.includes("Enter a value"));
+    const [run] = await runs();
+    const path = `/api/v1/projects/default/stacks/demo/runs/${run?.id}/discard`;
+    expect((await send("POST", path, {}, { "content-type": "application/json" })).status).toBe(200);
+    const { code, text } = await asked.ended;
+    expect([code, text]).toEqual([1, expect.stringContaining("discarded using the UI or API")]);
+  });
+
+  it("has variables of files, of the environment and of the workspace, and is the backend remote as well", {
+    timeout: 240_000,
+  }, async () => {
+    const {
+      ok,
+      fails,
+      host,
+      directory,
+      writeFile: put,
+      start: begin,
+      send,
+      write,
+    } = await startWith(command);
+    const json = { "content-type": "application/json" };
+    const variable = "/api/v1/projects/default/stacks/demo/variables/terraform/who";
+    expect((await send("PUT", variable, { value: "joe" }, json)).status).toBe(201);
+    await ok("apply", "-auto-approve");
+    expect(await ok("output", "-raw", "plain")).toBe("joe");
+    await put('who = "bob"\nlist = [{ n = 1 }, { n = 2 }]\n', "more.tfvars");
+    await ok("apply", "-auto-approve", "-var-file=more.tfvars");
+    expect(await ok("output", "-raw", "plain")).toBe("bob");
+    expect(await ok("state", "show", "terraform_data.b")).toContain("= 2");
+    const given = begin(["apply", "-auto-approve"], { TF_VAR_who: "eve" });
+    given.child.stdin.end();
+    expect(await given.ended).toMatchObject({ code: 0 });
+    expect(await ok("output", "-raw", "plain")).toBe("eve");
+    // Without a resource in the configuration, all that there is goes.
+    await write("");
+    await ok("destroy", "-auto-approve");
+    expect(await ok("state", "list")).toBe("");
+
+    const workspace = 'organization = "default"\n workspaces { name = "demo" }';
+    const backend = `backend "remote" {\n hostname = "${host}"\n ${workspace}\n }`;
+    await put(`terraform {\n ${backend}\n}\n${RESOURCES}`);
+    // What the command keeps of its backend of before, a selected workspace among it.
+    await rm(join(directory, ".terraform"), { recursive: true });
+    await ok("init");
+    expect(await ok("apply", "-auto-approve")).toContain("Apply complete");
+    expect(await ok("output", "-raw", "plain")).toBe("joe");
+    expect(await ok("plan")).toContain("No changes");
+    expect(await fails("plan", "-out=saved")).toContain("not supported");
+
+    // Tags with values, and a project that there is not yet.
+    await rm(join(directory, ".terraform"), { recursive: true });
+    const tagged =
+      'organization = "default"\n workspaces {\n tags = { env = "prod" }\n project = "net"\n }';
+    await put(`terraform {\n cloud {\n hostname = "${host}"\n ${tagged}\n }\n}\n`);
+    const made = begin(["init"]);
+    made.child.stdin.end("app\n");
+    expect(await made.ended).toMatchObject({ code: 0 });
+    const stacks = await send("GET", "/api/v1/projects/net/stacks");
+    expect(stacks.text).toContain('"app"');
+    await ok("init");
+    expect(await ok("workspace", "list")).toContain("* app");
+    const unknown = begin(["init", "-input=false"], { TF_WORKSPACE: "none" });
+    expect((await unknown.ended).text).toContain("Invalid workspace selection");
   });
 });
 

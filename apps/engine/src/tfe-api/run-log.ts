@@ -17,6 +17,7 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
+import { phaseOf } from "../queue/run-row.ts";
 import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import type { LogMark, LogMarks } from "./log-marks.ts";
@@ -62,6 +63,7 @@ async function* textFrom(
   reference: RunReference,
   { name, log, start }: TextStart,
 ): AsyncGenerator<string, boolean> {
+  let hasPlan = false;
   let { isApply, bytes, next } = start ?? { isApply: false, bytes: 0, next: 1 };
   const counted = (text: string): string => {
     bytes += Buffer.byteLength(text);
@@ -74,14 +76,18 @@ async function* textFrom(
     for (const event of events) {
       const to = event.type === "phase-change" ? String(event["to"]) : undefined;
       if (to === undefined) {
-        if (isApply === (name === "apply")) yield counted(eventText(event));
+        if (hasPlan || isApply === (name === "apply")) yield counted(eventText(event));
         continue;
       }
       const hasEnded = isEnded(to as RunPhase);
       if (name === "plan") {
         if (PLANNING.has(to)) continue;
-        yield await planEndText(parts, reference, to);
-        return true;
+        if (!hasPlan) yield await planEndText(parts, reference, to);
+        else if (hasEnded) yield await applyEndText(parts, stack, reference, to);
+        // A command asks for the run once it has the plan. Of one that has failed by then it reads no other log, so that this one says why.
+        hasPlan ||= to === "approved" && (await hasFailed(parts, reference));
+        if (!hasPlan || hasEnded) return true;
+        continue;
       }
       if (to === "approved") isApply = true;
       if (!hasEnded) continue;
@@ -89,8 +95,16 @@ async function* textFrom(
       return true;
     }
     next += events.length;
-    parts.marks.add(log, { next, isApply, bytes });
+    // What a plan has behind its end is there or not by the time at which it is read.
+    if (!hasPlan) parts.marks.add(log, { next, isApply, bytes });
   }
+}
+
+/** Whether a run ended in its apply, and not as it should. */
+async function hasFailed({ storage }: RunLogParts, reference: RunReference): Promise<boolean> {
+  const stored = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+  const phase = stored && phaseOf(decodeRecord(RUN_KIND, stored));
+  return phase === "failed" || phase === "partially_applied";
 }
 
 /** The events of the segment that begins with one; undefined where it is not written yet. */
