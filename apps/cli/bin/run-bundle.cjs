@@ -25,7 +25,7 @@ const DIGEST = /^\/\*([0-9a-f]{16,64})\*\//;
 const CHUNK = /^\.\/[^/]+\.js$/;
 /** Modules of Node that take long to load, and that few commands use. */
 const LAZY = new Set(
-  "child_process,crypto,dns,http,http2,https,net,readline,sqlite,tls,worker_threads,zlib"
+  "child_process,crypto,dns,http,http2,https,net,readline,readline/promises,sqlite,tls,worker_threads,zlib"
     .split(",")
     .map((name) => `node:${name}`),
 );
@@ -34,6 +34,9 @@ const HEADER_BYTES = 16;
 /** How much more than what is kept has to be compiled, so that it is kept as well. */
 const GROWTH = 1.05;
 const UNUSED_MS = 60 * 86_400_000;
+/** How long after it was written kept code is compared with each run; later with one run in so many. */
+const YOUNG_MS = 3_600_000;
+const COMPARED_RUNS = 16;
 
 /**
  * Runs the command from its folder.
@@ -115,6 +118,10 @@ function readPack(file, compiled) {
   });
   if (path) {
     const isUsed = kept !== undefined && script.cachedDataRejected !== true;
+    // To ask V8 for its counts loads a module, which takes a millisecond.
+    if (isUsed && kept.ageMs > YOUNG_MS && Math.random() * COMPARED_RUNS > 1) {
+      return script.runInThisContext();
+    }
     // Nothing is waited for after a command that was to stop.
     process.once("exit", (code) => {
       if (code < 128) keep(script, path, isUsed ? kept.compiledBytes : 0);
@@ -136,12 +143,16 @@ function readKept(path) {
   let file;
   try {
     file = fs.openSync(path, "r");
-    const { uid, mode, size } = fs.fstatSync(file);
+    const { uid, mode, size, mtimeMs } = fs.fstatSync(file);
     if (uid !== process.getuid?.() || (mode & 0o022) !== 0 || size <= HEADER_BYTES)
       return undefined;
     const bytes = fs.readFileSync(file);
     if (bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(4) !== bytes.length) return undefined;
-    return { code: bytes.subarray(HEADER_BYTES), compiledBytes: bytes.readUInt32LE(8) };
+    return {
+      code: bytes.subarray(HEADER_BYTES),
+      compiledBytes: bytes.readUInt32LE(8),
+      ageMs: Date.now() - mtimeMs,
+    };
   } catch {
     return undefined;
   } finally {

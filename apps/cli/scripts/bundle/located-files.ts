@@ -34,6 +34,9 @@ const LOCATED: Readonly<Record<string, Located>> = {
   "apps/console/src/console-files.ts": BESIDE,
   "apps/console/src/help-files.ts": BESIDE,
   "apps/engine/src/executor/child-executor.ts": BESIDE,
+  "apps/engine/src/executor/kubernetes/run-pod.ts": {
+    replace: [["`../child-main", "`./child-main"]],
+  },
   "apps/engine/src/plan-rendering/plan-renderer.ts": BESIDE,
   "apps/engine/src/policy/policy-runner.ts": BESIDE,
   "packages/fg-bridge/src/bridge/bridge-program.ts": BESIDE,

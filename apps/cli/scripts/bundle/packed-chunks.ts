@@ -32,7 +32,8 @@ export async function packChunks(
   );
   const chunkOf = (source: string): string => {
     const [name] = [...outputs].find(([, { entryPoint }]) => entryPoint === source) ?? [];
-    if (name === undefined) throw new Error(`${source} is imported by nothing that the command has`);
+    if (name === undefined)
+      throw new Error(`${source} is imported by nothing that the command has`);
     return name;
   };
   const packOf = new Map<string, string>();

@@ -1,5 +1,3 @@
-import { Deflate } from "fflate";
-
 /** Slices of this size go into the compressor, however the input arrives. */
 const SLICE_BYTES = 64 * 1024;
 const LEVEL = 6;
@@ -34,6 +32,8 @@ async function* slices(
 export async function* deflateReproducibly(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
+  // Its tables are made when it is loaded; of commands only those that write archives need it.
+  const { Deflate } = await import("fflate");
   let ready: Uint8Array[] = [];
   const compressor = new Deflate({ level: LEVEL }, (data) => {
     if (data.length > 0) ready.push(data);
