@@ -91,7 +91,7 @@ export {
 } from "./plan/planned-outputs.ts";
 export type { SecretDisplay } from "./plan/shown-plan.ts";
 export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
-export { MAX_STAGES, replacementsLeft, stuckBecause } from "./plan/stages.ts";
+export { MAX_STAGES, replacementsLeft, stuckAdvice, stuckBecause } from "./plan/stages.ts";
 export type { TerraformJsonOptions } from "./plan/terraform-json.ts";
 export { planToTerraformJson } from "./plan/terraform-json.ts";
 export type { SetMember, SetPlan } from "./plan-set.ts";

@@ -114,6 +114,34 @@ output "word" { value = terraform_data.in.output }
   expect((await run("plan", "-detailed-exitcode")).code).toBe(0);
 });
 
+it("stages that only a replacement leads on from say what to destroy first, which helps", {
+  timeout: 120_000,
+}, async () => {
+  const { run } = await start({
+    "main.tf": `
+variable "name" { default = "one" }
+resource "terraform_data" "a" { triggers_replace = var.name }
+resource "terraform_data" "keyed" {
+  for_each = toset([terraform_data.a.id])
+  input    = each.key
+}
+resource "terraform_data" "user" { input = [for one in terraform_data.keyed : one.id] }
+`,
+  });
+  expect((await run("up", "--staged", "--yes")).code).toBe(0);
+  const again = ["up", "--staged", "--yes", "-var", "name=two"];
+  const stuck = await run(...again);
+  expect(stuck.code).toBe(1);
+  const [, command = ""] = /\n +stackwright (destroy -target=.*)$/m.exec(stuck.error) ?? [];
+  const targets = [...command.matchAll(/-target='([^']*)'/g)].map(([, address = ""]) => address);
+  expect(targets).toEqual([expect.stringMatching(/^terraform_data\.keyed\["/)]);
+  const destroyed = await run("destroy", "--yes", ...targets.map((one) => `-target=${one}`));
+  expect(destroyed.code).toBe(0);
+  const up = await run(...again);
+  expect([up.code, up.error]).toEqual([0, ""]);
+  expect((await run("plan", "-detailed-exitcode", "-var", "name=two")).code).toBe(0);
+});
+
 it("a saved plan has its stage in it, and what never becomes known is an error", {
   timeout: 120_000,
 }, async () => {

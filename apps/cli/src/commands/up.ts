@@ -6,6 +6,7 @@ import {
   type Plan,
   planVariables,
   replacementsLeft,
+  stuckAdvice,
   stuckBecause,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
@@ -207,8 +208,7 @@ async function planAndApply(
     const first = left.slice(0, 5).map(({ address }) => address);
     const more = left.length > first.length ? ` and ${left.length - first.length} more` : "";
     throw new CommandError(`Some parts are left, and ${stuck}: ${first.join(", ")}${more}.`, {
-      advice:
-        "See what they depend on: a value that no apply gives, such as one of an excluded object or of one that changes each time. Where one would be replaced that others need, destroy those first: stackwright destroy -target=ADDRESS",
+      advice: stuckAdvice(left),
     });
   }
   if (!hasChanges(made.plan)) {

@@ -16,6 +16,7 @@ import {
   type RunEvent,
   replacementsLeft,
   type StackState,
+  stuckAdvice,
   stuckBecause,
   summarizePlan,
 } from "@stackwright/core";
@@ -291,7 +292,7 @@ function stuckInStage(
   if (why === undefined) return undefined;
   const named = left.slice(0, 5).map(({ address, because }) => `${address} (${because})`);
   const more = left.length > named.length ? ` and ${left.length - named.length} more` : "";
-  return `some parts are left, and ${why}: ${named.join(", ")}${more}`;
+  return `some parts are left, and ${why}: ${named.join(", ")}${more}. ${stuckAdvice(left)}`;
 }
 
 /** The view of a plan. A plan without one can be read and approved by its document: the event says what failed. */

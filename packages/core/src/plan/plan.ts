@@ -42,6 +42,8 @@ export interface DeferredPart {
   /** Without keys. */
   readonly address: string;
   readonly because: string;
+  /** Of a resource that would be replaced: objects that are left to a later stage and need it by record. */
+  readonly neededBy?: readonly string[];
 }
 
 /** The instances of a resource or module call in one instance of a module, frozen. */

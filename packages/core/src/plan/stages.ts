@@ -33,6 +33,24 @@ export function stuckBecause({
   return stage >= MAX_STAGES ? `stages are limited to ${MAX_STAGES}` : undefined;
 }
 
+/** Most addresses that an advice has. */
+const MAX_ADVISED = 8;
+
+/** What the user can do where stages are stuck; see {@link stuckBecause}. */
+export function stuckAdvice(left: readonly DeferredPart[]): string {
+  const needed = [...new Set(left.flatMap(({ neededBy = [] }) => neededBy))].toSorted();
+  if (needed.length === 0) {
+    return "See what they depend on: a value that no apply gives, such as one of an excluded object or of one that changes each time.";
+  }
+  const replaced = left.flatMap(({ address, neededBy }) =>
+    neededBy === undefined ? [] : [address],
+  );
+  const targets = needed.slice(0, MAX_ADVISED).map((address) => `-target='${address}'`);
+  const more =
+    needed.length > targets.length ? ` (and ${needed.length - targets.length} more)` : "";
+  return `Their values are known once ${replaced.join(", ")} is replaced, and that is still needed by objects that are left. Destroy these first, if they may be made again, and then start again:\n  stackwright destroy ${targets.join(" ")}${more}`;
+}
+
 /** Requests for replacements that a plan does not carry out, as their objects are left to a later stage. */
 export function replacementsLeft({
   options,

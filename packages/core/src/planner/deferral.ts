@@ -15,6 +15,8 @@ export interface Waiting {
   /** Without keys: `module.a.aws_vpc.b`, `module.a.module.c`. */
   readonly address: string;
   readonly because: string;
+  /** Of a resource that would be replaced: objects that wait and need it by record. */
+  readonly neededBy?: readonly string[];
 }
 
 /** The address of a block, as it is in the configuration. */
@@ -51,7 +53,7 @@ export function deferredParts(
     const { value } = parseAddress(one.address);
     return { ...one, nodes: value === undefined ? [] : nodesOf(graph, value) };
   });
-  for (const { address, because } of waiting) parts.set(address, { address, because });
+  for (const one of waiting) parts.set(one.address, one);
   for (const { address, nodes } of nodesBy) {
     for (const node of graphClosure(nodes, "dependents")) {
       const own = resourceAddress(node);

@@ -29,9 +29,11 @@ export function replacedBelow(
       "dependents",
       () => false,
     );
-    const user = [...users].find((one) => one !== object && !isPlanned(one));
-    const needs = `${user?.address ?? "an object"}, which is left to a later stage, still needs it`;
+    const neededBy = [...users]
+      .filter((one) => one !== object && !isPlanned(one))
+      .map(({ address }) => address);
+    const needs = `${neededBy[0] ?? "an object"}, which is left to a later stage, still needs it`;
     const because = `it would be replaced, and ${needs}`;
-    return [{ address: blockOf(object.address), because }];
+    return [{ address: blockOf(object.address), because, neededBy }];
   });
 }

@@ -2,7 +2,7 @@ import { systemClock } from "@stackwright/base/clock";
 import { Mark, Value } from "@stackwright/cty";
 import { expect, it } from "vitest";
 import { createEngine } from "../../engine.ts";
-import { hasChanges, type Plan } from "../../plan/plan.ts";
+import { hasChanges, type Plan, type PlanOptions } from "../../plan/plan.ts";
 import { decodePlan, encodePlan } from "../../plan/plan-codec.ts";
 import { stuckBecause } from "../../plan/stages.ts";
 import { blockOf } from "../../planner/deferral.ts";
@@ -66,9 +66,9 @@ function start() {
   const engine = createEngine({ origins: [inProcessOrigin("model", { [MODEL_SOURCE]: create })] });
   const { state } = createTestState();
   const variables = new Map([["canary", Value.string(CANARY).mark(Mark.sensitive)]]);
-  const plan = async (config: SimConfig, staged: boolean): Promise<Plan> => {
+  const plan = async (config: SimConfig, options: PlanOptions): Promise<Plan> => {
     const configuration = await loadText(configText(config));
-    const made = await engine.plan({ state, configuration, variables, options: { staged } });
+    const made = await engine.plan({ state, configuration, variables, options });
     const [error] = made.diagnostics.filter(({ severity }) => severity === "error");
     if (made.plan === undefined) throw new Error(`no plan: ${error?.summary} ${error?.detail}`);
     return decodePlan(encodePlan(made.plan));
@@ -127,7 +127,7 @@ it("stages keep what is needed, and end with what the configuration wants", {
       const config = withUnknownCounts(drawn);
       let last: readonly string[] = [];
       for (let stage = 1; ; stage += 1) {
-        const made = await plan(config, true);
+        const made = await plan(config, { staged: true });
         const { deferred: left = [] } = made;
         const why = stuckBecause({ stage, last, left, hasChanges: hasChanges(made) });
         if (why !== undefined) {
@@ -135,7 +135,15 @@ it("stages keep what is needed, and end with what the configuration wants", {
           const reasons = left.map(({ because }) => because);
           expect(reasons, `seed ${seed}`).toContainEqual(expect.stringContaining("be replaced"));
           counts.stuck += 1;
-          break;
+          // What the advice says leads on.
+          const targets = [...new Set(left.flatMap(({ neededBy = [] }) => neededBy))];
+          expect(targets, `seed ${seed}`).not.toEqual([]);
+          const destroying = await plan(config, { mode: "destroy", targets });
+          expect(hasChanges(destroying), `seed ${seed}`).toBe(true);
+          await apply(config, destroying);
+          last = [];
+          stage = 0;
+          continue;
         }
         const before = await state.read();
         if (hasChanges(made)) await apply(config, made);
@@ -147,7 +155,7 @@ it("stages keep what is needed, and end with what the configuration wants", {
         }
         const { objects } = await state.read();
         expect([...objects.keys()].length, `seed ${seed}`).toBe(expectedObjects(config).size);
-        expect(hasChanges(await plan(config, false)), `seed ${seed}`).toBe(false);
+        expect(hasChanges(await plan(config, {})), `seed ${seed}`).toBe(false);
         counts.whole += 1;
         break;
       }
