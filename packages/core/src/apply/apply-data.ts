@@ -26,6 +26,7 @@ export async function readDeferredData(
     );
     return "failed";
   }
+  if (await run.isHeldBack(change, slot)) return "failed";
   if (!(await decideConditions(run, slot, "precondition"))) return "failed";
   const scope = slot.resource.module.scope.forInstance(slot.context);
   const body = await run.evaluate(change, () => evaluateBody(bound, scope));

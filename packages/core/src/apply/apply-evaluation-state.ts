@@ -6,7 +6,7 @@ import { EvaluationState, type EvaluationStateOptions } from "../walk/evaluation
 import { loadStateIntoContext } from "../walk/load-state.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { restoredKeys } from "../walk/restored-keys.ts";
-import { openChecks } from "./deferred-checks.ts";
+import { openChecks } from "./open-checks.ts";
 
 interface ApplyEvaluationStateOptions {
   readonly plan: Plan;

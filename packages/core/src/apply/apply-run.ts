@@ -1,9 +1,10 @@
 import type { Clock } from "@stackwright/base/clock";
-import type { Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import {
   type BoundBody,
   bindBody,
   type Diagnostic,
+  evaluate,
   hasErrors,
   RESOURCE_META,
   type ResolvedProvider,
@@ -29,9 +30,12 @@ import type { StateWriter } from "../state/stack-state.ts";
 import type { ObjectContent, ObjectPlan } from "../state/state-change.ts";
 import type { Dependency } from "../state/state-object.ts";
 import { blockType } from "../walk/block-type.ts";
+import { validateConditions } from "../walk/conditions.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { recordIdentity } from "../walk/identity.ts";
+import { repetitionsAround } from "../walk/repetitions-around.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
+import { openChecks } from "./open-checks.ts";
 import { type ApplyTimeouts, timeoutOf } from "./timeouts.ts";
 
 interface ApplyRunOptions {
@@ -68,6 +72,7 @@ export class ApplyRun {
   readonly blocked = new Map<string, string>();
   readonly #resolved = new Map<string, ResolvedProvider>();
   readonly #planned: ReadonlySet<string>;
+  readonly #hasOpenVariables: boolean;
   readonly ephemerals: EphemeralResources;
 
   constructor(given: ApplyRunOptions) {
@@ -76,6 +81,7 @@ export class ApplyRun {
       this.#resolved.set(`${resolved.source.toString()} ${aliasOf(resolved)}`, resolved);
     }
     this.#planned = new Set(given.plan.changes.map(({ address }) => address));
+    this.#hasOpenVariables = openChecks(given.plan).some(({ kind }) => kind === "variable");
     const { world, clock, onEvent } = given;
     this.ephemerals = new EphemeralResources({
       world,
@@ -228,6 +234,30 @@ export class ApplyRun {
     if (cause === undefined) return result;
     this.blocked.set(change.address, cause);
     return undefined;
+  }
+
+  /**
+   * Whether a step is held back by what decides whether there is an instance, or by what its conditions read: a variable whose conditions
+   * do not hold, as is known only now. Its arguments are evaluated after that.
+   */
+  async isHeldBack(change: ResourceChange, slot: InstanceSlot): Promise<boolean> {
+    if (!this.#hasOpenVariables) return false;
+    const { resource, context } = slot;
+    const { config, module } = resource;
+    const { preconditions = [], postconditions = [] } = config?.lifecycle ?? {};
+    const own = module.scope.forInstance(context);
+    const done = await this.evaluate(change, () => {
+      for (const { expressions, scope } of repetitionsAround(resource)) {
+        for (const expression of expressions) evaluate(expression, scope);
+      }
+      validateConditions(preconditions, own);
+      validateConditions(
+        postconditions,
+        module.scope.forInstance({ ...context, self: Value.dynamic }),
+      );
+      return true;
+    });
+    return done === undefined;
   }
 
   /** Runs one call with a deadline, telling how long it has been going on. */

@@ -1,15 +1,10 @@
 import type { Value } from "@stackwright/cty";
 import type { ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckResult } from "../state/check-result.ts";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
-
-/** Checks that the plan could not decide. */
-export function openChecks({ checks }: Plan): readonly CheckResult[] {
-  return checks.filter(({ status }) => status === "unknown");
-}
+import { openChecks } from "./open-checks.ts";
 
 /** Addresses of objects with conditions that the plan could not decide: they have a step, even if nothing changes. */
 export function objectsWithOpenChecks(plan: Plan): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
-import { openChecks } from "./deferred-checks.ts";
+import { openChecks } from "./open-checks.ts";
 
 /**
  * Evaluates the conditions that belong to no object: those of checks, whose failure is a warning, once more, and those of

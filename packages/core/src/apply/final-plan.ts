@@ -59,6 +59,7 @@ export async function computeFinalPlan(
     return undefined;
   }
   const scope = slot.resource.module.scope.forInstance(slot.context);
+  if (await run.isHeldBack(change, slot)) return undefined;
   if (!(await decideConditions(run, slot, "precondition"))) return undefined;
   const body = await run.evaluate(change, () => evaluateBody(bound, scope));
   if (body === undefined) return undefined;

@@ -303,6 +303,44 @@ describe("conditions", () => {
       calls: ["create a", "create c"],
     },
   ]);
+  const held = `variable "v" {
+  default = 1
+  validation {
+    condition     = var.v == 1 && mock_thing.a.out == "never"
+    error_message = "no good"
+  }
+}
+module "m" {
+  count  = var.v
+  source = "./m"
+}
+module "k" {
+  source = "./m"
+}
+`;
+  scenario("of variables that fail in an apply hold back all that uses these", [
+    {
+      config: {
+        "main.tf": [
+          held,
+          thing("a", 'value = "x"'),
+          thing("argument", "value = var.v"),
+          thing("counted", "count = var.v"),
+          thing("keyed", "for_each = toset([for one in range(var.v) : tostring(one)])"),
+          thing("asked", condition("precondition", "var.v == 1")),
+          thing("checked", condition("postcondition", 'self.name != "" && var.v == 1')),
+          'output "o" { value = var.v }\n',
+          look("d", '"q"', "count = var.v\n  depends_on = [mock_thing.a]"),
+        ].join(""),
+        "m/main.tf": thing("in"),
+      },
+      outputs: {},
+      status: "partially_applied",
+      sorted: true,
+      calls: ["create a", "create in"],
+      state: ["mock_thing.a", "module.k.mock_thing.in"],
+    },
+  ]);
   scenario("hold for every instance by itself", [
     {
       config: thing("a", `count = 2\n${condition("precondition", "count.index < 1")}`),
