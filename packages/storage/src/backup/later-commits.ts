@@ -103,18 +103,23 @@ async function revisionAt(
   timeMs: number,
   call: CallOptions,
 ): Promise<number> {
-  let whole = manifest.store.revision;
-  const made = (await timeOf(history, whole, call)) ?? Date.parse(manifest.createdAt);
-  if (whole > 0 && timeMs < made) {
-    const time = new Date(made).toISOString();
-    throw refused("at", `the backup is of ${time}, which is later; take an older backup`);
-  }
+  const first = manifest.store.revision;
+  let whole = first;
+  let hasTime = true;
   for await (const { last, newestMs } of groupsBehind(history, manifest, call)) {
+    hasTime = newestMs !== undefined;
     if (newestMs === undefined) continue;
     if (newestMs > timeMs) break;
     whole = last;
   }
-  return whole;
+  if (!hasTime) {
+    throw refused("at", "the newest commits of the history have no times; name a revision");
+  }
+  if (whole > first || first === 0) return whole;
+  const made = (await timeOf(history, first, call)) ?? Date.parse(manifest.createdAt);
+  if (timeMs >= made) return whole;
+  const time = new Date(made).toISOString();
+  throw refused("at", `the backup is of ${time}, which is later; take an older backup`);
 }
 
 /** When a commit was made, where the history still has it. */

@@ -105,6 +105,31 @@ test("a time is that of the last step before it, and none before the backup", as
   expect(await namesIn(target)).toEqual([]);
 });
 
+test("a history without times is gone back to by revisions alone", async () => {
+  await writeBackup({ storage, blobs, directory });
+  const revision = await write("first");
+  // As a reader sees it beside a release that dates nothing.
+  const undated = {
+    readCommits: async (after: number) => {
+      const page = await storage.readCommits(after);
+      const commits = page.commits.map((commit) => ({ ...commit, atMs: undefined, group: "" }));
+      return { ...page, commits };
+    },
+  };
+  const restoreTo = async (point: RestorePoint, target: SqliteStorage) =>
+    restoreBackup({
+      directory,
+      target: restoreTargetOf(target),
+      blobs,
+      later: { point, history: undated, blobs, kinds: BLOB_KINDS },
+    });
+  await using target = await openTarget();
+  const refused = restoreTo(at("13:00:00"), target);
+  expect((await assertCode(refused, "STORAGE_INVALID_ARGUMENT")).message).toContain("no times");
+  await restoreTo({ revision }, target);
+  expect(await namesIn(target)).toEqual(["first"]);
+});
+
 test("history that is forgotten, or of another line, restores nothing and says so", async () => {
   const first = await write("first");
   await writeBackup({ storage, blobs, directory });

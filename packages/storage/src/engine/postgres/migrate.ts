@@ -130,8 +130,8 @@ async function tablesInUse(client: Sql, schema: string, cause: unknown): Promise
   );
   return new StorageError(
     "STORAGE_LOCKED",
-    `the tables in schema "${schema}" are in use, so their layout cannot be changed: session ${shown.join(", ")}; ` +
-      "end it, or start again later",
+    `the tables in schema "${schema}" are in use, so their layout cannot be changed; end the session that uses them, or ` +
+      `start again later: ${shown.length === 0 ? "it has just ended" : `session ${shown.join(", ")}`}`,
     { cause },
   );
 }
