@@ -282,6 +282,14 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     expect((await send("POST", path, {}, { "content-type": "application/json" })).status).toBe(200);
     const { code, text } = await asked.ended;
     expect([code, text]).toEqual([1, expect.stringContaining("discarded using the UI or API")]);
+
+    // A run does not need the command that requested it.
+    const killed = begin(["apply", "-auto-approve", "-var", "who=joe"]);
+    await until(() => killed.output.text.includes("Waiting for the plan to start"));
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    await expect.poll(async () => (await runs())[0]?.phase, { timeout: 60_000 }).toBe("applied");
+    expect(await ok("output", "-raw", "plain")).toBe("joe");
   });
 
   it("has variables of files, of the environment and of the workspace, and is the backend remote as well", {
