@@ -217,6 +217,24 @@ describe("a packed configuration of a repository", () => {
     ]);
   });
 
+  it("follows a link of the folder to another place of the repository, and to no key", async () => {
+    await put("stacks/web/main.tf", 'module "net" { source = "./net" }\n');
+    await symlink("../../modules/net", join(repository, "stacks/web/net"));
+    await put(".stackwright/key", "secret");
+    await symlink("../../.stackwright", join(repository, "stacks/web/keys"));
+    await symlink("../../.git/HEAD", join(repository, "stacks/web/head"));
+    await put("modules/tags/.terraform/x", "x");
+    await symlink("../../modules/tags/.terraform/x", join(repository, "stacks/web/x"));
+    await put("modules/net/main.tf", "# net");
+    expect(await pack("stacks/web")).toEqual({
+      root: "",
+      withheld: ["net/.env"],
+      paths: ["main.tf", "net/main.tf"],
+    });
+    await symlink("/etc/hostname", join(repository, "stacks/web/out"));
+    await expect(pack("stacks/web")).rejects.toThrow("leads out of the folder");
+  });
+
   it("has all of a folder that is named", async () => {
     const { root, paths } = await pack("stacks/web", repository);
     expect(root).toBe("stacks/web");

@@ -43,7 +43,7 @@ export async function packConfiguration(
 /**
  * Packs a folder with the modules that it calls by local paths outside of it, as they lie beneath the nearest folder above all of them;
  * with `above`, everything beneath that folder. Ignore files count in the folder that is packed, its modules each by their own.
- * A module that is called by a link lies where the link is. `CommandError` as of `packConfiguration`, and for modules outside of the repository.
+ * A module that is called by a link lies where the link is, also by one in the folder that leads to another place of the repository. `CommandError` as of `packConfiguration`, and for modules outside of the repository.
  *
  * @param adviceOutside what a user does about such a module
  */
@@ -67,7 +67,6 @@ export async function packWithModules(
     return { ...packed(found, signal), root };
   }
   const modules = await outsideModules(folder);
-  if (modules.length === 0) return { ...(await packConfiguration(directory, signal)), root: "" };
   const repository = findBundleRoot(folder);
   const elsewhere = modules.find(
     ({ path, folder: target }) => !isWithin(path, repository) || !isWithin(target, repository),
@@ -84,7 +83,7 @@ export async function packWithModules(
   const apart = new Set(places.filter((one) => one.path === one.folder).map(({ path }) => path));
   const parts: Found[] = [];
   for (const { path, folder: part } of places) {
-    parts.push(await filesOf(part, slashed(relative(base, path)), signal, apart));
+    parts.push(await filesOf(part, slashed(relative(base, path)), signal, { apart, repository }));
   }
   const found = {
     entries: parts.flatMap(({ entries }) => entries),
@@ -104,12 +103,15 @@ async function filesOf(
   root: string,
   prefix: string,
   signal: AbortSignal,
-  apart: ReadonlySet<string> = new Set(),
+  { apart, repository }: Pick<Walk, "apart" | "repository"> = {
+    apart: new Set(),
+    repository: root,
+  },
 ): Promise<Found> {
   const rules = parseIgnoreRules(await ignoreText(root));
   const entries: TarballEntry[] = [];
   const withheld: string[] = [];
-  await addFolder({ root, rules, apart, entries, withheld, signal }, root, "", []);
+  await addFolder({ root, repository, rules, apart, entries, withheld, signal }, root, "", []);
   if (prefix === "") return { entries, withheld };
   return {
     entries: entries.map((entry) => ({ ...entry, path: `${prefix}/${entry.path}` })),
@@ -168,6 +170,8 @@ async function ignoreText(root: string): Promise<string> {
 
 interface Walk {
   readonly root: string;
+  /** Where links may lead beside the root. */
+  readonly repository: string;
   readonly rules: IgnoreRules;
   /** Real paths of folders that are packed for themselves. */
   readonly apart: ReadonlySet<string>;
@@ -207,7 +211,7 @@ async function addFolder(
 
 /** The file or folder behind a path; undefined for sockets and the like, and for links that are left out. */
 async function targetOf(
-  { root, rules }: Walk,
+  { root, repository, rules }: Walk,
   file: string,
   path: string,
 ): Promise<{ readonly isDirectory: boolean; readonly file: string | undefined }> {
@@ -220,13 +224,15 @@ async function targetOf(
   const target = await realpath(file).catch((cause: unknown) => {
     throw new CommandError(`The link "${path}" leads to a file that does not exist.`, { cause });
   });
-  if (target !== root && !target.startsWith(root + sep)) {
+  const isBeside = !isWithin(target, root);
+  if (isBeside && !isWithin(target, repository)) {
     throw new CommandError(`The link "${path}" leads out of the folder, to "${target}".`, {
       advice: "Copy the files into the folder, or name the link in .terraformignore.",
     });
   }
   const isDirectory = (await stat(target)).isDirectory();
   // A key stays here by whatever name.
-  const own = slashed(relative(root, target));
-  return { isDirectory, file: rules.isIgnored(own, isDirectory) ? undefined : target };
+  const own = slashed(relative(isBeside ? repository : root, target));
+  const isIgnored = (isBeside ? parseIgnoreRules("") : rules).isIgnored(own, isDirectory);
+  return { isDirectory, file: isIgnored ? undefined : target };
 }
