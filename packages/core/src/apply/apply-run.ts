@@ -257,7 +257,17 @@ export class ApplyRun {
       );
       return true;
     });
-    return done === undefined;
+    if (done !== undefined) return false;
+    // What the plan found of its conditions says nothing any more.
+    for (const [kind, conditions] of [
+      ["precondition", preconditions],
+      ["postcondition", postconditions],
+    ] as const) {
+      for (const index of conditions.keys()) {
+        this.checks.push({ address: change.address, kind, index, status: "unknown" });
+      }
+    }
+    return true;
   }
 
   /** Runs one call with a deadline, telling how long it has been going on. */

@@ -2,12 +2,10 @@ import { encodeJson, encodeTypeJson } from "@stackwright/cty";
 import type { StackOutput } from "../state/stack-state.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
 import type { ApplyRun } from "./apply-run.ts";
-import { openChecks } from "./open-checks.ts";
 import type { StepRunner } from "./step-runner.ts";
 
 /**
- * The outputs of the stack after a run. One whose value depends on something that was not done, or on a variable whose conditions turned out
- * not to hold, stays as it was.
+ * The outputs of the stack after a run. One whose value depends on something that was not done stays as it was.
  */
 export async function finalOutputs(
   run: ApplyRun,
@@ -16,7 +14,6 @@ export async function finalOutputs(
   const { plan, writer, world } = run.given;
   const outputs = new Map(writer.outputs);
   const complete = runner.isComplete;
-  const hasOpenVariables = openChecks(plan).some(({ kind }) => kind === "variable");
   for (const { name, action, after, sensitive } of plan.outputs) {
     if (action === "no-op") continue;
     if (action === "delete") {
@@ -25,7 +22,7 @@ export async function finalOutputs(
       continue;
     }
     let value = after;
-    if (value === undefined || hasOpenVariables || !withoutMarks(value).isWhollyKnown) {
+    if (value === undefined || !withoutMarks(value).isWhollyKnown) {
       const { result, targets } = await evaluateOutput(world, name);
       if (result === undefined || ![...targets].every((target) => runner.isMade(target))) continue;
       value = result;

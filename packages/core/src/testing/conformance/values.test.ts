@@ -334,7 +334,7 @@ module "k" {
         ].join(""),
         "m/main.tf": thing("in"),
       },
-      outputs: {},
+      outputs: { o: "1" },
       status: "partially_applied",
       sorted: true,
       calls: ["create a", "create in"],
