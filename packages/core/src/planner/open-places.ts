@@ -1,11 +1,11 @@
 import type { Path, Value } from "@stackwright/cty";
-import type { ModuleNode } from "@stackwright/lang";
+import type { ModuleNode, ResourceConfig } from "@stackwright/lang";
 import { hasEffect, type OutputChange, type ResourceChange } from "../plan/change.ts";
 import type { Plan } from "../plan/plan.ts";
 import { planConcealer } from "../plan/shown-plan.ts";
 import { leafText } from "../secrets/concealer.ts";
 import { configOf } from "./prevent-destroy.ts";
-import { expressionLiteral, writtenLiteral } from "./written-literal.ts";
+import { expressionLiteral, literalsIn, writtenLiteral } from "./written-literal.ts";
 
 /**
  * The changes and outputs of a plan with the places that are shown although they equal or hold a secret, as the configuration writes them
@@ -38,12 +38,23 @@ export function withOpenPlaces<T extends Pick<Plan, "variables" | "changes" | "d
     );
     return found.size === 0 ? change : { ...change, open: [...found.values()] };
   };
+  const known = new Map<ResourceConfig, { readonly of: ReturnType<typeof literalsIn> }>();
   return {
     ...plan,
     changes: plan.changes.map((change) => {
       if (change.deposed !== "") return change;
       const config = configOf(root, change.address);
       if (config === undefined) return change;
+      let literals = known.get(config);
+      if (literals === undefined) {
+        literals = { of: literalsIn(config.body) };
+        known.set(config, literals);
+      }
+      // Most instances write nothing that could be a secret.
+      const mayBeOpen =
+        literals.of === undefined ||
+        Array.from(literals.of(change.key)).some((text) => concealer.mayHide(text));
+      if (!mayBeOpen) return change;
       return open(change, (path) => writtenLiteral(config, path, change.key));
     }),
     outputs: plan.outputs.map((output) => {

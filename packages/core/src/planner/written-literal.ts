@@ -29,6 +29,33 @@ export function expressionLiteral(expression: Expression, path: Path): string | 
   return found && literalOf(found, undefined);
 }
 
+/**
+ * All that a block writes as literals, for an instance by its key: a place that is not among them needs no search. Undefined for a block that is
+ * not in native syntax alone.
+ */
+export function literalsIn(
+  body: ConfigBody,
+): ((key: InstanceKey | undefined) => Iterable<string>) | undefined {
+  const open: (ConfigBody | Expression)[] = [body];
+  const found: Expression[] = [];
+  // Grows while it is walked.
+  for (const part of open) {
+    if (part.kind === "json-body" || part.kind === "merged-body") return undefined;
+    if (part.kind === "body") {
+      for (const item of part.items) open.push(item.kind === "block" ? item.body : item.expression);
+    } else if (part.kind === "object") {
+      for (const { key, value } of part.items) open.push(key.expression, value);
+    } else if (part.kind === "tuple") {
+      open.push(...part.elements);
+    } else if (unwrapped(part) === part) {
+      found.push(part);
+    } else {
+      open.push(unwrapped(part));
+    }
+  }
+  return (key) => found.map((one) => literalOf(one, key)).filter((text) => text !== undefined);
+}
+
 function inBody(body: ConfigBody, [step, ...rest]: readonly PathStep[]): Expression | undefined {
   if (step?.kind !== "attribute") return undefined;
   const attribute = readAttributes(body, []).get(step.name);

@@ -37,7 +37,7 @@ export class Concealer {
   readonly #environment = new Known(SHORTEST_ELSEWHERE);
 
   /** Also a secret that is too short to be searched for between objects is one within its own. */
-  #hasOwn = false;
+  readonly #short = new Set<string>();
 
   constructor({ disclosed }: ConcealerOptions = {}) {
     this.#everywhere = new Known(SHORTEST_ELSEWHERE, disclosed);
@@ -45,13 +45,21 @@ export class Concealer {
 
   /** Whether it knows anything to hide between objects, or might within one. */
   get hasSecrets(): boolean {
-    return this.#hasOwn || !this.#everywhere.isEmpty || !this.#environment.isEmpty;
+    return this.#short.size > 0 || !this.#everywhere.isEmpty || !this.#environment.isEmpty;
+  }
+
+  /** Whether a text may equal or hold a secret of any object. What it says no to is hidden nowhere. */
+  mayHide(text: string): boolean {
+    if (this.#everywhere.holds(text) || this.#environment.holds(text)) return true;
+    // Four characters and more are also searched for within a text.
+    return (
+      this.#short.has(text) || [...this.#short].some((one) => one.length >= 4 && text.includes(one))
+    );
   }
 
   /** Adds the sensitive parts of values, for all objects. */
   learn(...values: readonly (Value | undefined)[]): this {
-    this.#hasOwn ||= values.some((value) => value?.containsMarks === true);
-    this.#everywhere.learn(values);
+    for (const text of this.#everywhere.learn(values)) this.#short.add(text);
     return this;
   }
 
@@ -120,23 +128,36 @@ class Known {
     return this.#whole.size === 0;
   }
 
-  learn(values: readonly (Value | undefined)[]): void {
+  /** Returns the texts that are too short. */
+  learn(values: readonly (Value | undefined)[]): readonly string[] {
+    const short: string[] = [];
     for (const value of values) {
       if (value?.containsMarks !== true) continue;
       for (const [, part] of deepValues(value)) {
         if (!part.hasMark(Mark.sensitive)) continue;
-        for (const [, secret] of deepValues(part)) this.#add(secret);
+        for (const [, secret] of deepValues(part)) {
+          const text = this.#add(secret);
+          if (text !== undefined) short.push(text);
+        }
       }
     }
+    return short;
   }
 
-  #add(secret: Value): void {
+  #add(secret: Value): string | undefined {
     const [plain] = secret.unmark();
-    if (!plain.isKnown || plain.isNull) return;
+    if (!plain.isKnown || plain.isNull) return undefined;
     const text = leafText(plain);
-    if (text === undefined || text.length < this.#shortest || this.#disclosed.has(text)) return;
+    if (text === undefined || this.#disclosed.has(text)) return undefined;
+    if (text.length < this.#shortest) return text;
     this.#whole.add(`${plain.type.kind} ${text}`);
     if (plain.type.kind === "string" && text.length <= LONGEST_PART) this.#inner.add(text);
+    return undefined;
+  }
+
+  /** Whether a text, or a number with that text, is hidden. */
+  holds(text: string): boolean {
+    return this.#whole.has(`number ${text}`) || this.hasName(text);
   }
 
   has(leaf: Value): boolean {
