@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
@@ -93,5 +94,57 @@ output "all" { value = "\${module.a.greeting}, \${module.b.greeting}" }
     expect(await root.ok(...prefix, ...apply)).toContain("hello ann, sub bob");
     await root.write(config.replace('"~> 1.0"', '"1.1.0"'));
     expect(await root.fails(...prefix, "init", "-upgrade")).toContain("1.0.0");
+  }
+});
+
+it("a module of localterraform.com is that of the host of the cloud block, in both execution modes", {
+  timeout: 120_000,
+}, async () => {
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const tls = { certificateFile, keyFile };
+  const api = await startApi("in-process", { tls, host: "localhost" });
+  const { host } = new URL(api.server.url);
+  const author = await terraformRoot(process.execPath, {
+    NODE_EXTRA_CA_CERTS: certificateFile,
+    STACKWRIGHT_SERVER: api.server.url,
+    STACKWRIGHT_TOKEN: api.first.token,
+  });
+  await mkdir(join(author.directory, "hello"));
+  await author.write(greeting("hello"), "hello/main.tf");
+  await author.ok(OWN, "modules", "publish", "acme/hello/any", "1.0.0", "hello");
+  const root = await terraformRoot(TERRAFORM, { SSL_CERT_FILE: certificateFile });
+  await writeFile(
+    root.env["TF_CLI_CONFIG_FILE"] ?? "",
+    `credentials "${host}" {\n  token = "${api.first.token}"\n}\n`,
+  );
+  await root.write(`
+terraform {
+  cloud {
+    hostname     = "${host}"
+    organization = "default"
+    workspaces { name = "demo" }
+  }
+}
+module "a" {
+  source  = "localterraform.com/acme/hello/any"
+  version = "~> 1.0"
+  who     = "ann"
+}
+output "all" { value = module.a.greeting }
+`);
+  const ca = await readFile(certificateFile);
+  for (const mode of ["local", "remote"]) {
+    await root.ok("init");
+    const headers = { authorization: `Bearer ${api.first.token}` };
+    const path = "/api/v2/organizations/default/workspaces/demo";
+    const status = await new Promise((resolve, reject) => {
+      const sent = request(`https://${host}${path}`, { method: "PATCH", ca, headers }, (answer) =>
+        resolve(answer.resume().statusCode),
+      );
+      sent.once("error", reject);
+      sent.end(JSON.stringify({ data: { attributes: { "execution-mode": mode } } }));
+    });
+    expect(status).toBe(200);
+    expect(await root.ok("plan")).toContain("hello ann");
   }
 });
