@@ -76,7 +76,8 @@ class Maker {
     }
     if (reply.isOpen === true) {
       plan.report(reply.diagnostics);
-      return this.#resolve(deposed);
+      // The next run recovers it, as its provider is not asked any more in this one.
+      return this.#run.given.force.aborted ? "unresolved" : this.#resolve(deposed);
     }
     return this.#settle(plan, reply, deposed);
   }
