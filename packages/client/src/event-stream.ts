@@ -18,12 +18,22 @@ export async function* readEvents(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<StreamEvent | undefined> {
   const decoder = new TextDecoder();
-  let rest = "";
+  // A line that comes in many pieces is put together once: the time grows with its length.
+  let pieces: string[] = [];
+  let length = 0;
   let data: string[] = [];
   let [id, event, size] = ["", "message", 0];
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? "";
+    const piece = decoder.decode(chunk, { stream: true });
+    const mayEnd = /[\r\n]/.test(piece) || pieces.at(-1)?.endsWith("\r") === true;
+    if (piece !== "") pieces.push(piece);
+    length += piece.length;
+    const lines = mayEnd ? pieces.join("").split(/\r\n|\n|\r(?!$)/) : [];
+    if (mayEnd) {
+      const rest = lines.pop() ?? "";
+      pieces = rest === "" ? [] : [rest];
+      length = rest.length;
+    }
     for (const line of lines) {
       if (line === "") {
         if (data.length > 0) yield { id, event, data: data.join("\n") };
@@ -37,7 +47,7 @@ export async function* readEvents(
       else if (name === "id") id = value;
       else yield undefined;
     }
-    if (size + rest.length > MAX_EVENT_CHARACTERS) {
+    if (size + length > MAX_EVENT_CHARACTERS) {
       throw new ClientError("CLIENT_UNEXPECTED_ANSWER", "an event of the stream is too large");
     }
   }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { CommandError } from "../command-error.ts";
 
 /**
@@ -21,11 +21,14 @@ export async function writePlanFile(path: string, plan: PlanFile): Promise<void>
   await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`);
 }
 
+/** Bytes of a plan file: one that is written here has less than a thousand. */
+const MAX_BYTES = 64 * 1024;
+
 /** Reads a plan file. `CommandError` for anything else. */
 export async function readPlanFile(path: string): Promise<PlanFile> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readSmall(path);
   } catch (error) {
     throw new CommandError(`The plan file "${path}" cannot be read.`, { cause: error });
   }
@@ -56,6 +59,19 @@ export function planNotFoundError(
   });
 }
 
+/** The text of a file as far as it can be one: a device has no end. */
+async function readSmall(path: string): Promise<string> {
+  await using file = await open(path);
+  const bytes = new Uint8Array(MAX_BYTES + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length);
+    length += bytesRead;
+    if (bytesRead === 0 || length === bytes.length) break;
+  }
+  return length > MAX_BYTES ? "" : new TextDecoder().decode(bytes.subarray(0, length));
+}
+
 function parse(text: string): PlanFile | undefined {
   let value: unknown;
   try {
@@ -64,9 +80,8 @@ function parse(text: string): PlanFile | undefined {
     return undefined;
   }
   const plan = value as Partial<PlanFile> | null;
-  return plan?.stackwright_plan === 1 &&
-    typeof plan.digest === "string" &&
-    typeof plan.stack === "string"
-    ? (plan as PlanFile)
-    : undefined;
+  if (plan?.stackwright_plan !== 1) return undefined;
+  const { account, project, stack, digest, created, store = "" } = plan;
+  const texts: readonly unknown[] = [account, project, stack, digest, created, store];
+  return texts.every((one) => typeof one === "string") ? (plan as PlanFile) : undefined;
 }

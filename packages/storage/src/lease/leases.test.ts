@@ -182,6 +182,69 @@ describe("a lease", () => {
   });
 });
 
+describe("taking a lease", () => {
+  test("goes on while the store is away, and ends with any other error", async () => {
+    const { clock, worker } = setUp();
+    const away = new FailsReads(createMemoryStorage());
+    away.code = "STORAGE_INCONSISTENT";
+    const waiting = worker("one", away).acquire(NAME);
+    await clock.advance(TIMING.ttlMs);
+    away.code = undefined;
+    await clock.advance(TIMING.ttlMs);
+    const lease = await waiting;
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    away.code = "STORAGE_PERMISSION_DENIED";
+    await assertCode(worker("two", away).acquire(NAME), "STORAGE_PERMISSION_DENIED");
+  });
+
+  test("keeps what a signal that never aborts asked for, and gives back what one that did asked for", async () => {
+    const { storage, worker } = setUp();
+    const calm = new AbortController();
+    const lease = await hold(worker("one").tryAcquire(NAME, { signal: calm.signal }));
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    // It aborts while the answer is on its way.
+    const stop = new AbortController();
+    const late = new AbortsAtBatch(storage, stop);
+    const taken = worker("two", late).tryAcquire(NAME, { signal: stop.signal });
+    await expect(taken).rejects.toThrow("enough");
+    expect(fenceHolderOf(await storage.read("strong", fenceResourceId(NAME)))).toEqual({
+      owner: "",
+      epoch: 2n,
+    });
+  });
+
+  test("refuses a fence that is stored as something else", async () => {
+    const { storage, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    await lease.release();
+    const fence = await storage.read("strong", fenceResourceId(NAME));
+    const data = { typeUrl: "type.googleapis.com/other", value: new Uint8Array() };
+    await storage.writeCAS({ ...fence, data });
+    await assertCode(worker("two").tryAcquire(NAME), "STORAGE_CORRUPT");
+  });
+
+  test("is given back by the end of its scope, before the next line", async () => {
+    const { worker } = setUp();
+    {
+      await using lease = await worker("one").acquire(NAME);
+      expect(lease.isHeld()).toBe(true);
+    }
+    const next = await hold(worker("two").tryAcquire(NAME));
+    await next.release();
+  });
+
+  test("by a renewer on this thread costs nothing once it is lost", async () => {
+    const { storage, clock, worker } = setUp();
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    await storage.writeCAS(await storage.read("strong", fenceResourceId(NAME)));
+    await clock.advance(TIMING.renewMs);
+    expect(lease.signal.aborted).toBe(true);
+    expect(clock.pending).toBe(0);
+  });
+});
+
 describe("writes under the guard of a lease", () => {
   test("never fail because of renewals", async () => {
     const storage = new CountsHeartbeats(createMemoryStorage());
@@ -238,6 +301,34 @@ class CountsHeartbeats extends DelegatingStorage {
   override writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
     if (resource.id.type.kind === HEARTBEAT_TYPE.kind) this.heartbeats += 1;
     return this.inner.writeCAS(resource, options);
+  }
+}
+
+/** A store whose reads fail while it has a code. */
+class FailsReads extends DelegatingStorage {
+  code: ConstructorParameters<typeof StorageError>[0] | undefined;
+
+  override async read(...given: Parameters<StorageBackend["read"]>): Promise<Resource> {
+    if (this.code !== undefined) throw new StorageError(this.code);
+    return this.inner.read(...given);
+  }
+}
+
+/** A store during whose batches somebody gives up. */
+class AbortsAtBatch extends DelegatingStorage {
+  readonly #stop: AbortController;
+
+  constructor(inner: StorageBackend, stop: AbortController) {
+    super(inner);
+    this.#stop = stop;
+  }
+
+  override async batch(
+    ...given: Parameters<StorageBackend["batch"]>
+  ): Promise<readonly (Resource | undefined)[]> {
+    const results = await this.inner.batch(...given);
+    this.#stop.abort(new Error("enough"));
+    return results;
   }
 }
 
