@@ -93,6 +93,10 @@ async function stepOf(tx: Transaction, reference: PlanSetReference): Promise<Ste
   if (bad?.row !== undefined) {
     // What began to be applied is not left half done for another stack: it comes to its end first, and nothing more begins.
     if (runs.some((one) => phaseIn(one) === "applying")) return { kind: "rest" };
+    // One that begins at this moment makes the batch fail.
+    for (const { row: run } of runs) {
+      if (run !== undefined && phaseOf(run.message) === "approved") tx.guardRow(run);
+    }
     return endSet(tx, row, endOf(bad.member, bad.row.message));
   }
   const { phase } = row.message;

@@ -210,3 +210,18 @@ it("leaves no ticket of a run that is canceled at the moment when the plan is th
   expect(writes).toBeGreaterThan(1);
   expect([await phase(b), await listTickets(parts)]).toEqual(["canceled", []]);
 });
+
+it("begins no apply once it has ended, also before its runs have followed it", async () => {
+  const { parts, reference, runs, plan, claim, fence, show, phase } = await start(["a", "b"]);
+  for (const run of runs) await plan(run);
+  await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
+  await advancePlanSet(parts, reference);
+  const claimed = await claim(runs[0]);
+  const held = await fence(runs[0].stack, "w");
+  if (held === undefined) throw new Error("the fence is not free");
+  await cancelPlanSet(parts, reference, { actor: "ben" });
+  await expect(beginApply(parts, claimed, held.tenure.epoch)).rejects.toMatchObject({
+    code: "illegal_transition",
+  });
+  expect(await phase(runs[0])).toBe("approved");
+});

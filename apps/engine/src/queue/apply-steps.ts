@@ -10,6 +10,7 @@ import { clearDrift } from "./drift-record.ts";
 import { leavesParts, requestNextStage } from "./next-stage.ts";
 import { requestRollback } from "./request-rollback.ts";
 import { isAt, move, readRun, requireAt } from "./run-row.ts";
+import { requireOpenSet } from "./set-member.ts";
 import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { APPLY_UNKNOWN, readStackTool } from "./stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
@@ -26,6 +27,7 @@ export async function beginApply(
     if (isAt(run, "approved") && run.row.message.cancel !== undefined) {
       throw new ServerError("illegal_transition", "the run is canceled");
     }
+    if (isAt(run, "approved")) await requireOpenSet(tx, claim.reference, run.row.message);
     const fence = await tx.find(FENCE_KIND, stackPlace(claim.reference.stack));
     if (fence === undefined || fence.message.epoch !== epoch || fence.message.owner === "") {
       throw new ServerError("claim_lost", "the stack is held by another worker");

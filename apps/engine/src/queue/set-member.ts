@@ -68,6 +68,20 @@ export async function isApprovedWithSet(
   return row.message.phase === PlanSet_Phase.PHASE_APPLYING;
 }
 
+/** Refuses to begin the apply of a run whose set has ended. The batch fails if that changes. */
+export async function requireOpenSet(
+  tx: Transaction,
+  reference: Pick<RunReference, "stack">,
+  run: OfSet,
+): Promise<void> {
+  if (run.planSet === "") return;
+  const row = await openSetOf(tx, reference, run);
+  if (row === undefined) {
+    throw new ServerError("illegal_transition", `the plan set ${run.planSet} has ended`);
+  }
+  tx.guardRow(row);
+}
+
 /** `conflict` for a run that is approved with its set alone. */
 export function requireNoSet({ planSet }: Pick<Run, "planSet">): void {
   if (planSet === "") return;

@@ -1,4 +1,6 @@
 import {
+  PlanSet,
+  PlanSet_Phase,
   Project,
   Project_AutoApply,
   Run,
@@ -338,4 +340,107 @@ export const BUGS: readonly (readonly [
     7,
     blindTo("requests", "Run", Run, (run) => ({ ...run, excludeAuthor: false })),
   ],
+  [
+    "a stage that forgets what its plan leaves",
+    [16],
+    1,
+    writing("Run", Run, ({ stage, ...run }) => ({
+      ...run,
+      stage: stage && { ...stage, left: [] },
+    })),
+  ],
+  [
+    "a further stage that does not know what the one before it left",
+    [16],
+    1,
+    writing("Run", Run, ({ stage, ...run }) => ({
+      ...run,
+      stage: stage && { ...stage, before: [] },
+    })),
+  ],
+  [
+    "a further stage that is the first one again",
+    [16],
+    1,
+    writing("Run", Run, ({ stage, ...run }) => ({
+      ...run,
+      stage: stage && { ...stage, number: 1 },
+    })),
+  ],
+  [
+    "a further stage that goes without the approval that the first one needed",
+    [4, 16],
+    1,
+    writing("Run", Run, (run) =>
+      (run.stage?.previous ?? "") === "" ? run : { ...run, autoApply: true },
+    ),
+  ],
+  [
+    "a plan set that is approved by one where two have to",
+    [18],
+    21,
+    writing("PlanSet", PlanSet, (set) => ({ ...set, requiredApprovals: 1, excludeAuthor: false })),
+  ],
+  [
+    "a set whose stacks may be in another one",
+    [17],
+    1,
+    blindTo("requests", "StackQueue", StackQueue, (queue) => ({ ...queue, planSet: "" })),
+  ],
+  [
+    "a set that forgets which plans were made with which",
+    [18],
+    41,
+    writing("PlanSet", PlanSet, (set) => ({
+      ...set,
+      members: set.members.map((member) => ({ ...member, reads: [] })),
+    })),
+  ],
+  [
+    "a plan that waits for another one, and is not made once that is there",
+    [3, 12],
+    17,
+    forgetting(
+      (one, { operations }) =>
+        one.kind === "write" &&
+        kindOf(one) === "RunTicket" &&
+        operations.some((other) => kindOf(other) === "PlanSet") &&
+        !operations.some((other) => kindOf(other) === "StackQueue"),
+    ),
+  ],
+  [
+    "a set that is settled before its runs have ended",
+    [19],
+    1,
+    writing("PlanSet", PlanSet, (set) => ({ ...set, settled: ENDS_OF_SETS.has(set.phase) })),
+  ],
+  [
+    "a set of which nothing is applied once it is approved",
+    [19],
+    6,
+    blindTo("workers", "PlanSet", PlanSet, (set) =>
+      set.phase === PlanSet_Phase.PHASE_APPLYING
+        ? { ...set, phase: PlanSet_Phase.PHASE_AWAITING_APPROVAL }
+        : set,
+    ),
+  ],
+  [
+    "a run of a set that is requested once the set has ended",
+    [17],
+    1,
+    blindTo("workers", "PlanSet", PlanSet, (set) =>
+      set.phase === PlanSet_Phase.PHASE_CANCELED
+        ? { ...set, phase: PlanSet_Phase.PHASE_PLANNING, settled: false }
+        : set,
+    ),
+  ],
 ];
+
+const ENDS_OF_SETS: ReadonlySet<PlanSet_Phase> = new Set([
+  PlanSet_Phase.PHASE_APPLIED,
+  PlanSet_Phase.PHASE_NO_CHANGES,
+  PlanSet_Phase.PHASE_PLAN_FINISHED,
+  PlanSet_Phase.PHASE_FAILED,
+  PlanSet_Phase.PHASE_DISCARDED,
+  PlanSet_Phase.PHASE_CANCELED,
+]);
