@@ -131,6 +131,15 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 120,
   },
   {
+    name: "server-faults",
+    what: "runs of a server during which it, its worker, an executor or a provider is killed, stopped or asked to end: 1,000",
+    files: ["apps/cli/src/commands/server-faults.live.test.ts"],
+    live: true,
+    slices: 10,
+    runs: 50,
+    limitMinutes: 180,
+  },
+  {
     name: "round-trip",
     what: "states of terraform adopted, changed by 20 random applies with a kill, and returned: 10 by mirror, 10 by export",
     files: ["apps/cli/src/commands/round-trip.live.test.ts"],

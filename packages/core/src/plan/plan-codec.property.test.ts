@@ -43,7 +43,7 @@ const PLAN: Plan = {
       causes: [],
       words: { priorPrivate: Uint8Array.of(1, 2), plannedPrivate: Uint8Array.of() },
       schemaVersion: 0,
-      dependencies: [{ address: "mock_thing.y", scope: "instance" }],
+      dependencies: [{ address: "mock_thing.y", scope: "instance", kind: "reference" }],
       createBeforeDestroy: false,
       record: false,
       legacyTypeSystem: false,
@@ -80,7 +80,7 @@ function changedAt(value: Json, way: readonly (string | number)[], change: Json 
     if (Array.isArray(copy)) copy.splice(Number(name), 1);
     else delete copy[name];
   } else copy[name] = changedAt(copy[name] ?? null, rest, change);
-  return copy as Json;
+  return copy;
 }
 
 const DOCUMENT = JSON.parse(new TextDecoder().decode(encodePlan(PLAN))) as Json;

@@ -166,7 +166,7 @@ export const BUGS: readonly (readonly [
     },
   ],
   ["a claim past a lock", [5], 7, ignoring("StackLock")],
-  ["a claim past a freeze", [5], 15, ignoring("Freeze")],
+  ["a claim past a freeze", [5], 18, ignoring("Freeze")],
   [
     "a cancel that ends a run which a worker has",
     [5],
@@ -176,7 +176,7 @@ export const BUGS: readonly (readonly [
   [
     "a newer run that ends an approved one",
     [1],
-    24,
+    40,
     blindTo("requests", "Run", Run, (run) =>
       run.phase === Run_Phase.PHASE_APPROVED
         ? { ...run, phase: Run_Phase.PHASE_AWAITING_APPROVAL }
@@ -204,12 +204,12 @@ export const BUGS: readonly (readonly [
     92,
     () => ({ ignoresRefusal: true }),
   ],
-  ["a recovery that makes again what was made", [8], 15, () => ({ repeats: true })],
-  ["an apply that says more than was done", [8], 207, () => ({ overstates: true })],
+  ["a recovery that makes again what was made", [8], 22, () => ({ repeats: true })],
+  ["an apply that says more than was done", [8], 41, () => ({ overstates: true })],
   [
     "a request that is refused although it was done, as its answer was lost",
     [9],
-    90,
+    135,
     () => {
       let writes = 0;
       return {
