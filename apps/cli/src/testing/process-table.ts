@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import process from "node:process";
 
 /** A process as the machine lists it. */
-export interface ListedProcess {
+interface ListedProcess {
   readonly pid: number;
   readonly parent: number;
   /** Its program and arguments. */
