@@ -171,7 +171,7 @@ function keep(script, path, keptBytes) {
     header.writeUInt32LE(HEADER_BYTES + code.length, 4);
     header.writeUInt32LE(compiledBytes, 8);
     const folder = join(path, "..");
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     // Whole, or not there at all, also after a loss of power.
     const file = fs.openSync(partial, "wx", 0o600);
     try {
@@ -188,5 +188,17 @@ function keep(script, path, keptBytes) {
   } catch {
     // No place for it, or another process removes the same: the next run tries again.
     fs.rmSync(partial, { force: true });
+  }
+}
+
+/** Makes a folder with those above it. That of Node does not end where the system answers that there is no such place, as in /proc. */
+function makeFolder(path) {
+  if (fs.existsSync(path)) return;
+  const parent = join(path, "..");
+  if (parent !== path) makeFolder(parent);
+  try {
+    fs.mkdirSync(path, 0o700);
+  } catch (error) {
+    if (!fs.existsSync(path)) throw error;
   }
 }
