@@ -134,6 +134,8 @@ class Kubelet {
   }
 
   async turn(): Promise<void> {
+    // Before the Jobs: the owner of what is there is there, too, unless it was removed.
+    const secrets = await this.#list<PlayedSecret>(this.#path("secrets"));
     const jobs = await this.#list<PlayedJob>(this.#path("jobs"));
     const pods = await this.#list<PlayedPod>(this.#path("pods"));
     for (const job of jobs) await this.#makePod(job);
@@ -146,7 +148,7 @@ class Kubelet {
         await this.#end(pod);
       } else await this.#start(pod);
     }
-    for (const secret of await this.#list<PlayedSecret>(this.#path("secrets"))) {
+    for (const secret of secrets) {
       const owner = secret.metadata.ownerReferences?.[0]?.uid;
       if (owner === undefined || jobs.some(({ metadata }) => metadata.uid === owner)) continue;
       await this.#options.send("DELETE", this.#path("secrets", secret.metadata.name));
@@ -215,7 +217,7 @@ class Kubelet {
       const from = secrets.find(({ metadata }) => metadata.name === of)?.data?.[key];
       return [variable, from === undefined ? value : Buffer.from(from, "base64").toString()];
     });
-    const [program = "", ...rest] = words;
+    const [program = "", ...rest] = await this.#mounted(pod, words);
     const child = spawn(program, rest, {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
@@ -234,6 +236,21 @@ class Kubelet {
       void this.#say(name, exitCode === 0 ? "Succeeded" : "Failed", { terminated });
     });
     await this.#say(name, "Running", { running: {} });
+  }
+
+  /** Gives a pod its own folder at the place of its volume: needs root, as pods of one worker have the same places. */
+  async #mounted(
+    { metadata, spec }: PlayedPod,
+    words: readonly string[],
+  ): Promise<readonly string[]> {
+    const mounts = spec.containers[0]?.volumeMounts ?? [];
+    const place = mounts.find(({ name }) => name === "stackwright-work")?.mountPath;
+    if (place === undefined || process.getuid?.() !== 0) return words;
+    const own = join(this.#folder, metadata.name, "work");
+    await mkdir(own, { recursive: true });
+    await mkdir(place, { recursive: true });
+    const script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
+    return ["unshare", "--mount", "sh", "-c", script, "sh", own, place, ...words];
   }
 
   async #end({ metadata }: PlayedPod): Promise<void> {

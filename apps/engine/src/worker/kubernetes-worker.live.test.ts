@@ -94,7 +94,7 @@ if (typeof cluster === "string") {
       const greedy = {
         apiVersion: "v1",
         kind: "Pod",
-        metadata: { name: "a", namespace: "stackwright" },
+        metadata: { name: "a", namespace: RUNS },
         spec: { hostNetwork: true, containers: [{ name: "a", image: "a" }] },
       };
       expect(await apply(greedy as Manifest, "&dryRun=All")).toContain("violates PodSecurity");
