@@ -130,7 +130,6 @@ it("gives the result of the pod, and leaves nothing in the cluster", async () =>
     result: RESULT,
   });
   expect(kinds()).not.toContain("jobs");
-  expect(kinds()).not.toContain("pods");
   await expect.poll(kinds, WAIT).toEqual([]);
 });
 

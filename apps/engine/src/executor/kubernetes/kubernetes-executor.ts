@@ -247,7 +247,8 @@ class PodExecution implements Execution {
       if (!this.#killed.signal.aborted) throw error;
     } finally {
       for (const socket of this.#sockets) socket.destroy();
-      await removeAll(this.#ground, id);
+      // With its result the executor has ended by itself, so that its pod is not awaited.
+      await removeAll(this.#ground, id, this.#pipes?.result !== undefined);
       logger.debug({ run: job.run, job: id }, "the Job of a step was removed");
     }
     await this.#pipes?.ended;
@@ -486,8 +487,12 @@ interface Refusal {
   readonly lasts: boolean;
 }
 
-/** Removes a Job and its pods, and waits until these are gone. Never rejects: the sweep repeats what fails. */
-async function removeAll({ jobs, clock, timing, logger }: Ground, id: string): Promise<void> {
+/** Removes a Job and its pods, and waits until these are gone unless they have ended. Never rejects: the sweep repeats what fails. */
+async function removeAll(
+  { jobs, clock, timing, logger }: Ground,
+  id: string,
+  hasEnded = false,
+): Promise<void> {
   const until = clock.monotonicMs() + timing.removalMs;
   let isAsked = false;
   let problem: unknown = "its pods are still there";
@@ -495,7 +500,7 @@ async function removeAll({ jobs, clock, timing, logger }: Ground, id: string): P
     try {
       if (!isAsked) await jobs.remove(id, timing.graceSeconds);
       isAsked = true;
-      if (!(await jobs.hasPods(id))) return;
+      if (hasEnded || !(await jobs.hasPods(id))) return;
       problem = "its pods are still there";
     } catch (error) {
       problem = error;
