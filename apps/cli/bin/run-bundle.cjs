@@ -4,7 +4,7 @@
 "use strict";
 const fs = require("node:fs");
 const { createRequire, enableCompileCache } = require("node:module");
-const { join } = require("node:path");
+const paths = require("node:path");
 const process = require("node:process");
 const { Script, constants } = require("node:vm");
 
@@ -52,8 +52,8 @@ class Chunks {
   constructor(folder, compiled) {
     this.folder = folder;
     this.compiled = compiled;
-    this.file = join(folder, PACKS[0]);
-    this.url = require("node:url").pathToFileURL(join(folder, "command.js")).href;
+    this.file = paths.join(folder, PACKS[0]);
+    this.url = require("node:url").pathToFileURL(paths.join(folder, "command.js")).href;
     this.packs = [];
     this.done = new Map();
     this.builtins = new Map();
@@ -78,7 +78,7 @@ class Chunks {
 
   functionOf(name) {
     for (const [index, file] of PACKS.entries()) {
-      this.packs[index] ??= readPack(join(this.folder, file), this.compiled);
+      this.packs[index] ??= readPack(paths.join(this.folder, file), this.compiled);
       const found = this.packs[index][name];
       if (found !== undefined) return found;
     }
@@ -135,7 +135,7 @@ function compiledFile(source, folder) {
   if (digest === undefined) return undefined;
   const word = process.argv.slice(2).find((one) => !one.startsWith("-"));
   const name = OFTEN_USED.has(word) ? word : "others";
-  return join(folder, "command", `${digest}-${process.version}-${process.arch}-${name}.code`);
+  return paths.join(folder, "command", `${digest}-${process.version}-${process.arch}-${name}.code`);
 }
 
 /** Code that this user, and no other, may have written. V8 compares its own version and flags, and the length of the source. */
@@ -170,7 +170,7 @@ function keep(script, path, keptBytes) {
     header.writeUInt32LE(MAGIC, 0);
     header.writeUInt32LE(HEADER_BYTES + code.length, 4);
     header.writeUInt32LE(compiledBytes, 8);
-    const folder = join(path, "..");
+    const folder = paths.join(path, "..");
     makeFolder(folder);
     // Whole, or not there at all, also after a loss of power.
     const file = fs.openSync(partial, "wx", 0o600);
@@ -182,8 +182,8 @@ function keep(script, path, keptBytes) {
     }
     fs.renameSync(partial, path);
     for (const name of fs.readdirSync(folder)) {
-      const { mtimeMs } = fs.statSync(join(folder, name));
-      if (Date.now() - mtimeMs > UNUSED_MS) fs.rmSync(join(folder, name));
+      const { mtimeMs } = fs.statSync(paths.join(folder, name));
+      if (Date.now() - mtimeMs > UNUSED_MS) fs.rmSync(paths.join(folder, name));
     }
   } catch {
     // No place for it, or another process removes the same: the next run tries again.
@@ -194,7 +194,7 @@ function keep(script, path, keptBytes) {
 /** Makes a folder with those above it. That of Node does not end where the system answers that there is no such place, as in /proc. */
 function makeFolder(path) {
   if (fs.existsSync(path)) return;
-  const parent = join(path, "..");
+  const parent = paths.join(path, "..");
   if (parent !== path) makeFolder(parent);
   try {
     fs.mkdirSync(path, 0o700);

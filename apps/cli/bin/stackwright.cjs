@@ -3,18 +3,18 @@
 // workspace. Plain JavaScript, because an older Node may be the one that reads it, and CommonJS, because that starts sooner.
 "use strict";
 const { existsSync } = require("node:fs");
-const { basename, join } = require("node:path");
+const paths = require("node:path");
 const process = require("node:process");
 
-const source = join(__dirname, "../src/main.ts");
+const source = paths.join(__dirname, "../src/main.ts");
 
 // The name of a link: the command reads it, and removes it.
-process.env.STACKWRIGHT_CALLED_AS ||= basename(process.argv[1] ?? "");
+process.env.STACKWRIGHT_CALLED_AS ||= paths.basename(process.argv[1] ?? "");
 
 if (Number(process.versions.node.split(".")[0]) >= 24) {
   const folder = compiledFolder();
   if (existsSync(source)) runSource(folder);
-  else require("./run-bundle.cjs").runBundle(join(__dirname, "../dist"), folder);
+  else require("./run-bundle.cjs").runBundle(paths.join(__dirname, "../dist"), folder);
 } else {
   const node = findNode();
   if (node === undefined) {
@@ -33,8 +33,8 @@ function compiledFolder() {
   if (NODE_DISABLE_COMPILE_CACHE === "1") return undefined;
   if (NODE_COMPILE_CACHE) return NODE_COMPILE_CACHE;
   try {
-    const folder = XDG_CACHE_HOME || join(require("node:os").homedir(), ".cache");
-    return join(folder, "stackwright", "compiled");
+    const folder = XDG_CACHE_HOME || paths.join(require("node:os").homedir(), ".cache");
+    return paths.join(folder, "stackwright", "compiled");
   } catch {
     // A user without a home.
     return undefined;
