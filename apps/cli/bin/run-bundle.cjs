@@ -83,7 +83,7 @@ class Chunks {
       if (found !== undefined) return found;
     }
     // Single chunks are modules, whose code Node keeps.
-    if (this.compiled) enableCompileCache?.(this.compiled);
+    if (this.compiled) keepCompiled(this.compiled);
     return this.others(name.replace(/js$/, "cjs"));
   }
 
@@ -190,6 +190,18 @@ function keep(script, path, keptBytes) {
     fs.rmSync(partial, { force: true });
   }
 }
+
+/** Lets Node keep the compiled code of modules in a folder; false where none can be made: Node itself tries without end in /proc. */
+function keepCompiled(folder) {
+  try {
+    makeFolder(folder);
+  } catch {
+    return false;
+  }
+  enableCompileCache?.(folder);
+  return true;
+}
+exports.keepCompiled = keepCompiled;
 
 /** Makes a folder with those above it. That of Node does not end where the system answers that there is no such place, as in /proc. */
 function makeFolder(path) {

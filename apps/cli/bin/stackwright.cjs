@@ -43,8 +43,11 @@ function compiledFolder() {
 
 // Node finds by content what is still true.
 function runSource(folder) {
-  if (folder !== undefined && !process.env.NODE_COMPILE_CACHE) {
-    require("node:module").enableCompileCache?.(folder);
+  const isKept =
+    folder !== undefined &&
+    !process.env.NODE_COMPILE_CACHE &&
+    require("./run-bundle.cjs").keepCompiled(folder);
+  if (isKept) {
     // Threads follow the variable alone. From sources each would strip the types of all modules again,
     // and the WebAssembly that does it can end a process with many threads (a race in V8).
     process.env.NODE_COMPILE_CACHE = folder;

@@ -45,9 +45,9 @@ async function bundle() {
     join(folder, "single.cjs"),
     `module.exports=${chunk(`exports.go=()=>console.log("single",require("./early.js").count);`)};\n`,
   );
-  const run = async (word = "plan"): Promise<string> => {
+  const run = async (word = "plan", place = compiled): Promise<string> => {
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", START, "x", word], {
-      env: { RUN_BUNDLE, FOLDER: folder, COMPILED: compiled },
+      env: { RUN_BUNDLE, FOLDER: folder, COMPILED: place },
       timeout: 30_000,
     });
     return stdout;
@@ -106,4 +106,9 @@ it("runs without code that is damaged, or that others may have written", async (
   await chmod(path, 0o666);
   expect(await command.run()).toBe(TEXT);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+it("runs where the system has no place for compiled code", async () => {
+  await using command = await bundle();
+  expect(await command.run("show", "/proc/nothing/compiled")).toBe(TEXT);
 });
