@@ -36,6 +36,12 @@ export const JOBS: readonly Job[] = [
     limitMinutes: 20,
   },
   {
+    name: "command-shapes",
+    what: "configurations that are large in one respect, by the built command and the reference command",
+    words: ["bench/command/scale.ts"],
+    limitMinutes: 20,
+  },
+  {
     name: "engine",
     what: "cost of an instance as their number grows",
     words: [GC, "bench/engine/run.ts", "1000", "10000", "50000"],
