@@ -36,7 +36,7 @@ export function bodyLines(body: Diff, options: LineOptions = {}): DiffLine[] {
     const sign = body.kind === "add" ? "+" : "-";
     if (body.value.kind === "object" || body.value.kind === "map") {
       writer.shownMembers(body.value.members, 0, sign);
-    } else writer.shown("", body.value, 0, sign, ",");
+    } else writer.shown("", body.value, 0, sign, "");
   } else if (body.kind !== "same") writer.diff("", body, 0, "");
   return writer.lines;
 }
