@@ -23,7 +23,7 @@ export { isTokenId } from "./access/stored-credential.ts";
 export type { SecretKeyUse } from "./access/stored-secrets.ts";
 export { listSecretKeys, reencryptSecrets } from "./access/stored-secrets.ts";
 export type { AuditEntry, AuditFacts, AuditPage, NumberedAuditEntry } from "./domain/audit-log.ts";
-export type { FunctionProbe, VersionHealth } from "./domain/health.ts";
+export type { FunctionHealth, FunctionProbe, VersionHealth } from "./domain/health.ts";
 export type { RegistryKind } from "./domain/kind-table.ts";
 export { REGISTRY_KINDS } from "./domain/kind-table.ts";
 export type { Page, PageRequest, SortDirection } from "./domain/listing.ts";

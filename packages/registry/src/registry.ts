@@ -8,7 +8,9 @@ import { SharedSecrets } from "./access/shared-secrets.ts";
 import type { AuditEntry, AuditFacts, AuditPage, NumberedAuditEntry } from "./domain/audit-log.ts";
 import {
   checkAllHealth,
+  checkFunction,
   checkHealth,
+  type FunctionHealth,
   type FunctionProbe,
   showHealth,
   type VersionHealth,
@@ -248,6 +250,18 @@ export class Registry {
       throw new RegistryError("REGISTRY_NOT_FOUND", "this server does not check functions");
     }
     return checkHealth(this.#parts, scope, at, this.#probe, options);
+  }
+
+  /** Checks a function before a version is made of it. `REGISTRY_NOT_FOUND` without a probe. */
+  async checkFunction(
+    scope: RegistryScope,
+    functionUrn: string,
+    options?: CallOptions,
+  ): Promise<FunctionHealth> {
+    if (this.#probe === undefined) {
+      throw new RegistryError("REGISTRY_NOT_FOUND", "this server does not check functions");
+    }
+    return checkFunction(this.#parts, scope, functionUrn, this.#probe, options);
   }
 
   /** Checks all functions whose last check is older than `maxAgeMs`. */

@@ -1,5 +1,6 @@
 import type { ProviderHealth as HealthMessage } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, type Tenancy, WILDCARD } from "@stackwright/storage";
+import { checkFunctionUrn } from "./function-urn.ts";
 import { HEALTH_KIND, VERSION_KIND } from "./kinds.ts";
 import { type PrivateProviderVersion, versionOf } from "./model.ts";
 import type { RegistryParts } from "./parts.ts";
@@ -11,7 +12,7 @@ import { readVersion, type VersionName } from "./versions.ts";
 export interface FunctionProbe {
   /** Rejects, with a message free of secrets, when the function does not answer as it should. */
   probe(
-    version: PrivateProviderVersion & RegistryScope,
+    version: Pick<PrivateProviderVersion, "functionUrn"> & RegistryScope,
     options: { readonly signal: AbortSignal },
   ): Promise<{ readonly schemaDigest?: string }>;
 }
@@ -27,6 +28,9 @@ export interface VersionHealth {
   readonly problem: string;
   readonly schemaDigest: string;
 }
+
+/** What a check of a function found that belongs to no version yet. */
+export type FunctionHealth = Pick<VersionHealth, "healthy" | "latencyMs" | "problem">;
 
 const PROBE_TIMEOUT_MS = 30_000;
 
@@ -53,6 +57,28 @@ export async function checkHealth(
 ): Promise<VersionHealth> {
   const { value } = await readVersion(parts, scopeTenancy(scope), at, options);
   return probeVersion(parts, scope, versionOf(value), probe, options);
+}
+
+/**
+ * Checks a function before a version is made of it, and stores nothing. The function has 30 s to answer.
+ *
+ * Throws `REGISTRY_INVALID_FIELD`, `REGISTRY_REGION_MISMATCH`.
+ */
+export async function checkFunction(
+  { clock }: Pick<RegistryParts, "clock">,
+  scope: RegistryScope,
+  functionUrn: string,
+  probe: FunctionProbe,
+  options: CallOptions = {},
+): Promise<FunctionHealth> {
+  checkFunctionUrn(functionUrn, scope.region);
+  const { healthy, latencyMs, problem } = await ask(
+    clock,
+    { functionUrn, ...scope },
+    probe,
+    options,
+  );
+  return { healthy, latencyMs, problem };
 }
 
 /**
@@ -89,27 +115,15 @@ async function probeVersion(
   options: CallOptions,
 ): Promise<VersionHealth> {
   const at = healthAt(scopeTenancy(scope), version.versionId);
-  const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const signal =
-    options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-  const started = parts.clock.monotonicMs();
-  let problem = "";
-  let schemaDigest = "";
-  try {
-    ({ schemaDigest = "" } = await probe.probe({ ...version, ...scope }, { signal }));
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
-    if (problem === "") problem = "the function failed without a message";
-  }
-  const latencyMs = Math.round(parts.clock.monotonicMs() - started);
+  const found = await ask(parts.clock, { ...version, ...scope }, probe, options);
+  const { healthy, latencyMs, problem, schemaDigest } = found;
   const stored = await parts.records.read(at, options);
   const value: HealthMessage = {
     versionId: version.versionId,
-    healthy: problem === "",
+    healthy,
     checkTimeMs: BigInt(parts.clock.wallMs()),
     latencyMs: BigInt(latencyMs),
-    failures: problem === "" ? 0 : (stored?.value.failures ?? 0) + 1,
+    failures: healthy ? 0 : (stored?.value.failures ?? 0) + 1,
     problem,
     schemaDigest: schemaDigest === "" ? (stored?.value.schemaDigest ?? "") : schemaDigest,
   };
@@ -120,6 +134,29 @@ async function probeVersion(
     if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
   }
   return healthOf(value);
+}
+
+/** Asks a function, and says what came of it; rejects where the caller gives up alone. */
+async function ask(
+  clock: RegistryParts["clock"],
+  version: Parameters<FunctionProbe["probe"]>[0],
+  probe: FunctionProbe,
+  { signal: given }: CallOptions,
+): Promise<FunctionHealth & Pick<VersionHealth, "schemaDigest">> {
+  const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const signal = given === undefined ? timeout : AbortSignal.any([given, timeout]);
+  const started = clock.monotonicMs();
+  let problem = "";
+  let schemaDigest = "";
+  try {
+    ({ schemaDigest = "" } = await probe.probe(version, { signal }));
+  } catch (error) {
+    given?.throwIfAborted();
+    problem = (error instanceof Error ? error.message : String(error)).slice(0, 500);
+    if (problem === "") problem = "the function failed without a message";
+  }
+  const latencyMs = Math.round(clock.monotonicMs() - started);
+  return { healthy: problem === "", latencyMs, problem, schemaDigest };
 }
 
 function healthAt(tenancy: Tenancy, versionId: string): RecordName<HealthMessage> {

@@ -53,6 +53,15 @@ const VersionHealth = exactly({
 });
 export const Health = exactly({ health: Type.Union([VersionHealth, Type.Null()]) });
 
+export const FunctionCheckBody = exactly({
+  function_graph_urn: Type.String({ minLength: 1, maxLength: 256 }),
+});
+export const FunctionHealth = exactly({
+  healthy: Type.Boolean(),
+  latencyMs: Type.Number(),
+  problem: Type.String(),
+});
+
 export const AuditQuery = exactly({
   day: Type.Optional(
     Type.String({

@@ -298,6 +298,16 @@ describe("health of functions", () => {
         },
       },
     });
+    // Before there is a version nothing is stored of a check.
+    expect(await registry.checkFunction(scope, URN)).toMatchObject({
+      healthy: false,
+      problem: "no answer",
+    });
+    await expect(registry.checkFunction(scope, "urn:elsewhere")).rejects.toMatchObject({
+      code: "REGISTRY_INVALID_FIELD",
+    });
+    expect(asked).toBe(1);
+    asked = 0;
     const input = { name: "hello", version: "1.0.0", functionUrn: URN };
     await registry.createProvider(scope, input, TEST_CONTEXT);
     expect(await registry.showHealth(scope, at)).toBeUndefined();

@@ -125,4 +125,22 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
       return { health: await registry.checkHealth(scope, request.params, options) };
     },
   );
+
+  fastify.post<{ Body: Static<typeof schemas.FunctionCheckBody> }>(
+    "/function-checks",
+    {
+      config: { role: "publisher" },
+      schema: apiSchema(
+        TAG,
+        "Check a function before a version is made of it; nothing is stored",
+        { 200: schemas.FunctionHealth },
+        { body: schemas.FunctionCheckBody },
+      ),
+    },
+    async (request, reply) => {
+      const scope = scopeOf(principalOf(request));
+      const options = { signal: clientSignal(reply) };
+      return registry.checkFunction(scope, request.body.function_graph_urn, options);
+    },
+  );
 }
