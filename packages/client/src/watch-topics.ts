@@ -14,6 +14,15 @@ interface StatusRun {
   readonly at: string;
 }
 
+/** A freeze: of the whole project or of one stack. Times are in RFC 3339; without `until` it does not end by itself. */
+interface FreezeStatus {
+  readonly actor: string;
+  readonly reason: string;
+  readonly of: "project" | "stack";
+  readonly at: string;
+  readonly until?: string;
+}
+
 /** How a stack is at a glance. */
 export interface StackStatus {
   /** ULID. */
@@ -27,6 +36,8 @@ export interface StackStatus {
   /** The newest run of all. */
   readonly newest?: StatusRun;
   readonly lock?: { readonly actor: string; readonly reason: string };
+  /** What keeps plans of the stack from being applied; one with `until` may have ended by itself since. */
+  readonly freeze?: FreezeStatus;
   /** What the last check for drift found; absent before the first one. */
   readonly drift?: DriftStatus;
   /** PROJECT/NAME of the stacks whose outputs are others than those that the state was made with. */

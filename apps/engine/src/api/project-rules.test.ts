@@ -233,6 +233,10 @@ it("runs of a frozen project or stack are planned, and applied when an administr
     expect((await call("PUT", path, { body })).status).toBe(200);
     expect((await call("GET", path)).json).toMatchObject({ reason: "audit" });
   }
+  // What is frozen says so itself: whether it is, is no question that fails.
+  for (const path of [P, S]) {
+    expect((await call("GET", path)).json).toMatchObject({ freeze: { reason: "audit" } });
+  }
   const passing = (await request({ auto_apply: true })).json["id"];
   await reaches(passing, "approved");
   const override = `${S}/runs/${String(passing)}/freeze-override`;
@@ -248,4 +252,5 @@ it("runs of a frozen project or stack are planned, and applied when an administr
   expect((await call("DELETE", `${P}/freeze`, { token: operator })).status).toBe(403);
   expect((await call("DELETE", `${P}/freeze`)).status).toBe(204);
   await reaches(waits, "applied");
+  for (const path of [P, S]) expect((await call("GET", path)).json).not.toHaveProperty("freeze");
 });

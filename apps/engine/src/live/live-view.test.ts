@@ -1,7 +1,9 @@
 import { silentLogger } from "@stackwright/base/logger";
+import { Freeze } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { freezePlace } from "../queue/freeze.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { LiveView } from "./live-view.ts";
 
@@ -32,4 +34,21 @@ it("a record that cannot be read is left out, and no other is", async () => {
     ["one", 0],
     ["two", 0],
   ]);
+});
+
+it("the freeze of a project is in the status of each of its stacks, and goes before that of one", async () => {
+  const { storage, stack, put } = createRunFixture();
+  const one = await stack("one");
+  await stack("two");
+  using live = new LiveView({ storage, logger: silentLogger });
+  const frozen = (): readonly unknown[] =>
+    live.stackChanges
+      .snapshot()
+      .objects.map(({ name, freeze }) => `${name}: ${freeze?.reason ?? ""}`)
+      .toSorted();
+  await put(SERVER_KINDS.freeze, stackPlace(one), Freeze.create({ reason: "upgrade" }));
+  await expect.poll(frozen).toEqual(["one: upgrade", "two: "]);
+  const { stack: _id, ...project } = one;
+  await put(SERVER_KINDS.freeze, freezePlace(project), Freeze.create({ reason: "incident" }));
+  await expect.poll(frozen).toEqual(["one: incident", "two: incident"]);
 });

@@ -22,6 +22,7 @@ import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./
 import { followedResources, type ResourceFact } from "./resource-facts.ts";
 import {
   DRIFTS,
+  FREEZES,
   LOCKS,
   OUTPUTS,
   type OutputsFact,
@@ -82,6 +83,7 @@ export class LiveView implements Disposable {
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);
+    const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
     this.identified = stacks;
     this.outputs = outputs;
@@ -93,6 +95,7 @@ export class LiveView implements Disposable {
       queues,
       runs,
       locks,
+      freezes,
       drifts,
       outputs,
     });

@@ -47,6 +47,16 @@ export interface LockFact {
   readonly reason: string;
 }
 
+/** Of a stack, or of a project: the key of a project is ACCOUNT/PROJECT/project. */
+export interface FreezeFact {
+  readonly key: string;
+  readonly actor: string;
+  readonly reason: string;
+  readonly atMs: number;
+  /** When it ends by itself; 0: it does not. */
+  readonly untilMs: number;
+}
+
 export interface DriftFact {
   readonly key: string;
   readonly changed: number;
@@ -164,6 +174,18 @@ export const LOCKS: FollowedKind<LockFact> = {
   project: (resource) => {
     const { actor, reason } = decodeRecord(SERVER_KINDS.lock, resource);
     return { key: placeKey(resource.id), actor, reason };
+  },
+};
+
+export const FREEZES: FollowedKind<FreezeFact> = {
+  name: "freezes",
+  type: SERVER_KINDS.freeze.type,
+  kind: kind<FreezeFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const { actor, reason, atMs, untilMs } = decodeRecord(SERVER_KINDS.freeze, resource);
+    const key = placeKey(resource.id);
+    return { key, actor, reason, atMs: Number(atMs), untilMs: Number(untilMs) };
   },
 };
 

@@ -1,14 +1,17 @@
 import type { RunPhase } from "@stackwright/core";
 import { byKey, byKeys, type Collection, kind, type Runtime } from "@stackwright/krt";
 import { DRIFT_CHECK } from "../domain/drift-rule.ts";
+import { freezePlace } from "../queue/freeze.ts";
 import { byAge } from "./recent-runs.ts";
-import type {
-  DriftFact,
-  LockFact,
-  OutputsFact,
-  QueueFact,
-  RunFact,
-  StackFact,
+import {
+  type DriftFact,
+  type FreezeFact,
+  type LockFact,
+  type OutputsFact,
+  placeKey,
+  type QueueFact,
+  type RunFact,
+  type StackFact,
 } from "./stack-facts.ts";
 
 /** The run of a status. */
@@ -22,6 +25,12 @@ interface StatusRun {
 
 /** The drift of a status. */
 export type StackDriftStatus = Omit<DriftFact, "key" | "check">;
+
+/** What keeps the plans of a stack from being applied. It may have ended by itself since. */
+interface StackFreezeStatus extends Omit<FreezeFact, "key"> {
+  /** Whether it is that of the project. */
+  readonly ofProject: boolean;
+}
 
 /** What is known of a stack at a glance. */
 export interface StackStatus {
@@ -38,6 +47,8 @@ export interface StackStatus {
   /** The newest run of all. */
   readonly newest: StatusRun | undefined;
   readonly lock: { readonly actor: string; readonly reason: string } | undefined;
+  /** That of the project where both are frozen. */
+  readonly freeze: StackFreezeStatus | undefined;
   /** What the last check for drift found; undefined before the first one. */
   readonly drift: StackDriftStatus | undefined;
   /** PROJECT/NAME of the stacks whose outputs are others than those the state was made with, sorted. */
@@ -55,6 +66,7 @@ interface StatusInputs {
   readonly queues: Collection<QueueFact>;
   readonly runs: Collection<RunFact>;
   readonly locks: Collection<LockFact>;
+  readonly freezes: Collection<FreezeFact>;
   readonly drifts: Collection<DriftFact>;
   readonly outputs: Collection<OutputsFact>;
 }
@@ -71,7 +83,7 @@ export function deriveStacksById(rt: Runtime, named: Collection<StackFact>): Col
 /** One status for each stack, by key. */
 export function deriveStackStatus(
   rt: Runtime,
-  { stacks, runsOfStack, queues, runs, locks, drifts, outputs }: StatusInputs,
+  { stacks, runsOfStack, queues, runs, locks, freezes, drifts, outputs }: StatusInputs,
 ): Collection<StackStatus> {
   const newestRuns = rt.derive(
     runsOfStack,
@@ -107,6 +119,8 @@ export function deriveStackStatus(
         : undefined;
       const newest = ctx.fetchOne(newestRuns, byKey(key))?.run;
       const lock = ctx.fetchOne(locks, byKey(key));
+      const ofProject = ctx.fetchOne(freezes, byKey(freezeKey(account, project)));
+      const freeze = ofProject ?? ctx.fetchOne(freezes, byKey(key));
       const inputs = ctx.fetchOne(outdated, byKey(key));
       return {
         key,
@@ -118,6 +132,13 @@ export function deriveStackStatus(
         waiting: queue?.pending.length ?? 0,
         newest: newest && runOf(newest),
         lock: lock && { actor: lock.actor, reason: lock.reason },
+        freeze: freeze && {
+          actor: freeze.actor,
+          reason: freeze.reason,
+          atMs: freeze.atMs,
+          untilMs: freeze.untilMs,
+          ofProject: ofProject !== undefined,
+        },
         drift: driftOf(ctx.fetchOne(drifts, byKey(key))),
         outdated: inputs?.stacks ?? [],
         reads: inputs?.reads ?? [],
@@ -125,6 +146,11 @@ export function deriveStackStatus(
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },
   );
+}
+
+/** Where the freeze of a whole project is. */
+function freezeKey(account: string, project: string): string {
+  return placeKey(freezePlace({ account, project }));
 }
 
 /** The newest run; one that looks for drift counts where there is no other. */

@@ -1191,6 +1191,31 @@ export interface ShownDifference {
   readonly kind: string;
 }
 
+export interface ShownProject {
+  readonly name: string;
+  readonly display_name: string;
+  readonly required_approvals: number;
+  readonly exclude_author: boolean;
+  readonly approvers: readonly string[];
+  /** whether plans are applied without an approval */
+  readonly auto_apply: "on_request" | "never" | "always";
+  /** which older runs of a stack a new run ends */
+  readonly supersede: "none" | "pending" | "unapproved";
+  readonly pools: readonly PoolRule[];
+  readonly outputs_shared_with: readonly string[];
+  readonly drift?: DriftRule | undefined;
+  readonly freeze?: Freeze | undefined;
+}
+
+export interface ShownStack {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly created_at: string;
+  readonly lock?: StackLock | undefined;
+  readonly freeze?: Freeze | undefined;
+}
+
 export interface ShownValue {
   readonly kind: string;
 }
@@ -2695,12 +2720,12 @@ export interface Operations {
     };
     readonly output: PolicySet;
   };
-  /** Show a project with its settings: `GET /api/v1/projects/{project}`. */
+  /** Show a project with its settings and its freeze: `GET /api/v1/projects/{project}`. */
   readonly ShowProject: {
     readonly input: {
       readonly project: string;
     };
-    readonly output: Project;
+    readonly output: ShownProject;
   };
   /** Show the freeze of a project: `GET /api/v1/projects/{project}/freeze`. */
   readonly ShowProjectFreeze: {
@@ -2762,13 +2787,13 @@ export interface Operations {
     };
     readonly output: Schedule;
   };
-  /** Show a stack: `GET /api/v1/projects/{project}/stacks/{stack}`. */
+  /** Show a stack, with its lock and its freeze: `GET /api/v1/projects/{project}/stacks/{stack}`. */
   readonly ShowStack: {
     readonly input: {
       readonly project: string;
       readonly stack: string;
     };
-    readonly output: Stack;
+    readonly output: ShownStack;
   };
   /** Show the hooks of a stack; their entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/hooks`. */
   readonly ShowStackHooks: {

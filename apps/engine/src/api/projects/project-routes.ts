@@ -19,11 +19,13 @@ import {
   routeSchema,
 } from "../api-parts.ts";
 import { seesProject } from "../authorize.ts";
+import { readFreeze } from "../stacks/freeze-view.ts";
 import {
   NewProject,
   ProjectSettings,
   ProjectView,
   projectViewOf,
+  ShownProject,
   settingsOf,
 } from "./project-view.ts";
 
@@ -112,9 +114,9 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/projects/:project",
     {
       schema: routeSchema(
-        "Show a project with its settings",
+        "Show a project with its settings and its freeze",
         "ShowProject",
-        { 200: ProjectView },
+        { 200: ShownProject },
         { params: ProjectParams },
       ),
       config: { access: "viewer", limitsStacks: true },
@@ -125,12 +127,13 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       checkProjectName(project);
       const place = projectPlace({ ...principal, project });
       const found = await readStored(storage, "strong", idOf(SERVER_KINDS.project, place));
-      if (found !== undefined) {
-        reply.header("etag", etagOf(found.generation));
-        return projectViewOf(decodeRecord(SERVER_KINDS.project, found));
+      if (found === undefined && !(await hasStacks(principal, project))) {
+        throw new ServerError("not_found", `there is no project "${project}"`);
       }
-      if (await hasStacks(principal, project)) return projectViewOf(defaultProject(project));
-      throw new ServerError("not_found", `there is no project "${project}"`);
+      const freeze = await readFreeze(parts, { account: principal.account, project });
+      const shown = found ? decodeRecord(SERVER_KINDS.project, found) : defaultProject(project);
+      if (found !== undefined) reply.header("etag", etagOf(found.generation));
+      return { ...projectViewOf(shown), ...(freeze !== undefined && { freeze }) };
     },
   );
 

@@ -3,6 +3,7 @@ import { type Static, Type } from "typebox";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { ProjectName } from "../api-parts.ts";
 import { DriftRuleSettings, driftRuleFrom, ruleViewOf } from "../drift/drift-view.ts";
+import { FreezeView } from "../stacks/freeze-view.ts";
 
 const AutoApply = Type.Union(
   [Type.Literal("on_request"), Type.Literal("never"), Type.Literal("always")],
@@ -67,20 +68,23 @@ export const NewProject = Type.Object(
   { name: ProjectName, ...SETTINGS },
   { additionalProperties: false, title: "NewProject" },
 );
-export const ProjectView = Type.Object(
-  {
-    name: Type.String(),
-    display_name: Type.String(),
-    required_approvals: Type.Integer(),
-    exclude_author: Type.Boolean(),
-    approvers: Type.Array(Type.String()),
-    auto_apply: AutoApply,
-    supersede: Supersede,
-    pools: Type.Array(PoolRule),
-    outputs_shared_with: Type.Array(Type.String()),
-    drift: Type.Optional(DriftRuleSettings),
-  },
-  { title: "Project" },
+const FACTS = {
+  name: Type.String(),
+  display_name: Type.String(),
+  required_approvals: Type.Integer(),
+  exclude_author: Type.Boolean(),
+  approvers: Type.Array(Type.String()),
+  auto_apply: AutoApply,
+  supersede: Supersede,
+  pools: Type.Array(PoolRule),
+  outputs_shared_with: Type.Array(Type.String()),
+  drift: Type.Optional(DriftRuleSettings),
+};
+export const ProjectView = Type.Object(FACTS, { title: "Project" });
+/** With what keeps its plans from being applied. */
+export const ShownProject = Type.Object(
+  { ...FACTS, freeze: Type.Optional(FreezeView) },
+  { title: "ShownProject" },
 );
 
 /** What a request changes of the settings of a project. */

@@ -1,12 +1,7 @@
-import type { Freeze } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { type FreezeTarget, freeze, freezePlace, isThawed, unfreeze } from "../../queue/freeze.ts";
-import { idOf } from "../../queue/transaction.ts";
+import { type FreezeTarget, freeze, unfreeze } from "../../queue/freeze.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -15,16 +10,8 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import { FreezeView, freezeViewOf, readFreeze } from "./freeze-view.ts";
 
-const FreezeView = Type.Object(
-  {
-    actor: Type.String(),
-    reason: Type.String(),
-    at: Type.String(),
-    until: Type.Optional(Type.String()),
-  },
-  { title: "Freeze" },
-);
 const NewFreeze = Type.Object(
   {
     reason: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -53,7 +40,7 @@ const PLACES = [
 
 /** `/projects/{project}/freeze` and `/projects/{project}/stacks/{stack}/freeze` */
 export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, clock, principalOf } = parts;
+  const { principalOf } = parts;
   for (const { path, params, what, names } of PLACES) {
     const [showName, putName, deleteName] = names;
     const targetOf = async (request: FastifyRequest<InPlace>): Promise<FreezeTarget> => {
@@ -76,13 +63,9 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         config: { access: "viewer" },
       },
       async (request) => {
-        const place = freezePlace(await targetOf(request));
-        const found = await readStored(storage, "strong", idOf(SERVER_KINDS.freeze, place));
-        const message = found && decodeRecord(SERVER_KINDS.freeze, found);
-        if (message === undefined || isThawed(message, clock.wallMs())) {
-          throw new ServerError("not_found", `the ${what} is not frozen`);
-        }
-        return viewOf(message);
+        const found = await readFreeze(parts, await targetOf(request));
+        if (found === undefined) throw new ServerError("not_found", `the ${what} is not frozen`);
+        return found;
       },
     );
 
@@ -104,7 +87,7 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           reason,
           forMs: seconds === undefined ? undefined : seconds * 1_000,
         });
-        return reply.code(made.isNew ? 201 : 200).send(viewOf(made.freeze));
+        return reply.code(made.isNew ? 201 : 200).send(freezeViewOf(made.freeze));
       },
     );
 
@@ -125,13 +108,4 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       },
     );
   }
-}
-
-function viewOf({ actor, reason, atMs, untilMs }: Freeze): Static<typeof FreezeView> {
-  return {
-    actor,
-    reason,
-    at: new Date(Number(atMs)).toISOString(),
-    ...(untilMs !== 0n && { until: new Date(Number(untilMs)).toISOString() }),
-  };
 }

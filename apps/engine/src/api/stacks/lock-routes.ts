@@ -1,25 +1,11 @@
-import type { StackLock } from "@stackwright/proto/stackwright";
-import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import { stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { isOver, lockStack, unlockStack } from "../../queue/stack-lock.ts";
-import { idOf } from "../../queue/transaction.ts";
+import { lockStack, unlockStack } from "../../queue/stack-lock.ts";
 import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
+import { LockView, lockViewOf, readLock } from "./lock-view.ts";
 
-const LockView = Type.Object(
-  {
-    actor: Type.String(),
-    reason: Type.String(),
-    at: Type.String(),
-    until: Type.Optional(Type.String()),
-  },
-  { title: "StackLock" },
-);
 const NewLock = Type.Object(
   {
     reason: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -36,7 +22,7 @@ type InStack = { Params: Static<typeof StackParams> };
 
 /** `/projects/{project}/stacks/{stack}/lock` */
 export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, clock, principalOf } = parts;
+  const { principalOf } = parts;
 
   fastify.get<InStack>(
     LOCK,
@@ -51,13 +37,9 @@ export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const id = idOf(SERVER_KINDS.lock, stackPlace(reference));
-      const found = await readStored(storage, "strong", id);
-      const lock = found && decodeRecord(SERVER_KINDS.lock, found);
-      if (lock === undefined || isOver(lock, clock.wallMs())) {
-        throw new ServerError("not_found", "the stack is not locked");
-      }
-      return viewOf(lock);
+      const found = await readLock(parts, reference);
+      if (found === undefined) throw new ServerError("not_found", "the stack is not locked");
+      return found;
     },
   );
 
@@ -82,7 +64,7 @@ export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         reason,
         forMs: seconds === undefined ? undefined : seconds * 1_000,
       });
-      return reply.code(isNew ? 201 : 200).send(viewOf(lock));
+      return reply.code(isNew ? 201 : 200).send(lockViewOf(lock));
     },
   );
 
@@ -107,13 +89,4 @@ export function lockRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       return reply.code(204).send();
     },
   );
-}
-
-function viewOf({ actor, reason, atMs, untilMs }: StackLock): Static<typeof LockView> {
-  return {
-    actor,
-    reason,
-    at: new Date(Number(atMs)).toISOString(),
-    ...(untilMs !== 0n && { until: new Date(Number(untilMs)).toISOString() }),
-  };
 }

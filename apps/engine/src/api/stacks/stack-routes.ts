@@ -13,15 +13,20 @@ import {
 } from "../api-parts.ts";
 import { seesStack } from "../authorize.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
+import { FreezeView, readFreeze } from "./freeze-view.ts";
+import { LockView, readLock } from "./lock-view.ts";
 
-const StackView = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    project: Type.String(),
-    created_at: Type.String(),
-  },
-  { title: "Stack" },
+const FACTS = {
+  id: Type.String(),
+  name: Type.String(),
+  project: Type.String(),
+  created_at: Type.String(),
+};
+const StackView = Type.Object(FACTS, { title: "Stack" });
+/** With what holds its runs back. */
+const ShownStack = Type.Object(
+  { ...FACTS, lock: Type.Optional(LockView), freeze: Type.Optional(FreezeView) },
+  { title: "ShownStack" },
 );
 const NewStack = Type.Object(
   { name: StackNameSchema },
@@ -84,10 +89,26 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   fastify.get<{ Params: Static<typeof StackParams> }>(
     "/projects/:project/stacks/:stack",
     {
-      schema: routeSchema("Show a stack", "ShowStack", { 200: StackView }, { params: StackParams }),
+      schema: routeSchema(
+        "Show a stack, with its lock and its freeze",
+        "ShowStack",
+        { 200: ShownStack },
+        { params: StackParams },
+      ),
       config: { access: "viewer" },
     },
-    async (request) => viewOf(await stackOf(parts, principalOf(request), request.params)),
+    async (request) => {
+      const stack = await stackOf(parts, principalOf(request), request.params);
+      const [lock, freeze] = await Promise.all([
+        readLock(parts, stack.reference),
+        readFreeze(parts, stack.reference),
+      ]);
+      return {
+        ...viewOf(stack),
+        ...(lock !== undefined && { lock }),
+        ...(freeze !== undefined && { freeze }),
+      };
+    },
   );
 }
 

@@ -26,6 +26,16 @@ export const StatusDrift = Type.Object(
   { title: "DriftStatus" },
 );
 
+/** What keeps plans from being applied. */
+interface StatusFreezeView {
+  readonly actor: string;
+  readonly reason: string;
+  readonly of: "project" | "stack";
+  readonly at: string;
+  /** When it ends by itself. */
+  readonly until?: string;
+}
+
 /** A status as the API shows it: an object of the events of the topic `stacks`. */
 interface StackStatusView {
   readonly id: string;
@@ -35,13 +45,15 @@ interface StackStatusView {
   readonly waiting: number;
   readonly newest?: StatusRunView;
   readonly lock?: { readonly actor: string; readonly reason: string };
+  readonly freeze?: StatusFreezeView;
   readonly drift?: Static<typeof StatusDrift>;
   readonly outdated: readonly string[];
   readonly reads: readonly string[];
 }
 
 export function statusViewOf(status: StackStatus): StackStatusView {
-  const { id, project, name, current, waiting, newest, lock, drift, outdated, reads } = status;
+  const { id, project, name, current, waiting, newest, lock, freeze, drift } = status;
+  const { outdated, reads } = status;
   return {
     id,
     project,
@@ -50,6 +62,7 @@ export function statusViewOf(status: StackStatus): StackStatusView {
     waiting,
     ...(newest !== undefined && { newest: runOf(newest) }),
     ...(lock !== undefined && { lock }),
+    ...(freeze !== undefined && { freeze: freezeOf(freeze) }),
     ...(drift !== undefined && { drift: statusDriftOf(drift) }),
     outdated,
     reads,
@@ -63,6 +76,17 @@ function runOf({
   updatedAtMs,
 }: NonNullable<StackStatus["current"]>): StatusRunView {
   return { id, number, phase, at: new Date(updatedAtMs).toISOString() };
+}
+
+function freezeOf(freeze: NonNullable<StackStatus["freeze"]>): StatusFreezeView {
+  const { actor, reason, atMs, untilMs, ofProject } = freeze;
+  return {
+    actor,
+    reason,
+    of: ofProject ? "project" : "stack",
+    at: new Date(atMs).toISOString(),
+    ...(untilMs !== 0 && { until: new Date(untilMs).toISOString() }),
+  };
 }
 
 export function statusDriftOf(drift: StackDriftStatus): Static<typeof StatusDrift> {
