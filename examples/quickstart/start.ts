@@ -149,14 +149,19 @@ async function register({ serverUrl, token }: Platform): Promise<void> {
   say(`its function answers, in ${health.latencyMs} ms`);
 }
 
-/** Asks for the first page, so that it is built from these sources by the time a browser does. */
-async function openConsole({ serverUrl }: Platform): Promise<void> {
+/** Asks for the first page, so that it is built from these sources by the time a browser does, and for an address that signs in. */
+async function openConsole({ serverUrl, token }: Platform): Promise<void> {
   const page = `${serverUrl}/console/`;
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(180_000)]);
   const answer = await fetch(page, { signal });
   if (!answer.ok)
     throw new StartFailure(`The server does not show the console: ${await answer.text()}`);
-  say(`${page} shows stacks, plans and runs in a browser`);
+  const headers = { authorization: `Bearer ${token}` };
+  const made = await fetch(`${serverUrl}/auth/codes`, { method: "POST", headers, signal });
+  if (!made.ok) throw new StartFailure(`The server opens no console: ${await made.text()}`);
+  const { url } = (await made.json()) as { readonly url: string };
+  say(`${url}\nshows stacks, plans and runs in a browser: once, within ten minutes.`);
+  say(`${page} asks for the token, which is STACKWRIGHT_TOKEN in .stackwright/env.`);
 }
 
 /** Runs a command in this folder, on the store of the server. */

@@ -217,8 +217,9 @@ export async function serve(
     pageKey: async () => registry.secrets.key("login-page"),
   });
   const origin = (): string => publicOrigin(resolved, listening.port);
+  const tokens = createAuthenticator({ credentials, clock, region: resolved.region });
   const authenticator = createSessionAuthenticator({
-    credentials: createAuthenticator({ credentials, clock, region: resolved.region }),
+    credentials: tokens,
     sessions,
     origin,
   });
@@ -348,6 +349,8 @@ export async function serve(
             ...accessParts,
             providers: signIn,
             sessions,
+            credentials,
+            authenticator: tokens,
             audit,
             origin,
             flowKey: async () => registry.secrets.key("login-flow"),

@@ -14,11 +14,11 @@ interface SessionAuthenticatorParts {
 /** What pages send with their changes. */
 export const PAGE_TOKEN = "x-stackwright-csrf";
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-/** The API that the console calls. */
-const SCOPE = "/api/v1/";
+/** The APIs that the console calls. */
+const SCOPES = ["/api/v1/", "/v1/private-providers"];
 
 /**
- * Takes the cookie of a login session for requests to the API that have no token. A browser sends it by itself, so that a page of another
+ * Takes the cookie of a login session for requests to the APIs of the console that have no token. A browser sends it by itself, so that a page of another
  * site could use it: changes need an origin that is this server, and what only its pages know. A request with a token never reads the cookie.
  */
 export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Authenticator {
@@ -31,7 +31,8 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Au
         header("authorization") !== undefined || header("x-auth-token") !== undefined;
       const origin = parts.origin();
       const secret = cookieOf(header("cookie"), cookieNames(origin).session);
-      if (hasToken || secret === undefined || !request.target.startsWith(SCOPE)) {
+      const isOfConsole = SCOPES.some((scope) => request.target.startsWith(scope));
+      if (hasToken || secret === undefined || !isOfConsole) {
         return credentials.authenticate(request);
       }
       const principal = await sessions.principalOf(secret);

@@ -34,6 +34,9 @@ it("a browser signs in with an identity provider, changes something, and signs o
   await page.getByLabel("Name").fill("bot");
   await page.getByRole("button", { name: "New service account", exact: true }).click();
   await page.getByRole("rowheader", { name: "bot" }).waitFor();
+  // The registry takes the session as the rest of the API does.
+  await page.getByRole("link", { name: "Registry" }).click();
+  await page.getByText("There are no private providers yet").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("link", { name: "Sign in with peer" }).waitFor();
   await page.reload();

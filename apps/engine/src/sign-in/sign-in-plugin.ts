@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
 import { KeyedRateLimiter } from "@stackwright/base/limiter";
+import { type Authenticator, type CredentialStore, isTokenId } from "@stackwright/registry";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AccessDirectory } from "../access/access-directory.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
@@ -9,6 +10,7 @@ import { answerProblem } from "../api/problem.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { addressGroup } from "./address-group.ts";
+import { ConsoleCodes } from "./console-codes.ts";
 import { cookieNames, cookieOf, setCookie } from "./cookies.ts";
 import { IdentityProvider, type PendingChecks } from "./identity-provider.ts";
 import { PAGE_TOKEN } from "./session-authenticator.ts";
@@ -23,6 +25,9 @@ interface SignInOptions extends TransactionParts {
   readonly audit: AuditTrail;
   /** The address of the server as browsers see it. */
   readonly origin: () => string;
+  readonly credentials: CredentialStore;
+  /** Recognises the tokens of those who ask for a code. */
+  readonly authenticator: Authenticator;
   /** Encrypts what a browser keeps between leaving for an identity provider and coming back. */
   readonly flowKey: () => Promise<Uint8Array>;
 }
@@ -39,6 +44,10 @@ const SESSION_SECONDS = 7 * 24 * 3_600;
 const HOME = "/console/";
 const PAGE =
   /^(?:\/console\/[A-Za-z0-9/._~?=&%-]*|\/oauth\/authorize\?[A-Za-z0-9._~=&%+-]*|\/oauth\/device)$/;
+/** How long a browser may use the token that it got for a code. */
+const CODE_TOKEN_MS = 12 * 3_600_000;
+/** What a page sends the code in: no header of a proxy's log. */
+const CODE_HEADER = "x-stackwright-code";
 /** Sign-ins of one address. */
 const LIMIT = Object.freeze({ perSecond: 0.5, burst: 30 });
 
@@ -157,6 +166,38 @@ export async function signInPlugin(
     return reply.header("set-cookie", [gone, set]).redirect(flow.to, 302);
   });
 
+  const codes = new ConsoleCodes(clock);
+  // A program that has a token opens the console with it, and neither the token nor the address is of use a second time.
+  fastify.post("/codes", hidden, async (request, reply) => {
+    limit(request);
+    const principal = await options.authenticator.authenticate(signedOf(request));
+    const { account, roles, projects, stacks, user, credential, actor } = principal;
+    const parent = credential ?? actor;
+    if (!isTokenId(parent)) throw new ServerError("forbidden", "a code is made with a token");
+    const { token, tokenId } = await options.credentials.createToken({
+      account,
+      roles,
+      projects,
+      stacks,
+      user,
+      parent,
+      description: "a browser that was opened with a code",
+      expireTimeMs: clock.wallMs() + CODE_TOKEN_MS,
+    });
+    const facts = { action: "ConsoleCode", target: tokenId, outcome: "done" };
+    await audit.note(request, principal, facts);
+    const code = codes.keep(token);
+    return reply.code(201).send({ url: `${origin()}${HOME}#code=${code}` });
+  });
+
+  fastify.post("/code", hidden, async (request) => {
+    limit(request);
+    const given = request.headers[CODE_HEADER];
+    const token = typeof given === "string" ? codes.take(given) : undefined;
+    if (token !== undefined) return { token };
+    throw new ServerError("unauthenticated", "the code was used, is too old, or never was one");
+  });
+
   fastify.get("/session", hidden, async (request, reply) => {
     const secret = secretOf(request);
     const principal = secret === undefined ? undefined : await sessions.principalOf(secret);
@@ -188,6 +229,15 @@ export async function signInPlugin(
       .code(204)
       .send();
   });
+}
+
+/** What was sent, without a body: a request for a code has none. */
+function signedOf({ raw, method }: FastifyRequest): Parameters<Authenticator["authenticate"]>[0] {
+  const headers: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.rawHeaders.length; at += 2) {
+    headers.push([raw.rawHeaders[at] ?? "", raw.rawHeaders[at + 1] ?? ""]);
+  }
+  return { method, target: raw.url ?? "", headers, body: new Uint8Array() };
 }
 
 function callbackOf(origin: string, { name }: IdentityProvider): string {

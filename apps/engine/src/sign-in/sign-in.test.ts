@@ -406,3 +406,30 @@ it("forged answers of an identity provider are refused: other keys, audiences, n
   const { users } = (await admin("GET", "/users")).json as { users: object[] };
   expect(users).toHaveLength(1);
 });
+
+it("a browser is signed in once by the code that a token asks for, with no more than the token has", async () => {
+  const { url, admin } = await startSignInServer(async () => "http://127.0.0.1:1");
+  const made = await admin("POST", "/registry/tokens", {
+    roles: ["registry:reader"],
+    projects: ["web"],
+    description: "reads",
+  });
+  const { token } = made.json as { readonly token: string };
+  const ask = async (authorization: string): Promise<Response> =>
+    fetch(`${url}/auth/codes`, { method: "POST", headers: { authorization } });
+  expect((await ask("Bearer sw_no")).status).toBe(401);
+  const answer = await ask(`Bearer ${token}`);
+  expect(answer.status).toBe(201);
+  const address = ((await answer.json()) as { readonly url: string }).url;
+  expect(address).toMatch(new RegExp(`^${url}/console/#code=[\\w-]{43}$`));
+  expect(address).not.toContain(token);
+  const [, code = ""] = address.split("=");
+  const take = async (): Promise<Response> =>
+    fetch(`${url}/auth/code`, { method: "POST", headers: { "x-stackwright-code": code } });
+  const taken = (await (await take()).json()) as { readonly token: string };
+  expect((await take()).status).toBe(401);
+  const caller = await fetch(`${url}/api/v1/caller`, {
+    headers: { authorization: `Bearer ${taken.token}` },
+  });
+  expect(await caller.json()).toMatchObject({ roles: ["registry:reader"], projects: ["web"] });
+});
