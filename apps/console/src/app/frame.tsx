@@ -1,5 +1,6 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
 import { Palette } from "./palette/palette.tsx";
 import { useCurrentInView } from "./parts/use-current-in-view.ts";
 import { isAccountAdmin, mayDo, useServer } from "./session/server-context.tsx";
@@ -71,6 +72,7 @@ export function Frame() {
         ))}
       </nav>
       <main id="content" tabIndex={-1}>
+        <FrozenBar />
         <Outlet />
       </main>
       {isSearching && <Palette onClose={() => setSearching(false)} />}

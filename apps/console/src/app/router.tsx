@@ -110,6 +110,10 @@ export function createConsoleRouter() {
     ]),
     run,
     inRoot(
+      "/frozen",
+      lazyRouteComponent(async () => import("./pages/freeze/frozen-page.tsx"), "FrozenPage"),
+    ),
+    inRoot(
       "/drift",
       lazyRouteComponent(async () => import("./pages/drift-page.tsx"), "DriftPage"),
     ),
@@ -119,15 +123,15 @@ export function createConsoleRouter() {
     ),
     inRoot(
       "/registry",
-      lazyRouteComponent(async () => import("./pages/registry-page.tsx"), "RegistryPage"),
+      lazyRouteComponent(async () => import("./pages/registry/registry-page.tsx"), "RegistryPage"),
     ),
     inRoot(
       "/registry/$provider",
-      lazyRouteComponent(async () => import("./pages/provider-page.tsx"), "ProviderPage"),
+      lazyRouteComponent(async () => import("./pages/registry/provider-page.tsx"), "ProviderPage"),
     ),
     inRoot(
       "/registry/modules/$namespace/$name/$system",
-      lazyRouteComponent(async () => import("./pages/module-page.tsx"), "ModulePage"),
+      lazyRouteComponent(async () => import("./pages/registry/module-page.tsx"), "ModulePage"),
     ),
     inRoot(
       "/debug/krt",

@@ -1,21 +1,22 @@
 import { type Graph, type GraphNode, graphOf } from "./graph.ts";
 
 /** What one node of a picture stands for. */
-export type GraphLevel = "instances" | "resources" | "modules";
+export type GraphLevel = "instances" | "resources" | "modules" | "kinds";
 
-const LEVELS: readonly GraphLevel[] = ["instances", "resources", "modules"];
+/** The finest first. */
+const LEVELS: readonly GraphLevel[] = ["instances", "resources", "modules", "kinds"];
 
 /** Nodes of one picture: more are neither read by a user nor drawn in time. */
 export const MAX_NODES = 800;
 
-/** The finest level whose picture has few enough nodes; modules where none has. */
+/** The finest level whose picture has few enough nodes; kinds where none has. */
 export function fittingLevel(graph: Graph, maxNodes = MAX_NODES): GraphLevel {
-  return LEVELS.find((level) => groupGraph(graph, level).nodes.length <= maxNodes) ?? "modules";
+  return LEVELS.find((level) => groupGraph(graph, level).nodes.length <= maxNodes) ?? "kinds";
 }
 
 /**
- * A graph whose nodes are grouped: instances of a resource, or all of a module. Modules that are `open` keep their resources. Groups
- * depend on each other where any of their nodes do.
+ * A graph whose nodes are grouped: instances of a resource, all of a module, or (kinds) all instances of a module of the root, and of the
+ * other resources all of one type. Groups that are `open` keep their resources. Groups depend on each other where any of their nodes do.
  */
 export function groupGraph(
   { nodes, edges }: Graph,
@@ -25,11 +26,12 @@ export function groupGraph(
   if (level === "instances") return { nodes, edges };
   const groups = new Map<string, GraphNode>();
   const groupOf = nodes.map((node) => {
-    const isModule = level === "modules" && node.module !== "" && !open.has(node.module);
-    const key = isModule ? node.module : resourceOf(node.id);
+    const group = groupName(node, level);
+    const isGrouped = group !== undefined && !open.has(group);
+    const key = isGrouped ? group : resourceOf(node.id);
     const known = groups.get(key);
     const size = (known?.size ?? 0) + (node.size ?? 1);
-    const label = isModule ? node.module : resourceOf(node.label);
+    const label = isGrouped ? group : resourceOf(node.label);
     const state = worse(known?.state, node.state);
     groups.set(key, {
       id: key,
@@ -42,6 +44,18 @@ export function groupGraph(
   });
   const named = edges.map(([from, to]) => [groupOf[from] ?? "", groupOf[to] ?? ""] as const);
   return graphOf([...groups.values()], named);
+}
+
+/** The group of a node above its resource; undefined where the level has none for it. */
+export function groupName(
+  { id, module }: Pick<GraphNode, "id" | "module">,
+  level: GraphLevel,
+): string | undefined {
+  if (level === "modules") return module === "" ? undefined : module;
+  if (level !== "kinds") return undefined;
+  const outermost = /^module\.[^.[]+/.exec(module)?.[0];
+  if (outermost !== undefined) return outermost;
+  return /^(?:data\.|ephemeral\.)?[^.[]+/.exec(id)?.[0];
 }
 
 /** The address without the key of its last instance. */

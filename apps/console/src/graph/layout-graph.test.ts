@@ -92,6 +92,27 @@ describe("groupGraph", () => {
     expect(groupGraph(whole, "resources").nodes.length).toBeLessThanOrEqual(MAX_NODES);
   });
 
+  it("makes ten thousand resources without modules, and as many modules, pictures that can be read", () => {
+    const flat = graphOf(
+      Array.from({ length: 10_000 }, (_, at) => node(`t${at % 40}.r${at}`)),
+      [],
+    );
+    expect(fittingLevel(flat)).toBe("kinds");
+    expect(groupGraph(flat, "kinds").nodes).toHaveLength(40);
+    expect(groupGraph(flat, "kinds", new Set(["t7"])).nodes).toHaveLength(39 + 250);
+    const deep = graphOf(
+      Array.from({ length: 10_000 }, (_, at) => {
+        const module = `module.zone["z${at}"].module.host`;
+        return node(`${module}.t.r`, { module });
+      }),
+      [],
+    );
+    expect(fittingLevel(deep)).toBe("kinds");
+    expect(groupGraph(deep, "kinds").nodes.map(({ id, size }) => [id, size])).toEqual([
+      ["module.zone", 10_000],
+    ]);
+  });
+
   it("opens one module among others that stay closed", () => {
     const opened = groupGraph(whole, "modules", new Set(["module.m1"]));
     expect(opened.nodes).toHaveLength(99 + 5);

@@ -4,6 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loaded, ProblemBox } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { useServer } from "../session/server-context.tsx";
 
@@ -263,7 +264,7 @@ function List({
   return (
     <>
       {problem !== null && <ProblemBox error={problem} />}
-      <div className="table-scroll">
+      <TableScroll>
         <table className="list">
           <thead>
             <tr>
@@ -276,7 +277,7 @@ function List({
           </thead>
           <tbody>{children}</tbody>
         </table>
-      </div>
+      </TableScroll>
     </>
   );
 }

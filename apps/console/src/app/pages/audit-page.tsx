@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { useFilters } from "../parts/use-address.ts";
 import { useServer } from "../session/server-context.tsx";
 
@@ -78,7 +79,7 @@ export function AuditPage() {
             );
           }
           return (
-            <div className="table-scroll">
+            <TableScroll>
               <table className="list">
                 <thead>
                   <tr>
@@ -107,7 +108,7 @@ export function AuditPage() {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </TableScroll>
           );
         }}
       </Loaded>

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 import { driftCounts, hasDrift } from "../parts/drift-badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../parts/use-address.ts";
 import { useServer } from "../session/server-context.tsx";
@@ -87,7 +88,7 @@ function NoDrift({ checked }: { readonly checked: number }) {
 function DriftTable({ stacks }: { readonly stacks: readonly StackStatus[] }) {
   return (
     <>
-      <div className="table-scroll">
+      <TableScroll>
         <table className="list" aria-label="Stacks with drift">
           <thead>
             <tr>
@@ -104,7 +105,7 @@ function DriftTable({ stacks }: { readonly stacks: readonly StackStatus[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {stacks.length > MAX_ROWS && (
         <p className="quiet">
           The first {MAX_ROWS} of {stacks.length} are shown; filter to see others.

@@ -5,6 +5,7 @@ import { GraphView } from "../graph/graph-view.tsx";
 import { NotFound } from "../parts/not-found.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loaded } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { isAccountAdmin, useServer } from "../session/server-context.tsx";
 
 const REFRESH_MS = 2_000;
@@ -101,7 +102,7 @@ function Collections({ collections, edges, state }: CollectionsProps) {
       />
       <section aria-labelledby="collections">
         <h2 id="collections">Collections ({collections.length})</h2>
-        <div className="table-scroll">
+        <TableScroll>
           <table className="list numbers" aria-labelledby="collections">
             <thead>
               <tr>
@@ -137,7 +138,7 @@ function Collections({ collections, edges, state }: CollectionsProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       </section>
     </>
   );

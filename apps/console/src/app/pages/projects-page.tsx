@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 import { PageHead } from "../parts/page-head.tsx";
 import { needsAttention } from "../parts/phase-badge.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { useServer } from "../session/server-context.tsx";
 
 /** The projects that the credential may see. */
@@ -24,7 +25,7 @@ export function ProjectsPage() {
               <p>A project appears with its first stack.</p>
             </Empty>
           ) : (
-            <div className="table-scroll">
+            <TableScroll>
               <table className="list">
                 <thead>
                   <tr>
@@ -57,7 +58,7 @@ export function ProjectsPage() {
                   })}
                 </tbody>
               </table>
-            </div>
+            </TableScroll>
           )
         }
       </Loaded>

@@ -4,6 +4,7 @@ import { useId, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loaded, ProblemBox } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { isAccountAdmin, mayDo, useServer } from "../session/server-context.tsx";
 import { applyTheme, readTheme, type Theme } from "../style/theme.ts";
@@ -119,7 +120,7 @@ function Credentials() {
       </div>
       <Loaded query={query} what="credentials">
         {({ credentials }) => (
-          <div className="table-scroll">
+          <TableScroll>
             <table className="list">
               <thead>
                 <tr>
@@ -165,7 +166,7 @@ function Credentials() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </TableScroll>
         )}
       </Loaded>
       {isOpen && <NewTokenDialog onClose={() => setOpen(false)} />}

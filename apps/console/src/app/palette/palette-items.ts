@@ -14,6 +14,7 @@ const PLACES: readonly PaletteItem[] = [
   { label: "Drift", hint: "page", to: "/drift" },
   { label: "Graph of stacks", hint: "page", to: "/graph" },
   { label: "Registry", hint: "page", to: "/registry" },
+  { label: "Frozen: stop everything", hint: "page", to: "/frozen" },
   { label: "Audit", hint: "page", to: "/audit" },
   { label: "Settings, tokens", hint: "page", to: "/settings" },
 ];

@@ -1,8 +1,10 @@
 import type { StackStatus } from "@stackwright/client";
 import { Link } from "@tanstack/react-router";
 import { DriftBadge } from "./drift-badge.tsx";
+import { FreezeBadge } from "./freeze-badge.tsx";
 import { Mark } from "./mark.tsx";
 import { PhaseBadge } from "./phase-badge.tsx";
+import { TableScroll } from "./table-scroll.tsx";
 import { Time } from "./time.tsx";
 
 /** Rows that are drawn; more are named by their number. */
@@ -12,7 +14,7 @@ const MAX_ROWS = 500;
 export function StackTable({ stacks }: { readonly stacks: readonly StackStatus[] }) {
   return (
     <>
-      <div className="table-scroll">
+      <TableScroll>
         <table className="list">
           <thead>
             <tr>
@@ -28,7 +30,7 @@ export function StackTable({ stacks }: { readonly stacks: readonly StackStatus[]
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {stacks.length > MAX_ROWS && (
         <p className="quiet">
           The first {MAX_ROWS} of {stacks.length} are shown; filter to see others.
@@ -79,6 +81,7 @@ function StackRow({ stack }: { readonly stack: StackStatus }) {
             locked
           </span>
         )}
+        <FreezeBadge stack={stack} />
         <DriftBadge stack={stack} />
         {outdated.length > 0 && (
           <span className="badge attention" title={outdated.join(", ")}>

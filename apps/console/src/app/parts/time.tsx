@@ -9,7 +9,7 @@ const UNITS = [
 
 /** A time as how long ago it was, with the exact one on demand. */
 export function Time({ at }: { readonly at: string | number }) {
-  const nowMs = useMinute();
+  const nowMs = useNow();
   const date = new Date(at);
   return (
     <time dateTime={date.toISOString()} title={date.toLocaleString()}>
@@ -27,8 +27,8 @@ function relativeText(differenceMs: number): string {
   return differenceMs > 30_000 ? "in a moment" : "just now";
 }
 
-/** The time, which changes twice a minute. */
-function useMinute(): number {
+/** The time in milliseconds since 1970, which changes twice a minute. */
+export function useNow(): number {
   return useSyncExternalStore(
     (changed) => {
       const timer = setInterval(changed, 30_000);

@@ -21,6 +21,14 @@ export function SignIn({ session }: { readonly session: Session }) {
       return answer.status === 200 ? ((await answer.json()) as T) : undefined;
     };
     const look = async (): Promise<void> => {
+      const code = takeCode();
+      if (code !== undefined) {
+        const token = await tokenFor(code);
+        if (token !== undefined) return session.signIn({ kind: "token", token });
+        setProblem(
+          "The address was used before, or is too old. Ask for another one, or enter a token.",
+        );
+      }
       const known = await read<{ readonly providers: readonly string[] }>("/auth/providers");
       setProviders(known?.providers ?? []);
       if (known === undefined || known.providers.length === 0) return;
@@ -89,6 +97,22 @@ export function SignIn({ session }: { readonly session: Session }) {
       </form>
     </main>
   );
+}
+
+/** The code that the page was opened with. It leaves the address at once, and so the history of the browser. */
+function takeCode(): string | undefined {
+  const [, code] = /^#code=([\w-]{1,128})$/.exec(location.hash) ?? [];
+  if (code !== undefined) history.replaceState(history.state, "", location.pathname);
+  return code;
+}
+
+/** The token that is kept for a code; undefined where there is none any more. */
+async function tokenFor(code: string): Promise<string | undefined> {
+  const headers = { "x-stackwright-code": code };
+  const options = { method: "POST", headers, credentials: "omit", cache: "no-store" } as const;
+  const answer = await fetch("/auth/code", options);
+  if (!answer.ok) return undefined;
+  return ((await answer.json()) as { readonly token: string }).token;
 }
 
 function problemOf(error: unknown): string {

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { HookDialog } from "./hook-dialog.tsx";
@@ -92,7 +93,7 @@ function HookTable({ owner, list, isAllowed, onOpen }: HookTableProps) {
   });
   return (
     <>
-      <div className="table-scroll">
+      <TableScroll>
         <table className="list" aria-labelledby="hooks">
           <thead>
             <tr>
@@ -151,7 +152,7 @@ function HookTable({ owner, list, isAllowed, onOpen }: HookTableProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {move.error !== null && <ProblemBox error={move.error} />}
     </>
   );

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { Mark, type MarkShape } from "../../parts/mark.tsx";
 import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
@@ -68,7 +69,7 @@ export function Deliveries({ destination, isAllowed }: DeliveriesProps) {
               <p>Events appear here with the answer of the destination.</p>
             </Empty>
           ) : (
-            <div className="table-scroll">
+            <TableScroll>
               <table className="list" aria-labelledby="deliveries">
                 <thead>
                   <tr>
@@ -116,7 +117,7 @@ export function Deliveries({ destination, isAllowed }: DeliveriesProps) {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </TableScroll>
           )
         }
       </Loaded>

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Deliveries, DeliveryState } from "./deliveries.tsx";
@@ -50,7 +51,7 @@ export function NotificationsTab() {
                 </p>
               </Empty>
             ) : (
-              <div className="table-scroll">
+              <TableScroll>
                 <table className="list" aria-labelledby="destinations">
                   <thead>
                     <tr>
@@ -74,7 +75,7 @@ export function NotificationsTab() {
                     ))}
                   </tbody>
                 </table>
-              </div>
+              </TableScroll>
             )
           }
         </Loaded>

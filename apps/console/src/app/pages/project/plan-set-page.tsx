@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { PlanTab } from "../../plan/plan-tab.tsx";
@@ -82,7 +83,7 @@ function Approvals({ set }: { readonly set: PlanSet }) {
 
 function Members({ set, project }: { readonly set: PlanSet; readonly project: string }) {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="list" aria-label="Stacks in the order in which they are applied">
         <thead>
           <tr>
@@ -116,6 +117,6 @@ function Members({ set, project }: { readonly set: PlanSet; readonly project: st
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }

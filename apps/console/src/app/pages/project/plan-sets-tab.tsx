@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
@@ -43,7 +44,7 @@ export function PlanSetsTab() {
             </code>
           </Empty>
         ) : (
-          <div className="table-scroll">
+          <TableScroll>
             <table className="list" aria-label="Plan sets">
               <thead>
                 <tr>
@@ -74,7 +75,7 @@ export function PlanSetsTab() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </TableScroll>
         )
       }
     </Loaded>

@@ -1,12 +1,13 @@
-import { isClientError } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
-import { Outlet } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
+import { useState } from "react";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Loaded } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
+import { FreezeDialog } from "../freeze/freeze-dialog.tsx";
 
 /** What surrounds the pages of one project: its name, whether it is frozen, its tabs. */
 export function ProjectPage() {
@@ -16,30 +17,38 @@ export function ProjectPage() {
     queryKey: ["project", project],
     queryFn: async ({ signal }) => (await client.showProject({ project }, { signal })).data,
   });
-  const freeze = useQuery({
-    queryKey: ["project-freeze", project],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await client.showProjectFreeze({ project }, { signal })).data;
-      } catch (error) {
-        if (isClientError(error, "not_found")) return null;
-        throw error;
-      }
-    },
-  });
+  const [isFreezing, setFreezing] = useState(false);
   const base = `/p/${project}`;
   const mayRead = mayDo(caller, "deployer", project);
   return (
     <Loaded query={settings} what="project">
-      {({ display_name: name }) => (
+      {({ display_name: name, freeze }) => (
         <>
-          <PageHead title={name === "" ? project : name} part="Project">
-            {freeze.data !== null && freeze.data !== undefined && (
+          <PageHead
+            title={name === "" ? project : name}
+            part="Project"
+            actions={
+              mayDo(caller, "admin", project) && (
+                <button type="button" onClick={() => setFreezing(true)}>
+                  Freeze…
+                </button>
+              )
+            }
+          >
+            {freeze !== undefined && (
               <p className="note attention">
-                Frozen by {freeze.data.actor} <Time at={freeze.data.at} />: {freeze.data.reason}
+                Frozen by {freeze.actor} <Time at={freeze.at} />: {freeze.reason}.{" "}
+                <Link to="/frozen">What is frozen</Link>
               </p>
             )}
           </PageHead>
+          {isFreezing && (
+            <FreezeDialog
+              projects={[project]}
+              project={project}
+              onClose={() => setFreezing(false)}
+            />
+          )}
           {mayRead && (
             <Tabs
               label="Project"

@@ -1,6 +1,7 @@
 import { isClientError } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
 import { ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
 
@@ -46,7 +47,7 @@ export function PlanComparison() {
         {reason}
       </p>
       {differences.length > 0 && (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="list" aria-labelledby="comparison">
             <thead>
               <tr>
@@ -75,7 +76,7 @@ export function PlanComparison() {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import {
   fittingLevel,
   type GraphLevel,
   groupGraph,
+  groupName,
   MAX_NODES,
 } from "../../../graph/group-graph.ts";
 import { GraphView } from "../../graph/graph-view.tsx";
@@ -16,6 +17,7 @@ import { stateQuery } from "./stack-queries.ts";
 import { useRefreshOnChange } from "./use-refresh-on-change.ts";
 
 const LEVELS: readonly (readonly [GraphLevel, string])[] = [
+  ["kinds", "types"],
   ["modules", "modules"],
   ["resources", "resources"],
   ["instances", "all instances"],
@@ -57,11 +59,20 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const level = wanted ?? fitting;
   const graph = useMemo(() => groupGraph(whole, level, open), [whole, level, open]);
-  const isTooLarge = (one: GraphLevel): boolean => groupGraph(whole, one).nodes.length > MAX_NODES;
-  const toggle = (module: string): void => {
-    const next = new Set(open);
-    if (!next.delete(module)) next.add(module);
-    setOpen(next);
+  const tooLarge = useMemo(
+    () =>
+      new Set(
+        LEVELS.map(([name]) => name).filter(
+          (name) => groupGraph(whole, name).nodes.length > MAX_NODES,
+        ),
+      ),
+    [whole],
+  );
+  /** How many groups of resources a group consists of; undefined where it is none. */
+  const membersOf = (id: string): number | undefined => {
+    const own = whole.nodes.filter((node) => groupName(node, level) === id);
+    if (own.length === 0) return undefined;
+    return groupGraph({ nodes: own, edges: [] }, "resources").nodes.length;
   };
   return (
     <>
@@ -70,7 +81,7 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
           Show{" "}
           <select value={level} onChange={(event) => setWanted(event.target.value as GraphLevel)}>
             {LEVELS.map(([name, text]) => (
-              <option key={name} value={name} disabled={name !== level && isTooLarge(name)}>
+              <option key={name} value={name} disabled={name !== level && tooLarge.has(name)}>
                 {text}
               </option>
             ))}
@@ -78,7 +89,7 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
         </label>
         {open.size > 0 && (
           <button type="button" onClick={() => setOpen(new Set())}>
-            Close all modules
+            Close all
           </button>
         )}
       </div>
@@ -87,11 +98,11 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
         label={`Resources of ${place.project}/${place.stack}`}
         detail={(id) => (
           <p className="actions">
-            {whole.nodes.some(({ module }) => module === id) && (
-              <button type="button" onClick={() => toggle(id)}>
-                Open the module
-              </button>
-            )}
+            <OpenGroup
+              members={membersOf(id)}
+              room={MAX_NODES - graph.nodes.length}
+              onOpen={() => setOpen(new Set([...open, id]))}
+            />
             {resources.some(({ address }) => address === id) && (
               <Link to={`${stackPath(place)}/resources`} search={{ address: id }}>
                 Attributes
@@ -101,6 +112,30 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
         )}
       />
     </>
+  );
+}
+
+interface OpenGroupProps {
+  /** Undefined for what is no group. */
+  readonly members: number | undefined;
+  /** Nodes that the picture can take. */
+  readonly room: number;
+  readonly onOpen: () => void;
+}
+
+/** Shows the resources of a group in its place, where the picture has room for them. */
+function OpenGroup({ members, room, onOpen }: OpenGroupProps) {
+  if (members === undefined) return null;
+  const hasRoom = members <= room;
+  return (
+    <button
+      type="button"
+      disabled={!hasRoom}
+      title={hasRoom ? undefined : `The picture has no room for ${members} resources.`}
+      onClick={onOpen}
+    >
+      Open its {members} {members === 1 ? "resource" : "resources"}
+    </button>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Run } from "@stackwright/client";
 import { Link } from "@tanstack/react-router";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { stackPath } from "../use-place.ts";
 
@@ -12,7 +13,7 @@ interface RunTableProps {
 
 export function RunTable({ runs, place, isBrief = false }: RunTableProps) {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="list">
         <thead>
           <tr>
@@ -45,6 +46,6 @@ export function RunTable({ runs, place, isBrief = false }: RunTableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }

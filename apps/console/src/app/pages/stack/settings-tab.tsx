@@ -1,4 +1,3 @@
-import { isClientError } from "@stackwright/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
@@ -8,16 +7,10 @@ import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Hooks } from "../hooks/hooks.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { stackQuery } from "./stack-queries.ts";
 import { ToolCard } from "./tool-card.tsx";
 
 type Hold = "lock" | "freeze";
-
-interface HoldView {
-  readonly actor: string;
-  readonly reason: string;
-  readonly at: string;
-  readonly until?: string | undefined;
-}
 
 const HOLDS = {
   lock: {
@@ -62,27 +55,12 @@ function HoldCard({ hold }: { readonly hold: Hold }) {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const { title, verb, end, none, text, role } = HOLDS[hold];
-  const key = [hold, place.project, place.stack];
-  const query = useQuery({
-    queryKey: key,
-    queryFn: async ({ signal }): Promise<HoldView | null> => {
-      try {
-        const options = { signal };
-        const answer =
-          hold === "lock"
-            ? await client.showLock(place, options)
-            : await client.showFreeze(place, options);
-        return answer.data;
-      } catch (error) {
-        if (isClientError(error, "not_found")) return null;
-        throw error;
-      }
-    },
-  });
+  const shown = stackQuery(client, place);
+  const query = useQuery(shown);
   const release = useMutation({
     mutationFn: async () =>
       hold === "lock" ? client.unlockStack(place) : client.unfreezeStack(place),
-    onSettled: async () => queries.invalidateQueries({ queryKey: key }),
+    onSettled: async () => queries.invalidateQueries({ queryKey: shown.queryKey }),
   });
   const isAllowed = mayDo(caller, role, place.project);
   const hint = isAllowed ? undefined : `This needs the role registry:${role}.`;
@@ -91,8 +69,8 @@ function HoldCard({ hold }: { readonly hold: Hold }) {
       <h2 id={hold}>{title}</h2>
       <p className="quiet">{text}</p>
       <Loaded query={query} what={hold}>
-        {(held) =>
-          held === null ? (
+        {({ [hold]: held }) =>
+          held === undefined ? (
             <>
               <p>{none}</p>
               <button
@@ -146,7 +124,7 @@ function HoldDialog({ hold, onClose }: { readonly hold: Hold; readonly onClose: 
     },
     onSuccess: onClose,
     onSettled: async () =>
-      queries.invalidateQueries({ queryKey: [hold, place.project, place.stack] }),
+      queries.invalidateQueries({ queryKey: stackQuery(client, place).queryKey }),
   });
   return (
     <Dialog

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
 import { DriftBadge } from "../../parts/drift-badge.tsx";
+import { FreezeBadge } from "../../parts/freeze-badge.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
@@ -9,7 +10,9 @@ import { Loaded } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { stackQuery } from "./stack-queries.ts";
 import { StartRunDialog } from "./start-run-dialog.tsx";
+import { useRefreshOnChange } from "./use-refresh-on-change.ts";
 
 /** What surrounds the pages of one stack: its state, its actions, its tabs. */
 export function StackPage() {
@@ -17,10 +20,8 @@ export function StackPage() {
   const { project, stack } = place;
   const { client, stacks, caller } = useServer();
   const [isStarting, setStarting] = useState(false);
-  const query = useQuery({
-    queryKey: ["stack", project, stack],
-    queryFn: async ({ signal }) => (await client.showStack({ project, stack }, { signal })).data,
-  });
+  useRefreshOnChange(place, ["stack"]);
+  const query = useQuery(stackQuery(client, place));
   const all = useSyncExternalStore(stacks.subscribe, stacks.snapshot).stacks;
   const status = all.find((one) => one.project === project && one.name === stack);
   const run = status?.current ?? status?.newest;
@@ -53,6 +54,7 @@ export function StackPage() {
                   locked by {status.lock.actor}: {status.lock.reason}
                 </span>
               )}
+              {status !== undefined && <FreezeBadge stack={status} />}
               {status !== undefined && <DriftBadge stack={status} />}
               {status !== undefined && status.outdated.length > 0 && (
                 <span className="badge attention">

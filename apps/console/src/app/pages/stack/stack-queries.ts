@@ -9,6 +9,14 @@ interface QueryContext {
   readonly signal: AbortSignal;
 }
 
+/** A stack with what holds its runs back. */
+export function stackQuery(client: Pick<ServerClient, "showStack">, place: StackPlace) {
+  return {
+    queryKey: ["stack", place.project, place.stack],
+    queryFn: async ({ signal }: QueryContext) => (await client.showStack(place, { signal })).data,
+  };
+}
+
 /** What is recorded of a stack. */
 export function stateQuery(client: Pick<ServerClient, "showState">, place: StackPlace) {
   return {

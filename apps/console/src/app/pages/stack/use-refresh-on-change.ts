@@ -12,7 +12,8 @@ export function useRefreshOnChange(
   const all = useSyncExternalStore(stacks.subscribe, stacks.snapshot).stacks;
   const status = all.find((one) => one.project === project && one.name === stack);
   const run = status?.current ?? status?.newest;
-  const mark = `${run?.id ?? ""}/${run?.phase ?? ""}/${status?.waiting ?? 0}/${status?.drift?.run ?? ""}/${status?.drift?.changed ?? 0}`;
+  const holds = `${status?.lock?.reason ?? ""}/${status?.freeze?.at ?? ""}`;
+  const mark = `${holds}/${run?.id ?? ""}/${run?.phase ?? ""}/${status?.waiting ?? 0}/${status?.drift?.run ?? ""}/${status?.drift?.changed ?? 0}`;
   const wanted = names.join();
   useEffect(() => {
     for (const name of wanted.split(",")) {

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { useStackPlace } from "../use-place.ts";
 
@@ -41,7 +42,7 @@ export function VariablesTab() {
               </p>
             </Empty>
           ) : (
-            <div className="table-scroll">
+            <TableScroll>
               <table className="list">
                 <thead>
                   <tr>
@@ -103,7 +104,7 @@ export function VariablesTab() {
                   )}
                 </tbody>
               </table>
-            </div>
+            </TableScroll>
           )
         }
       </Loaded>

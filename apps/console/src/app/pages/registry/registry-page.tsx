@@ -1,11 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loaded } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
-import { useServer } from "../session/server-context.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Empty, Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { Time } from "../../parts/time.tsx";
+import { mayDo, useServer } from "../../session/server-context.tsx";
 import { ModulesList } from "./modules-list.tsx";
+import { PublishModuleDialog } from "./publish-module-dialog.tsx";
+import { PublishProviderDialog } from "./publish-provider-dialog.tsx";
 
 interface Provider {
   readonly provider_id: string;
@@ -17,7 +20,8 @@ interface Provider {
 
 /** The private providers of the account. */
 export function RegistryPage() {
-  const { registry } = useServer();
+  const { registry, caller } = useServer();
+  const [publishing, setPublishing] = useState<"provider" | "module">();
   const [text, setText] = useState("");
   const query = useQuery({
     queryKey: ["providers"],
@@ -26,7 +30,21 @@ export function RegistryPage() {
   });
   return (
     <>
-      <PageHead title="Registry">
+      <PageHead
+        title="Registry"
+        actions={
+          mayDo(caller, "publisher") && (
+            <>
+              <button type="button" onClick={() => setPublishing("provider")}>
+                New provider…
+              </button>
+              <button type="button" onClick={() => setPublishing("module")}>
+                New module…
+              </button>
+            </>
+          )
+        }
+      >
         <p className="quiet">Private providers and modules of this account</p>
       </PageHead>
       <Loaded query={query} what="providers">
@@ -35,9 +53,9 @@ export function RegistryPage() {
             return (
               <Empty title="There are no private providers yet">
                 <p>
-                  A function becomes a provider by <code>POST /v1/private-providers</code>;{" "}
-                  <code>examples/private-provider</code> shows how. <a href="/docs">/docs</a>{" "}
-                  describes the call.
+                  A function becomes a provider by “New provider…”, or by{" "}
+                  <code>POST /v1/private-providers</code>; <code>examples/private-provider</code>{" "}
+                  shows how. <a href="/docs">/docs</a> describes the call.
                 </p>
               </Empty>
             );
@@ -57,7 +75,7 @@ export function RegistryPage() {
               {found.length === 0 ? (
                 <Empty title="No provider matches the filter" />
               ) : (
-                <div className="table-scroll">
+                <TableScroll>
                   <table className="list">
                     <thead>
                       <tr>
@@ -82,13 +100,17 @@ export function RegistryPage() {
                       ))}
                     </tbody>
                   </table>
-                </div>
+                </TableScroll>
               )}
             </>
           );
         }}
       </Loaded>
       <ModulesList />
+      {publishing === "provider" && (
+        <PublishProviderDialog onClose={() => setPublishing(undefined)} />
+      )}
+      {publishing === "module" && <PublishModuleDialog onClose={() => setPublishing(undefined)} />}
     </>
   );
 }

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Empty, Loaded } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
-import { useServer } from "../session/server-context.tsx";
+import { Empty, Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useServer } from "../../session/server-context.tsx";
 
 /** The private modules of the account. */
 export function ModulesList() {
@@ -19,12 +20,12 @@ export function ModulesList() {
           modules.length === 0 ? (
             <Empty title="There are no private modules yet">
               <p>
-                <code>stackwright modules publish NAMESPACE/NAME/SYSTEM VERSION</code> publishes
-                one.
+                “New module…” publishes one, as does{" "}
+                <code>stackwright modules publish NAMESPACE/NAME/SYSTEM VERSION</code>.
               </p>
             </Empty>
           ) : (
-            <div className="table-scroll">
+            <TableScroll>
               <table className="list">
                 <thead>
                   <tr>
@@ -53,7 +54,7 @@ export function ModulesList() {
                   })}
                 </tbody>
               </table>
-            </div>
+            </TableScroll>
           )
         }
       </Loaded>

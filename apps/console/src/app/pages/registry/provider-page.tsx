@@ -1,11 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Mark } from "../parts/mark.tsx";
-import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loaded, ProblemBox } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
-import { usePath } from "../parts/use-address.ts";
-import { mayDo, useServer } from "../session/server-context.tsx";
+import { useState } from "react";
+import { Mark } from "../../parts/mark.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Empty, Loaded, ProblemBox } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { Time } from "../../parts/time.tsx";
+import { usePath } from "../../parts/use-address.ts";
+import { mayDo, useServer } from "../../session/server-context.tsx";
+import { PublishProviderDialog } from "./publish-provider-dialog.tsx";
 
 interface Version {
   readonly provider_version: string;
@@ -31,7 +34,8 @@ interface Health {
 /** One private provider: versions with the health of their functions, and the stacks that use them. */
 export function ProviderPage() {
   const { provider = "" } = usePath<"provider">();
-  const { registry } = useServer();
+  const { registry, caller } = useServer();
+  const [isPublishing, setPublishing] = useState(false);
   const name = encodeURIComponent(provider);
   const versions = useQuery({
     queryKey: ["provider-versions", provider],
@@ -61,14 +65,27 @@ export function ProviderPage() {
     <Loaded query={metadata} what="provider">
       {({ provider_source: source, provider_description: description }) => (
         <>
-          <PageHead title={source} part="Provider">
+          <PageHead
+            title={source}
+            part="Provider"
+            actions={
+              mayDo(caller, "publisher") && (
+                <button type="button" onClick={() => setPublishing(true)}>
+                  New version…
+                </button>
+              )
+            }
+          >
             {description !== "" && <p>{description}</p>}
           </PageHead>
+          {isPublishing && (
+            <PublishProviderDialog provider={provider} onClose={() => setPublishing(false)} />
+          )}
           <section aria-labelledby="versions">
             <h2 id="versions">Versions</h2>
             <Loaded query={versions} what="versions">
               {({ versions: found }) => (
-                <div className="table-scroll">
+                <TableScroll>
                   <table className="list">
                     <thead>
                       <tr>
@@ -101,7 +118,7 @@ export function ProviderPage() {
                       ))}
                     </tbody>
                   </table>
-                </div>
+                </TableScroll>
               )}
             </Loaded>
           </section>

@@ -1,11 +1,13 @@
 import type { Operations } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { PageHead } from "../parts/page-head.tsx";
-import { Loaded } from "../parts/states.tsx";
-import { Time } from "../parts/time.tsx";
-import { usePath } from "../parts/use-address.ts";
-import { useServer } from "../session/server-context.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { Time } from "../../parts/time.tsx";
+import { usePath } from "../../parts/use-address.ts";
+import { mayDo, useServer } from "../../session/server-context.tsx";
+import { PublishModuleDialog } from "./publish-module-dialog.tsx";
 
 type Documentation = Operations["ShowModuleVersion"]["output"];
 type Documented = Documentation["modules"][number];
@@ -14,7 +16,8 @@ type Documented = Documentation["modules"][number];
 export function ModulePage() {
   const path = usePath<"namespace" | "name" | "system">();
   const { namespace = "", name = "", system = "" } = path;
-  const { client } = useServer();
+  const { client, caller } = useServer();
+  const [isPublishing, setPublishing] = useState(false);
   const [chosen, choose] = useState("");
   const module = { namespace, name, system };
   const query = useQuery({
@@ -27,7 +30,23 @@ export function ModulePage() {
         const shown = chosen === "" ? (latest ?? versions[0]?.version ?? "") : chosen;
         return (
           <>
-            <PageHead title={`${namespace}/${name}/${system}`} part="Module" />
+            <PageHead
+              title={`${namespace}/${name}/${system}`}
+              part="Module"
+              actions={
+                mayDo(caller, "publisher") && (
+                  <button type="button" onClick={() => setPublishing(true)}>
+                    New version…
+                  </button>
+                )
+              }
+            />
+            {isPublishing && (
+              <PublishModuleDialog
+                address={`${namespace}/${name}/${system}`}
+                onClose={() => setPublishing(false)}
+              />
+            )}
             <section aria-labelledby="versions">
               <h2 id="versions">Versions</h2>
               <ul className="plain-list">
@@ -149,7 +168,7 @@ function Table({
   readonly rows: readonly (readonly string[])[];
 }) {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="list">
         <caption>{title}</caption>
         <thead>
@@ -174,6 +193,6 @@ function Table({
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
