@@ -10,7 +10,7 @@ import { findChromium, startChromium, type TestBrowser } from "./chromium.ts";
 import { type ServerProcess, startServerProcess } from "./start-server-process.ts";
 import { tarOf } from "./tar-of.ts";
 
-const MAIN = join(import.meta.dirname, "..", "main.ts");
+export const MAIN = join(import.meta.dirname, "..", "main.ts");
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
@@ -100,7 +100,7 @@ export async function startConsole(
 }
 
 /** Signs in on the form that a page shows. */
-async function signIn(page: Page, token: string): Promise<void> {
+export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();

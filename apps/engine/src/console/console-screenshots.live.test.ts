@@ -1,0 +1,153 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
+import { startNotesFunction, URN } from "../testing/start-notes-function.ts";
+import { tarOf } from "../testing/tar-of.ts";
+
+// Pictures of every page, to be looked at: light and dark, narrow and wide. CONSOLE_SCREENSHOTS names their folder.
+
+const FOLDER = process.env["CONSOLE_SCREENSHOTS"] ?? "";
+const LONG = "a-name-that-goes-on-and-on-until-it-is-much-wider-than-a-telephone-is";
+
+const configuration = (size: string): string => `
+locals { zones = ["a", "b", "c"] }
+resource "terraform_data" "network" { input = { cidr = "10.0.0.0/16", size = "${size}" } }
+resource "terraform_data" "subnet" {
+  for_each = toset(local.zones)
+  input    = { zone = each.key, network = terraform_data.network.id }
+}
+resource "terraform_data" "database" {
+  input            = { engine = "postgres", size = "${size}" }
+  triggers_replace = "${size}"
+}
+resource "terraform_data" "web" {
+  count = ${size === "small" ? 3 : 5}
+  input = { image = "web:${size}", subnet = terraform_data.subnet["a"].id }
+}
+resource "terraform_data" "policy" {
+  input = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [
+      { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = "arn:aws:s3:::${size}/*" },
+      { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = "arn:aws:s3:::logs" },
+    ]
+  })
+}
+output "network" { value = terraform_data.network.id }
+output "text" { value = "\\u202e<b>right to left</b> \\u05e9\\u05dc\\u05d5\\u05dd ${"wide ".repeat(60)}" }
+`;
+const READER = `
+data "terraform_remote_state" "one" {
+  backend = "stackwright"
+  config  = { stack = "one" }
+}
+resource "terraform_data" "copy" { input = data.terraform_remote_state.one.outputs.network }
+output "copy" { value = terraform_data.copy.output }
+`;
+
+it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
+  context.skip(FOLDER === "", "CONSOLE_SCREENSHOTS is not set");
+  await mkdir(FOLDER, { recursive: true });
+  const functions = await startNotesFunction();
+  const started = await startConsole(context, { args: ["--functions", functions.table] });
+  const { page, server, call, request, waitFor, token, browser } = started;
+  const upload = async (stack: string, text: string): Promise<string> => {
+    const base = `/projects/default/stacks/${stack}`;
+    await call("POST", "/projects/default/stacks", { name: stack });
+    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
+    const { digest = "" } = await call("POST", `${base}/configurations`, archive);
+    const { id = "" } = await call("POST", `${base}/runs`, {
+      configuration: digest,
+      auto_apply: true,
+    });
+    return id;
+  };
+  const applied = await request(configuration("small"), { auto_apply: true, message: "begin" });
+  await waitFor(applied, "applied");
+  await upload("reader", READER);
+  await upload(LONG, READER);
+  await upload("broken", 'resource "terraform_data" "a" { input = file("missing") }\n');
+  const waiting = await request(configuration("large"), { message: "grow" });
+  await waitFor(waiting, "awaiting_approval");
+  const put = async (path: string, method: string, body: object | Buffer): Promise<void> => {
+    const isBytes = Buffer.isBuffer(body);
+    const answer = await fetch(`${server.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        "client-request-id": crypto.randomUUID(),
+        "content-type": isBytes ? "application/gzip" : "application/json",
+      },
+      body: isBytes ? Uint8Array.from(body) : JSON.stringify(body),
+    });
+    expect(answer.status, path).toBeLessThan(300);
+  };
+  await put("/v1/private-providers", "POST", {
+    provider_name: "notes",
+    provider_description: "notes that are kept in a folder",
+    provider_version: "1.0.0",
+    function_graph_urn: URN,
+  });
+  const module = 'variable "cidr" {\n  type        = string\n  description = "addresses"\n}\n';
+  const archive = gzipSync(tarOf({ "main.tf": module, "README.md": "# Network\n" }));
+  await put("/api/v1/registry/modules/acme/network/lab/1.0.0", "PUT", archive);
+  await put("/api/v1/projects/default/freeze", "PUT", { reason: "an incident" });
+
+  const stack = "p/default/s/one";
+  const pages: Readonly<Record<string, string>> = {
+    overview: "",
+    projects: "projects",
+    project: "p/default",
+    "plan-sets": "p/default/plan-sets",
+    notifications: "p/default/notifications",
+    stack,
+    resources: `${stack}/resources?address=terraform_data.policy`,
+    "stack-graph": `${stack}/graph`,
+    outputs: `${stack}/outputs`,
+    variables: `${stack}/variables`,
+    runs: `${stack}/runs`,
+    history: `${stack}/history?from=1&to=2`,
+    "stack-drift": `${stack}/drift`,
+    "stack-settings": `${stack}/settings`,
+    plan: `${stack}/r/${waiting}`,
+    apply: `${stack}/r/${applied}`,
+    log: `${stack}/r/${applied}?tab=log`,
+    details: `${stack}/r/${applied}?tab=details`,
+    long: `p/default/s/${LONG}`,
+    frozen: "frozen",
+    drift: "drift",
+    graph: "graph",
+    registry: "registry",
+    provider: "registry/notes",
+    module: "registry/modules/acme/network/lab",
+    audit: "audit",
+    access: "access",
+    settings: "settings",
+    "live-view": "debug/krt",
+    missing: "p/nothing",
+  };
+  const found: string[] = [];
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`${server.url}/console/${path}`);
+    await page.locator("h1, .problem").first().waitFor();
+    await isLoaded(page);
+    for (const width of [1440, 390] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: join(FOLDER, `${name}-${colorScheme}-${width}.png`) });
+        const bad = await violationsOf(page);
+        found.push(...bad.map((text) => `${name} ${colorScheme} ${width}: ${text}`));
+      }
+      const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+      if (wide > width) found.push(`${name} is ${wide} pixels wide on a screen with ${width}`);
+    }
+  }
+  expect(found).toEqual([]);
+  // A project that does not exist is the only failure.
+  const errors = browser.misbehavior.errors.filter((text) => !/404/.test(text));
+  expect({ ...browser.misbehavior, errors }).toEqual({ errors: [], violations: [], strangers: [] });
+});
