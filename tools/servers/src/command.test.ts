@@ -8,7 +8,7 @@ describe("the command line", () => {
     ["exec without a command", ["exec", "true"], "exec needs a command after --"],
     ["an unknown server", ["exec", "--servers", "mysql", "--", "true"], 'no such server: "mysql"'],
     ["an unknown tool", ["exec", "--tools", "cobol", "--", "true"], 'no such tool: "cobol"'],
-    ["serve without a server", ["serve"], "serve needs postgres or etcd"],
+    ["serve without a server", ["serve"], "serve needs postgres, etcd or kubernetes"],
     ["an option of another command", ["serve", "etcd", "--tools", "all"], "unknown option --tools"],
     ["a cluster of none", ["serve", "etcd", "--members", "0"], "--members"],
     ["half a certificate", ["serve", "etcd", "--cert", "c.pem"], "--cert, --key and --ca"],
