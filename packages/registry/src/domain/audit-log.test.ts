@@ -8,8 +8,16 @@ const DAY_MS = 86_400_000;
 async function start() {
   const storage = createMemoryStorage();
   const faults = { batches: Number.POSITIVE_INFINITY };
+  const searched = { heads: 0 };
   const failing = new Proxy(storage, {
     get(target, name) {
+      if (name === "listHeads") {
+        return async (...args: Parameters<typeof storage.listHeads>) => {
+          const page = await storage.listHeads(...args);
+          searched.heads += page.resources.length;
+          return page;
+        };
+      }
       if (name === "batch") {
         return async (...args: Parameters<typeof storage.batch>) => {
           if ((faults.batches -= 1) < 0) throw new Error("the store is away");
@@ -33,7 +41,7 @@ async function start() {
     const found = await registry.auditPage(scope, { after, limit });
     return found.map(({ sequence, target }) => `${sequence} ${target}`);
   };
-  return { storage, faults, registry, clock, entry, add, read };
+  return { storage, faults, searched, registry, clock, entry, add, read };
 }
 
 it("an entry that is stored late comes behind what was read, whatever its id says", async () => {
@@ -51,6 +59,8 @@ it("an entry that is stored late comes behind what was read, whatever its id say
   behind.clock.setWallMs(Date.parse("2026-01-02T12:00:00Z"));
   const facts = { action: "test", target: "behind" };
   await storage.batch([behind.registry.auditEntry(scope, TEST_CONTEXT, facts)]);
+  // Those of clocks that are off are searched for every five minutes.
+  clock.setWallMs(Date.parse("2026-01-03T12:05:00Z"));
   expect(await read(2)).toEqual(["3 behind", "4 late"]);
   expect(await read(4)).toEqual([]);
   clock.setWallMs(Date.parse("2026-03-01T00:00:00Z"));
@@ -144,4 +154,47 @@ it("servers that number for the first time at once agree", async () => {
   ]);
   expect(a).toHaveLength(600);
   expect(b.map(({ sequence, target }) => `${sequence} ${target}`)).toEqual(a);
+});
+
+it("who asks every few seconds has what was made lately searched, and misses nothing", async () => {
+  const { storage, searched, clock, entry, add, read } = await start();
+  const many = 2_600;
+  for (let day = 1; day <= 4; day += 1) {
+    clock.setWallMs(Date.parse(`2026-01-0${day}T12:00:00Z`));
+    for (let at = 0; at < many / 4; at += 26) {
+      await storage.batch(Array.from({ length: 26 }, () => entry("old")));
+    }
+  }
+  // Over the end of a day, and over those of slices of time.
+  const beginMs = Date.parse("2026-01-04T23:40:00Z");
+  clock.setWallMs(beginMs);
+  expect((await read(0, 10_000)).length).toBe(many);
+  const before = searched.heads;
+  for (let poll = 1; poll <= 4 * 60; poll += 1) {
+    clock.setWallMs(beginMs + poll * 10_000);
+    await add(`new ${poll}`);
+    expect(await read(many + poll - 1)).toEqual([`${many + poll} new ${poll}`]);
+  }
+  // Eight searches of all days, and 232 of what was made lately.
+  expect(searched.heads - before).toBeLessThan(10 * (many + 240) + 232 * 240);
+  const last = searched.heads;
+  clock.setWallMs(clock.wallMs() + 10_000);
+  expect(await read(many + 240)).toEqual([]);
+  expect(searched.heads - last).toBeLessThan(400);
+});
+
+it("two servers that take turns number each entry once", async () => {
+  const { storage, clock, add, read } = await start();
+  const other = await createRegistryFixture(storage);
+  onTestFinished(async () => other[Symbol.asyncDispose]());
+  const beginMs = Date.parse("2026-01-02T00:00:00Z");
+  for (let poll = 0; poll < 600; poll += 1) {
+    for (const of of [clock, other.clock]) of.setWallMs(beginMs + poll * 3_000);
+    await add(`of ${poll}`);
+    if (poll % 3 === 0) await read(poll);
+    if (poll % 5 === 0) await other.registry.auditPage(scope, { after: poll, limit: 10 });
+  }
+  expect(await read(0, 1_000)).toEqual(
+    Array.from({ length: 600 }, (_, at) => `${at + 1} of ${at}`),
+  );
 });

@@ -1,6 +1,7 @@
 import type { Clock } from "@stackwright/base/clock";
 import { AuditSegment, AuditOrder as OrderMessage } from "@stackwright/proto/stackwright";
 import {
+  createUlidGenerator,
   isStorageError,
   listResourceHeads,
   type Tenancy,
@@ -33,6 +34,20 @@ const LATE_MS = 2 * DAY_MS;
 const AHEAD_MS = LATE_MS;
 /** Days that are read one by one; else all at once. */
 const SINGLE_DAYS = 40;
+/**
+ * How often one reader has all days searched in which entries may come late. In between the time is searched that has gone by since the last
+ * search, and a slice before and behind it.
+ */
+const WHOLE_MS = 5 * 60_000;
+/** How old the last search of all days may become before one that found nothing is noted. */
+const NOTED_MS = 3_600_000;
+/** The letters at the beginning of an id that entries of one slice of time have alike, and how long that is: 17 minutes. */
+const SLICE_LETTERS = 6;
+const SLICE_MS = 32 ** 4;
+/** Segments that are kept in memory: whole ones do not change. */
+const KEPT_SEGMENTS = 2_000;
+/** Trails of which it is known when they were searched. */
+const KEPT_TRAILS = 1_000;
 
 /** An entry that is found by its number. */
 interface NumberedId {
@@ -45,6 +60,14 @@ interface NumberedId {
 // that continue behind an entry need an order in which nothing appears before what was read. It is made when somebody reads: all entries
 // that a strong list shows and that have no number yet get the next ones, in one step with the count of all. What is committed later gets
 // a higher number, whatever its id.
+//
+// Which entries get the next numbers is free, as long as none gets two: one that a search does not find has its turn in a later one. So a
+// trail that is asked for every few seconds is not searched as a whole each time.
+
+interface OrderedSegment {
+  readonly ids: readonly string[];
+  readonly numberedAtMs: number;
+}
 
 /** Numbers the entries of an audit trail in the order in which readers may see them. */
 export class AuditOrder {
@@ -53,6 +76,10 @@ export class AuditOrder {
   readonly #entries: UnversionedType;
   /** One numbering at a time for each tenancy. */
   readonly #open = new Map<string, Promise<number>>();
+  /** When a trail was searched last, and when as a whole. */
+  readonly #searched = new Map<string, { readonly atMs: number; readonly wholeAtMs: number }>();
+  /** The ids of whole segments. */
+  readonly #whole = new Map<string, OrderedSegment>();
 
   constructor(records: RecordStore, clock: Clock, entries: UnversionedType) {
     this.#records = records;
@@ -100,7 +127,7 @@ export class AuditOrder {
 
   /** Gives numbers to all entries that have none; returns the greatest number. */
   async #numbered(tenancy: Tenancy): Promise<number> {
-    const key = `${tenancy.partition}\0${tenancy.namespace}`;
+    const key = keyOf(tenancy);
     // One that is under way may have listed before the entry that this caller knows of.
     await this.#open.get(key)?.catch(() => undefined);
     const open = this.#open.get(key);
@@ -126,12 +153,24 @@ export class AuditOrder {
     let order = await this.#order(tenancy);
     let count = Number(order?.value.count ?? 0n);
     const lastMs = Math.min(nowMs, Number(order?.value.numberedAtMs ?? 0n));
+    const key = keyOf(tenancy);
+    const searched = this.#searched.get(key);
+    const isWhole =
+      order === undefined ||
+      searched === undefined ||
+      nowMs < searched.atMs ||
+      nowMs - searched.wholeAtMs >= WHOLE_MS;
     const fromMs = order === undefined ? 0 : lastMs - LATE_MS;
+    const sinceMs = isWhole ? fromMs : searched.atMs - SLICE_MS;
     // What is found now was numbered when it was at most so far ahead: days are searched as a whole.
-    const known = await this.#recent(tenancy, count, fromMs - AHEAD_MS - 2 * DAY_MS);
-    const fresh = (await this.#idsSince(tenancy, fromMs, nowMs)).filter((id) => !known.has(id));
+    const known = await this.#recent(tenancy, count, sinceMs - AHEAD_MS - 2 * DAY_MS);
+    const found = isWhole
+      ? await this.#idsSince(tenancy, fromMs, nowMs)
+      : await this.#idsLately(tenancy, sinceMs, nowMs + SLICE_MS);
+    const fresh = found.filter((id) => !known.has(id));
     fresh.sort();
     const numberedAtMs = BigInt(nowMs);
+    const before = order?.value.numberedAtMs ?? 0n;
     for (let at = 0; at < fresh.length; ) {
       const first = Math.floor(count / SEGMENT_SIZE);
       const last = await this.#segment(tenancy, first);
@@ -148,9 +187,10 @@ export class AuditOrder {
         ),
       );
       const added = Math.min(room, fresh.length - at);
-      // Until all are numbered, who comes next searches as far back as this call did: what is left would never be found.
-      const isLast = at + added === fresh.length;
-      const searchedAtMs = isLast ? numberedAtMs : (order?.value.numberedAtMs ?? 0n);
+      // Until all are numbered, who comes next searches as far back as this call did: what is left would never be found. The same holds for
+      // what this call did not search for.
+      const isLast = isWhole && at + added === fresh.length;
+      const searchedAtMs = isLast ? numberedAtMs : before;
       const value = { count: BigInt(count + added), numberedAtMs: searchedAtMs };
       const counted = writeOperation({ kind: ORDER_KIND, tenancy, name: "order" }, value, order);
       const [resource] = await this.#records.storage.batch([counted, ...segments]);
@@ -158,6 +198,14 @@ export class AuditOrder {
       count += added;
       at += added;
     }
+    if (isWhole && order !== undefined && nowMs - Number(order.value.numberedAtMs) > NOTED_MS) {
+      // Nothing new was found: without it the next search would go back as far again.
+      const counted = { kind: ORDER_KIND, tenancy, name: "order" };
+      const value = { count: BigInt(count), numberedAtMs };
+      await this.#records.storage.batch([writeOperation(counted, value, order)]);
+    }
+    if (this.#searched.size >= KEPT_TRAILS) this.#searched.clear();
+    this.#searched.set(key, { atMs: nowMs, wholeAtMs: isWhole ? nowMs : searched.wholeAtMs });
     return count;
   }
 
@@ -165,9 +213,26 @@ export class AuditOrder {
   async #recent(tenancy: Tenancy, count: number, sinceMs: number): Promise<ReadonlySet<string>> {
     const ids = new Set<string>();
     for (let index = Math.ceil(count / SEGMENT_SIZE) - 1; index >= 0; index -= 1) {
-      const segment = await this.#segment(tenancy, index);
-      if (segment === undefined || Number(segment.value.numberedAtMs) < sinceMs) break;
-      for (const id of segment.value.ids) ids.add(id);
+      const segment = await this.#ordered(tenancy, index);
+      if (segment === undefined || segment.numberedAtMs < sinceMs) break;
+      for (const id of segment.ids) ids.add(id);
+    }
+    return ids;
+  }
+
+  /** The ids of stored entries that were made between two times, and some beside them. */
+  async #idsLately(tenancy: Tenancy, sinceMs: number, untilMs: number): Promise<string[]> {
+    const prefixes = new Set<string>();
+    for (let at = sliceOf(sinceMs); at <= sliceOf(untilMs); at += 1) {
+      const [first, last] = [at * SLICE_MS, (at + 1) * SLICE_MS - 1];
+      // A slice in which a day ends is in both.
+      for (const ms of [first, last]) prefixes.add(`${dayOf(ms)}/${sliceText(at)}`);
+    }
+    const ids: string[] = [];
+    for (const prefix of prefixes) {
+      const { storage } = this.#records;
+      const heads = listResourceHeads(storage, "strong", this.#entries, tenancy, prefix);
+      for await (const { id } of heads) ids.push(id.name.slice(id.name.indexOf("/") + 1));
     }
     return ids;
   }
@@ -212,9 +277,39 @@ export class AuditOrder {
     return this.#records.read({ kind: ORDER_KIND, tenancy, name: "order" });
   }
 
+  /** A segment, from memory where it does not change any more. */
+  async #ordered(tenancy: Tenancy, index: number): Promise<OrderedSegment | undefined> {
+    const key = `${keyOf(tenancy)}\0${index}`;
+    const known = this.#whole.get(key);
+    if (known !== undefined) return known;
+    const segment = await this.#segment(tenancy, index);
+    if (segment === undefined) return undefined;
+    const { ids, numberedAtMs } = segment.value;
+    const ordered = { ids, numberedAtMs: Number(numberedAtMs) };
+    if (ids.length === SEGMENT_SIZE) {
+      if (this.#whole.size >= KEPT_SEGMENTS) this.#whole.clear();
+      this.#whole.set(key, ordered);
+    }
+    return ordered;
+  }
+
   async #segment(tenancy: Tenancy, index: number): Promise<StoredRecord<AuditSegment> | undefined> {
     return this.#records.read({ kind: SEGMENT_KIND, tenancy, name: segmentName(index) });
   }
+}
+
+function keyOf({ partition, namespace }: Tenancy): string {
+  return `${partition}\0${namespace}`;
+}
+
+/** Slices since 1970. */
+function sliceOf(timeMs: number): number {
+  return Math.floor(Math.max(0, timeMs) / SLICE_MS);
+}
+
+/** How the ids of a slice begin. */
+function sliceText(slice: number): string {
+  return createUlidGenerator({ wallMs: () => slice * SLICE_MS })().slice(0, SLICE_LETTERS);
 }
 
 function segmentName(index: number): string {
