@@ -10,7 +10,7 @@ import { formerBackends } from "./former-backends.ts";
 
 const STATE = '{"version":4,"outputs":{}}';
 
-async function setUp(env: NodeJS.ProcessEnv = {}) {
+async function setUp(env: NodeJS.ProcessEnv = {}, maxRunBytes?: number) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "former-backends-"));
   onTestFinished(() => scratch.remove());
   const filesRoot = join(scratch.path, "bundle");
@@ -26,6 +26,7 @@ async function setUp(env: NodeJS.ProcessEnv = {}) {
     isIsolated: true,
     filesRoot,
     credentialsFolder,
+    ...(maxRunBytes !== undefined && { maxRunBytes }),
   });
   const read = async (type: string, settings: Readonly<Record<string, string | Value>>) => {
     const backend = backends.find((one) => one.type === type);
@@ -53,6 +54,14 @@ describe("states that somebody else asks for", () => {
     expect(await read("local", { path: "../../shared.tfstate" })).toEqual(Buffer.from(STATE));
     expect(await read("local", { path: "none.tfstate" })).toBeUndefined();
     await expect(read("local", { path: ".." })).rejects.toThrow("is not a file");
+  });
+
+  it("are bounded together, by whichever backends they are read", async () => {
+    const { read } = await setUp({}, 2 * STATE.length);
+    const readOne = async () => read("local", { path: "../../shared.tfstate" });
+    await readOne();
+    await readOne();
+    await expect(readOne()).rejects.toThrow("states elsewhere");
   });
 
   it("are not looked for at other hosts that a server redirects to", async () => {

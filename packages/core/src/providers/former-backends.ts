@@ -22,6 +22,8 @@ const OWN_READERS = new Set(["local", "http"]);
 
 /** What one reading may take where somebody else than the user of this process asks. */
 const ISOLATED_BYTES = 64 * 1024 * 1024;
+/** What all readings of one run may take together then. */
+const ISOLATED_RUN_BYTES = 256 * 1024 * 1024;
 const ISOLATED_MS = 2 * 60_000;
 
 interface FormerBackendsOptions extends OpenBackendOptions {
@@ -29,6 +31,8 @@ interface FormerBackendsOptions extends OpenBackendOptions {
   readonly filesRoot?: string;
   /** Where files with credentials are besides. @default nowhere */
   readonly credentialsFolder?: string;
+  /** Bytes of all states together, where somebody else than the user of this process asks. @default 256 MiB */
+  readonly maxRunBytes?: number;
 }
 
 /**
@@ -38,6 +42,7 @@ interface FormerBackendsOptions extends OpenBackendOptions {
 export function formerBackends({
   filesRoot,
   credentialsFolder,
+  maxRunBytes = ISOLATED_RUN_BYTES,
   ...given
 }: FormerBackendsOptions): readonly RemoteStateBackend[] {
   const { directory, env, isIsolated = false } = given;
@@ -75,12 +80,21 @@ export function formerBackends({
     { ...http, placeDigest: httpDigest },
     ...others,
   ];
+  let readBytes = 0;
   return all.map((backend) => ({
     ...backend,
-    read: async (settings, workspace, { signal }) =>
-      withDeadline(`the backend "${backend.type}"`, { signal, ms }, async (until) =>
+    read: async (settings, workspace, { signal }) => {
+      const called = { signal, ms };
+      const read = await withDeadline(`the backend "${backend.type}"`, called, async (until) =>
         backend.read(settings, workspace, { signal: until }),
-      ),
+      );
+      if (!isIsolated || !(read instanceof Uint8Array)) return read;
+      readBytes += read.byteLength;
+      if (readBytes <= maxRunBytes) return read;
+      throw new Error(
+        `the run reads more than ${Math.floor(maxRunBytes / 1024 / 1024)} MiB of states elsewhere: read fewer of them, or outputs of stacks in their place`,
+      );
+    },
   }));
 }
 

@@ -389,7 +389,17 @@ it("says which credentials were looked for on a machine that has none", async ()
 it.each([
   ["a path that is not there", "canary-file", "is not readable (ENOENT)"],
   ["text that is not JSON", "{ canary", "are not valid JSON"],
-  ["another type", `{"type":"external_account","canary":1}`, "are not supported"],
+  ["another type", `{"type":"external_account_authorized_user","canary":1}`, "are not supported"],
+  [
+    "a token of a program",
+    `{"type":"external_account","audience":"a","subject_token_type":"t","token_url":"https://sts.googleapis.com/v1/token","credential_source":{"executable":{"command":"canary"}}}`,
+    `no "file" in their credential_source`,
+  ],
+  [
+    "a token for an address that anybody may read",
+    `{"type":"external_account","audience":"a","subject_token_type":"t","token_url":"http://example.com/canary","credential_source":{"file":"canary"}}`,
+    "an address that is not https",
+  ],
   ["no members", `{"type":"service_account"}`, `have no "client_email"`],
   [
     "a key that is none",
@@ -444,3 +454,54 @@ it("does not use the account of the machine where it is isolated from it", async
   });
   expect(bucket.requests).toEqual([]);
 });
+
+it.each(["text", "json"] as const)(
+  "exchanges the token of another issuer in a file of %s",
+  async (type) => {
+    const bucket = await bucketServer();
+    const scratch = await mkdtempDisposable(join(tmpdir(), "gcs-"));
+    onTestFinished(() => scratch.remove());
+    const tokenFile = join(scratch.path, "token");
+    await writeFile(tokenFile, type === "json" ? '{"id_token":"proof-1"}' : "proof-1\n");
+    bucket.objects.set("app/default.tfstate", { body: "{}", generation: 1 });
+    const asked: Record<string, string>[] = [];
+    bucket.before = ({ path, body, authorization }, response) => {
+      if (path === "/sts") {
+        asked.push(Object.fromEntries(new URLSearchParams(body)));
+        response.end('{"access_token":"federated","expires_in":3600}');
+        return true;
+      }
+      if (path !== "/account") return false;
+      asked.push({ authorization });
+      response.end('{"accessToken":"of-account","expireTime":"2100-01-01T00:00:00Z"}');
+      return true;
+    };
+    const file = join(scratch.path, "gcp.json");
+    const credentials = {
+      type: "external_account",
+      audience:
+        "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+      subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+      token_url: `${bucket.url}/sts`,
+      credential_source: {
+        file: tokenFile,
+        format: { type, subject_token_field_name: "id_token" },
+      },
+      service_account_impersonation_url: `${bucket.url}/account`,
+    };
+    await writeFile(file, JSON.stringify(credentials));
+    const env = { GOOGLE_APPLICATION_CREDENTIALS: file };
+    const backend = open(bucket, { access_token: null }, env);
+    expect(String(await backend.read("default"))).toBe("{}");
+    expect(asked).toMatchObject([
+      {
+        grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+        audience: credentials.audience,
+        subject_token: "proof-1",
+        subject_token_type: credentials.subject_token_type,
+      },
+      { authorization: "Bearer federated" },
+    ]);
+    expect(bucket.requests.at(-1)?.authorization).toBe("Bearer of-account");
+  },
+);

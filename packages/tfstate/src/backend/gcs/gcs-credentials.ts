@@ -75,6 +75,7 @@ function ownToken(
     "GOOGLE_BACKEND_CREDENTIALS",
     "GOOGLE_CREDENTIALS",
   );
+  const files = { directory, filesWithin };
   let fetch: Fetch | undefined;
   return async (call) => {
     fetch ??= await openCredentials();
@@ -90,7 +91,7 @@ function ownToken(
             { shown: "the credentials", filesWithin },
             configuration,
           );
-      return credentialsToken(text, scope, configuration);
+      return credentialsToken(text, scope, files, configuration);
     }
     const named = env["GOOGLE_APPLICATION_CREDENTIALS"] ?? "";
     if (named !== "") {
@@ -101,6 +102,7 @@ function ownToken(
           configuration,
         ),
         scope,
+        files,
         configuration,
       );
     }
@@ -112,7 +114,7 @@ function ownToken(
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
       throw unreadable(path, configuration, error);
     });
-    if (text !== undefined) return credentialsToken(text, scope, configuration);
+    if (text !== undefined) return credentialsToken(text, scope, files, configuration);
     if (!isIsolated) return machineToken(env, configuration);
     throw configuration.invalid(
       "no credentials: the variables of the stack need GOOGLE_CREDENTIALS or GOOGLE_OAUTH_ACCESS_TOKEN; the account of the machine is not used here",
@@ -153,17 +155,30 @@ function unreadable(shown: string, configuration: BackendArguments, error: unkno
   return configuration.invalid(`the file of ${shown} is not readable (${code})`);
 }
 
-function credentialsToken(text: string, scope: string, configuration: BackendArguments): Fetch {
+/** Where the files are that credentials name. */
+type CredentialFiles = Pick<GcsEnvironment, "directory" | "filesWithin">;
+
+function credentialsToken(
+  text: string,
+  scope: string,
+  files: CredentialFiles,
+  configuration: BackendArguments,
+): Fetch {
   let file: unknown;
   try {
     file = JSON.parse(text);
   } catch {
     throw configuration.invalid("the credentials are not valid JSON");
   }
-  return fileToken(file, scope, configuration);
+  return fileToken(file, scope, files, configuration);
 }
 
-function fileToken(file: unknown, scope: string, configuration: BackendArguments): Fetch {
+function fileToken(
+  file: unknown,
+  scope: string,
+  files: CredentialFiles,
+  configuration: BackendArguments,
+): Fetch {
   const member = (name: string): string => {
     const value = (file as Readonly<Record<string, unknown>> | null)?.[name];
     if (typeof value === "string" && value !== "") return value;
@@ -200,7 +215,9 @@ function fileToken(file: unknown, scope: string, configuration: BackendArguments
     case "impersonated_service_account": {
       const url = member("service_account_impersonation_url");
       requireSafe(url, configuration);
-      const source = kept(fileToken(optional("source_credentials"), WIDE_SCOPE, configuration));
+      const source = kept(
+        fileToken(optional("source_credentials"), WIDE_SCOPE, files, configuration),
+      );
       const delegates = optional("delegates");
       return impersonated(
         url,
@@ -209,11 +226,73 @@ function fileToken(file: unknown, scope: string, configuration: BackendArguments
         configuration,
       );
     }
+    case "external_account": {
+      const url = optional("service_account_impersonation_url");
+      const exchanged = { audience: member("audience"), type: member("subject_token_type") };
+      const tokenUrl = member("token_url");
+      requireSafe(tokenUrl, configuration);
+      const source = subjectToken(optional("credential_source"), files, configuration);
+      const exchange =
+        (wanted: string): Fetch =>
+        async (call) => {
+          const form = {
+            grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+            requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
+            audience: exchanged.audience,
+            scope: wanted,
+            subject_token_type: exchanged.type,
+            // Read anew each time: its program renews the file.
+            subject_token: await source(),
+          };
+          return postForm(tokenUrl, form, configuration, call);
+        };
+      if (url === undefined) return exchange(scope);
+      const account = member("service_account_impersonation_url");
+      requireSafe(account, configuration);
+      return impersonated(account, [], kept(exchange(WIDE_SCOPE)), configuration);
+    }
     default:
       throw configuration.invalid(
-        "credentials of this type are not supported, only service_account, authorized_user and impersonated_service_account; set access_token, or read the state through the installed command (--pull)",
+        "credentials of this type are not supported, only service_account, authorized_user, impersonated_service_account and external_account; set access_token, or read the state through the installed command (--pull)",
       );
   }
+}
+
+/** The token of another issuer in a file, as text or as a member of JSON: other sources of it are programs and servers of a machine. */
+function subjectToken(
+  source: unknown,
+  { directory, filesWithin }: CredentialFiles,
+  configuration: BackendArguments,
+): () => Promise<string> {
+  const { file, format } = (source ?? {}) as {
+    readonly file?: unknown;
+    readonly format?: { readonly type?: unknown; readonly subject_token_field_name?: unknown };
+  };
+  if (typeof file !== "string" || file === "") {
+    throw configuration.invalid(
+      'the credentials have no "file" in their credential_source; tokens of programs and of servers are not read',
+    );
+  }
+  return async () => {
+    const shown = "the token of the credentials";
+    const text = await readCredentials(
+      resolve(directory, file),
+      { shown, filesWithin },
+      configuration,
+    );
+    if (format?.type !== "json") return text.trim();
+    let token: unknown;
+    try {
+      const { subject_token_field_name: name } = format;
+      if (typeof name === "string") {
+        token = (JSON.parse(text) as Readonly<Record<string, unknown>>)[name];
+      }
+    } catch {
+      // The same problem.
+    }
+    if (typeof token === "string" && token !== "") return token;
+    throw configuration.invalid("the file of the token has no such member");
+  };
 }
 
 /** Credentials leave only over TLS, or to this machine. */
