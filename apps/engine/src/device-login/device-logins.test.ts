@@ -184,3 +184,18 @@ it("the open codes of one address, and of all, are bounded", async () => {
   clock.skip(DEVICE_LOGIN_MS);
   expect((await logins.ask(ASKER)).kind).toBe("asked");
 });
+
+it("no network uses up the codes of all others", async () => {
+  const { server } = start();
+  const logins = server();
+  const ask = async (remoteAddress: string) => (await logins.ask({ ...ASKER, remoteAddress })).kind;
+  for (const [of, other] of [
+    // A customer with 256 networks of IPv6, and a neighbour.
+    [(i: number) => `2001:db8:1:${(i % 256).toString(16)}::1`, "2001:db8:2::1"],
+    [(i: number) => `198.51.100.${i % 256}`, "198.51.101.1"],
+  ] as const) {
+    for (let i = 0; i < 50; i += 1) expect([i, await ask(of(i))]).toEqual([i, "asked"]);
+    expect(await ask(of(60))).toBe("many_of_address");
+    expect(await ask(other)).toBe("asked");
+  }
+});

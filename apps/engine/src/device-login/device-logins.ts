@@ -8,7 +8,7 @@ import type { AuditCaller, AuditTrail } from "../access/registry-audit.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
-import { addressGroup } from "../sign-in/address-group.ts";
+import { addressGroup, addressNetwork } from "../sign-in/address-group.ts";
 import {
   type DeviceCode,
   deviceCodeText,
@@ -29,8 +29,9 @@ const SLOWER_MS = 5_000;
 const SLOWEST_MS = 60_000;
 /** How much earlier than it should a command may ask: its clock and those of the servers differ. */
 const EARLY_MS = 1_000;
-/** Open codes of one remote address, and of all. */
+/** Open codes of one remote address, of one network, and of all: no network can use up those of all others. */
 const MAX_OF_ADDRESS = 10;
+const MAX_OF_NETWORK = 50;
 const MAX_OPEN = 1_000;
 /** Requests for codes that wait for one another in one server. */
 const MAX_ASKING = 50;
@@ -55,7 +56,7 @@ type Decision = "agreed" | "refused";
 
 type AskResult =
   | { readonly kind: "asked"; readonly deviceCode: string; readonly userCode: string }
-  /** The address has too many open codes; all have. */
+  /** The address or its network has too many open codes; all have. */
   | { readonly kind: "many_of_address" | "many" };
 
 type PollResult =
@@ -93,6 +94,9 @@ export class DeviceLogins {
     const group = addressGroup(remoteAddress);
     const own = open.filter((one) => addressGroup(one.remoteAddress) === group);
     if (own.length >= MAX_OF_ADDRESS) return { kind: "many_of_address" };
+    const network = addressNetwork(remoteAddress);
+    const near = open.filter((one) => addressNetwork(one.remoteAddress) === network);
+    if (near.length >= MAX_OF_NETWORK) return { kind: "many_of_address" };
     const key = await this.#parts.codeKey();
     const secret = makeDeviceSecret();
     return transact(this.#parts, async (tx) => {

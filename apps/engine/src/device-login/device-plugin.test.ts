@@ -277,3 +277,18 @@ it("a server without a sign-in of users does not offer it", async () => {
   expect(services).not.toHaveProperty("device.v1");
   expect((await fetch(`${server.url}/oauth/device/code`, { method: "POST" })).status).toBe(404);
 });
+
+it("who has 200 tokens gets no further one, and hears of it before agreeing", {
+  timeout: 60_000,
+}, async () => {
+  const { signIn, ask, poll, submit, credentials } = await start();
+  const alice = await signIn("alice");
+  const asked = await ask({ host: "build-1" });
+  const given = { account: "default", user: "alice", roles: ["reader"] as const };
+  const made: string[] = [];
+  for (let i = 0; i < 200; i += 1) made.push((await credentials.createToken(given)).tokenId);
+  const form = { user_code: asked.user_code, decision: "agreed" };
+  const refused = await submit(alice, "/decision", form);
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("200 tokens")]);
+  expect((await poll(asked)).json).toEqual({ error: "authorization_pending" });
+});

@@ -9,6 +9,7 @@ import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import { isUserRole, USER_ROLES } from "../access/effective-rights.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import { type AuditTrail, auditCaller } from "../access/registry-audit.ts";
+import { hasRoomForToken, MAX_TOKENS } from "../access/token-room.ts";
 import { readBytes } from "../api/read-body.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
@@ -101,6 +102,8 @@ export async function devicePlugin(
     if (status >= 500) request.log.error({ err: error }, "a login of another machine failed");
     return refuse(reply, status, status >= 500 ? "server_error" : "invalid_request");
   });
+  const hasRoom = async (account: string, user: string): Promise<boolean> =>
+    hasRoomForToken(credentials, { account, user }, clock.wallMs());
   const tooMany = (reply: FastifyReply, waitMs: number): FastifyReply =>
     reply.header("retry-after", String(Math.ceil(waitMs / 1_000)));
   const limit = (rate: RateLimit) => {
@@ -156,6 +159,8 @@ export async function devicePlugin(
     const { account, user, role, host } = found.login;
     const principal = await access.principalOf(account, user, "");
     if (principal === undefined || !isUserRole(role)) return refuse(reply, 400, "access_denied");
+    // The user heard of it before agreeing; others may have been made since.
+    if (!(await hasRoom(account, user))) return refuse(reply, 400, "access_denied");
     const { token, tokenId } = await credentials.createToken({
       account,
       user,
@@ -261,6 +266,10 @@ export async function devicePlugin(
     const { by, form } = sent;
     // Whatever is not consent refuses.
     const decision = form.get("decision") === "agreed" ? "agreed" : "refused";
+    if (decision === "agreed" && !(await hasRoom(by.principal.account, by.user))) {
+      const text = `You have ${MAX_TOKENS} tokens and access keys, which is the most. Revoke some, and agree again.`;
+      return show(reply, 409, messagePage("Too many tokens", text));
+    }
     const decided = await logins.decide(form.get("user_code") ?? "", decision, {
       user: by.user,
       caller: auditCaller(request, by.principal),

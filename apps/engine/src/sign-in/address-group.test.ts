@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addressGroup } from "./address-group.ts";
+import { addressGroup, addressNetwork } from "./address-group.ts";
 
 it.each([
   ["192.0.2.1", "192.0.2.1"],
@@ -12,4 +12,14 @@ it.each([
   ["no address", "no address"],
 ])("counts %s with %s", (address, group) => {
   expect(addressGroup(address)).toBe(group);
+});
+
+it.each([
+  ["192.0.2.1", "192.0.2.0/24"],
+  ["::ffff:192.0.2.1", "192.0.2.0/24"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"],
+  ["2001:DB8:0001:ff::9", "2001:db8:1::/48"],
+  ["no address", "no address"],
+])("takes %s for one of %s", (address, network) => {
+  expect(addressNetwork(address)).toBe(network);
 });

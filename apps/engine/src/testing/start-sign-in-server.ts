@@ -60,5 +60,6 @@ export async function startSignInServer(
     });
     return { status: answer.status, json: (await answer.json().catch(() => ({}))) as never };
   };
-  return { url, admin, logged: () => logged };
+  const { credentials } = server;
+  return { url, admin, credentials, logged: () => logged };
 }

@@ -6,6 +6,7 @@ import { isStorageError } from "@stackwright/storage";
 import type { LoginPort } from "@stackwright/tfe";
 import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
+import { hasRoomForToken } from "../access/token-room.ts";
 import { addressGroup } from "../sign-in/address-group.ts";
 import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
 
@@ -62,7 +63,11 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
         path: `/auth/login/${name}?to=${encodeURIComponent(to)}`,
       })),
     issue: async ({ account, actor, roles, projects, untilMs, user }, secret) => {
-      const ends = Math.floor(clock.wallMs()) + COMMAND_TOKEN_MS;
+      const nowMs = Math.floor(clock.wallMs());
+      const ends = nowMs + COMMAND_TOKEN_MS;
+      const hasRoom =
+        user === undefined || (await hasRoomForToken(credentials, { account, user }, nowMs));
+      if (!hasRoom) return undefined;
       try {
         const { token } = await credentials.createToken({
           account,

@@ -10,6 +10,7 @@ import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { memberOfAccount } from "../../access/access-places.ts";
 import { USER_ROLES, type UserRole } from "../../access/effective-rights.ts";
+import { hasRoomForToken, MAX_TOKENS } from "../../access/token-room.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { transact } from "../../queue/transaction.ts";
@@ -20,8 +21,6 @@ import { SubjectName, UserRoleSchema } from "./access-view.ts";
 const DAY_MS = 24 * 3_600_000;
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 366;
-/** Of one user, without those that have expired. */
-const MAX_TOKENS = 200;
 
 const TokenView = Type.Object(
   {
@@ -129,10 +128,8 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       }
       if (owner !== principal.user) await requireServiceAccount(principal, owner);
       const now = clock.wallMs();
-      const valid = (await credentials.list(principal.account)).filter(
-        (one) => one.user === owner && (one.expireTimeMs ?? Infinity) > now,
-      );
-      if (valid.length >= MAX_TOKENS) {
+      const { account } = principal;
+      if (!(await hasRoomForToken(credentials, { account, user: owner }, now))) {
         throw new ServerError(
           "unprocessable",
           `"${owner}" has ${MAX_TOKENS} tokens and access keys, which is the most: revoke some`,
