@@ -11,6 +11,8 @@ export interface ExecutionJob {
   readonly stack: StackReference;
   readonly run: string;
   readonly step: RunClaim["step"];
+  /** Since when the step waited for a worker, in milliseconds since 1970. @default not known */
+  readonly waitingSinceMs?: number;
   readonly mode: "normal" | "destroy" | "refresh-only";
   /** Name of the stack: `terraform.workspace`. */
   readonly workspace: string;

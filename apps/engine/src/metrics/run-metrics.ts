@@ -9,8 +9,12 @@ type StepEnd = "ended" | "failed" | "lost";
 /** Is informed of what a worker does. */
 export interface WorkerObserver {
   capacity(steps: number): void;
-  /** A step begins; the returned function is called once when it is over. */
-  begins(step: RunClaim["step"]): (end: StepEnd) => void;
+  /**
+   * A step begins; the returned function is called once when it is over.
+   *
+   * @param waitedMs how long it waited for a worker; undefined where an attempt before had begun
+   */
+  begins(step: RunClaim["step"], waitedMs?: number): (end: StepEnd) => void;
 }
 
 /** Reads the tickets of all pools. */
@@ -26,6 +30,7 @@ export class RunMetrics implements WorkerObserver {
   readonly #capacity: Gauge;
   readonly #running: Gauge<"step">;
   readonly #durations: Histogram<"step" | "end">;
+  readonly #waits: Histogram<"step">;
   readonly #queued: Gauge<"state">;
   readonly #oldest: Gauge;
   #tickets: ReadTickets | undefined;
@@ -53,6 +58,13 @@ export class RunMetrics implements WorkerObserver {
       buckets: [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
       registers,
     });
+    this.#waits = new Histogram({
+      name: "stackwright_run_wait_seconds",
+      help: "How long steps waited until the worker of this server claimed them for the first time.",
+      labelNames: ["step"],
+      buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
+      registers,
+    });
     const collect = async (): Promise<void> => this.#read();
     this.#queued = new Gauge({
       name: "stackwright_queue_tickets",
@@ -78,9 +90,10 @@ export class RunMetrics implements WorkerObserver {
     this.#capacity.set(steps);
   }
 
-  begins(step: RunClaim["step"]): (end: StepEnd) => void {
+  begins(step: RunClaim["step"], waitedMs?: number): (end: StepEnd) => void {
     const startedMs = this.#clock.monotonicMs();
     this.#running.inc({ step });
+    if (waitedMs !== undefined) this.#waits.observe({ step }, Math.max(0, waitedMs) / 1000);
     return (end) => {
       this.#running.dec({ step });
       this.#durations.observe({ step, end }, (this.#clock.monotonicMs() - startedMs) / 1000);

@@ -31,6 +31,23 @@ export class StepSpans {
     this.#job = job;
     this.#startMs = startMs;
     this.#traceId = traceOfRun(job.run).traceId;
+    const { waitingSinceMs } = job;
+    if (waitingSinceMs === undefined) return;
+    sink.add({
+      traceId: this.#traceId,
+      spanId: newSpanId(),
+      name: `wait ${job.step}`,
+      kind: "internal",
+      startMs: waitingSinceMs,
+      endMs: startMs,
+      isFailed: false,
+      attributes: { ...this.#common(), ...this.#place() },
+    });
+  }
+
+  /** The step as the parent of the spans of others, in the form of W3C Trace Context: what the variable `TRACEPARENT` has. */
+  get traceParent(): string {
+    return `00-${this.#traceId}-${this.#spanId}-01`;
   }
 
   event({ type, ...event }: RunLogEvent, at: number): void {
@@ -60,7 +77,7 @@ export class StepSpans {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const place of this.#begun.keys()) this.#end(place, at, "unresolved");
-    const { name, stack, workspace, step, mode, tool } = this.#job;
+    const { name, step, mode, tool } = this.#job;
     const phase = end?.how === "result" ? end.result.phase : (end?.how ?? "failed");
     this.#sink.add({
       traceId: this.#traceId,
@@ -73,10 +90,7 @@ export class StepSpans {
       attributes: {
         ...this.#common(),
         "stackwright.execution": name,
-        "stackwright.account": stack.account,
-        "stackwright.project": stack.project,
-        "stackwright.stack": workspace,
-        "stackwright.stack_id": stack.stack,
+        ...this.#place(),
         "stackwright.mode": mode,
         "stackwright.phase": phase,
         ...(tool !== undefined && { "stackwright.tool": tool.name }),
@@ -113,6 +127,16 @@ export class StepSpans {
       },
     };
     this.#sink.add(span);
+  }
+
+  #place(): Readonly<Record<string, SpanValue>> {
+    const { stack, workspace } = this.#job;
+    return {
+      "stackwright.account": stack.account,
+      "stackwright.project": stack.project,
+      "stackwright.stack": workspace,
+      "stackwright.stack_id": stack.stack,
+    };
   }
 
   #common(): Readonly<Record<string, SpanValue>> {

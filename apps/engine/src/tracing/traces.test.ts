@@ -59,6 +59,17 @@ it("a run is one trace from its plan to the calls of its apply, which the reques
   expect(BigInt(create?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
     BigInt(apply?.startTimeUnixNano ?? 0),
   );
+  // What the run waited for, by its history: until it was claimed.
+  for (const [step, claimed] of [
+    ["plan", plan],
+    ["apply", apply],
+  ] as const) {
+    const wait = ofRun().find(({ name }) => name === `wait ${step}`);
+    expect(wait?.endTimeUnixNano).toBe(claimed?.startTimeUnixNano);
+    expect(BigInt(wait?.startTimeUnixNano ?? 0)).toBeLessThanOrEqual(
+      BigInt(wait?.endTimeUnixNano ?? 0),
+    );
+  }
   const requested = () => collector.spans.find(({ traceId }) => traceId === "a".repeat(32));
   await expect.poll(requested, POLL).toMatchObject({
     name: "POST /api/v1/projects/:project/stacks/:stack/runs",
@@ -68,6 +79,40 @@ it("a run is one trace from its plan to the calls of its apply, which the reques
     attributes: { "stackwright.run": id, "http.response.status_code": "201" },
   });
   expect(JSON.stringify(collector.requests)).not.toContain(CANARY);
+});
+
+it("programs of a step get its span as the parent of theirs, unless their stack names one", {
+  timeout: 120_000,
+}, async () => {
+  const collector = await startCollector();
+  const { call, upload } = await startApi("in-process", { otlpEndpoint: collector.url });
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const script = 'echo "parent is $TRACEPARENT"';
+  const hooks = [{ name: "say", stage: "before_plan", script }];
+  await call("PUT", `${S}/hooks`, { body: { hooks }, headers: { "if-match": "*" } });
+  const { digest } = (await upload()).json;
+  const parentOf = async (): Promise<readonly [string, string]> => {
+    const body = { configuration: digest, mode: "plan_only" };
+    const id = String((await call("POST", `${S}/runs`, { body })).json["id"]);
+    const phase = async () => (await call("GET", `${S}/runs/${id}`)).json["phase"];
+    await expect.poll(phase, POLL).toBe("plan_finished");
+    const { traceId } = traceOfRun(id);
+    const step = () =>
+      collector.spans.find((one) => one.traceId === traceId && one.name === "run plan");
+    await expect.poll(step, POLL).toBeDefined();
+    const { text } = await call("GET", `${S}/runs/${id}/events`);
+    const [, said = ""] = /parent is ([0-9a-z-]+)/.exec(text) ?? [];
+    return [said, `00-${traceId}-${step()?.spanId}-01`];
+  };
+  const [said, expected] = await parentOf();
+  expect(said).toBe(expected);
+  const own = `00-${"e".repeat(32)}-${"f".repeat(16)}-01`;
+  const body = { value: own };
+  await call("PUT", `${S}/variables/env/TRACEPARENT`, {
+    body,
+    headers: { "if-none-match": "*" },
+  });
+  expect((await parentOf())[0]).toBe(own);
 });
 
 it("what stands in the place of a run's id is in no span", { timeout: 60_000 }, async () => {

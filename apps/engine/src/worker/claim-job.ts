@@ -1,5 +1,5 @@
 import type { NamedStack, StackReference } from "@stackwright/core";
-import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
@@ -50,6 +50,7 @@ export async function claimJob(
     stack,
     run: reference.run,
     step,
+    ...waitOf(step, run),
     mode: modeOf(run.mode),
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
@@ -87,6 +88,19 @@ export async function claimJob(
       bytes: Buffer.from(bytes).toString("base64"),
     })),
   };
+}
+
+/** Since when a run has waited for the worker of its step. A recovery waits for the death of another one. */
+function waitOf(
+  step: RunClaim["step"],
+  { history }: Pick<Run, "history">,
+): Pick<ExecutionJob, "waitingSinceMs"> {
+  if (step === "recover") return {};
+  const { PHASE_QUEUED, PHASE_APPROVED } = Run_Phase;
+  const begun = history.findLast(
+    ({ to }) => to === (step === "plan" ? PHASE_QUEUED : PHASE_APPROVED),
+  );
+  return begun === undefined ? {} : { waitingSinceMs: Number(begun.atMs) };
 }
 
 /** The modules that the plan of a run was made with, for the step that applies it. */

@@ -9,6 +9,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
+import { isLeftToOthers } from "./left-to-others.ts";
 import { workerPrefix } from "./remote-protocol.ts";
 import { accessOf, type StoredClaimParts } from "./stored-claim-host.ts";
 
@@ -88,6 +89,8 @@ export async function claimNext(
     if (!isOurs(one) || !mayBegin || step === undefined) continue;
     const reference = runOfTicket(one.id.tenancy, one.ticket);
     try {
+      // Its worker asks again, and maybe another server.
+      if (await isLeftToOthers(parts, one)) continue;
       const access = await accessOf(parts, { step, reference });
       const token = createRunToken(reference);
       const digest = digestOfRunToken(token);

@@ -12,6 +12,9 @@ import { StepDeadline, type StepLimits } from "./step-deadline.ts";
 import type { StepFolder, StepFolders } from "./step-folders.ts";
 import { keptText } from "./unstored-states.ts";
 
+/** The variable by which programs hand their traces on, as OpenTelemetry has it. */
+const TRACE_PARENT = "TRACEPARENT";
+
 export interface ExecuteClaimParts {
   readonly clock: Clock;
   readonly executor: Executor;
@@ -64,7 +67,7 @@ export async function executeClaim(
       ...(store !== undefined && { store }),
     };
     spans = parts.spans === undefined ? undefined : new StepSpans(parts.spans, job, startMs);
-    const execution = executor.start(job, {
+    const execution = executor.start(tracedJob(job, spans), {
       onEvent: (event, at) => {
         spans?.event(event, at);
         return log.add(event, at);
@@ -102,6 +105,12 @@ export async function executeClaim(
     spans?.over(ended, clock.wallMs());
     await folder?.remove();
   }
+}
+
+/** The job with the step as the parent of what its providers, hooks and tools trace, unless its stack names another one. */
+function tracedJob(job: ExecutionJob, spans: StepSpans | undefined): ExecutionJob {
+  if (spans === undefined || job.environment[TRACE_PARENT] !== undefined) return job;
+  return { ...job, environment: { ...job.environment, [TRACE_PARENT]: spans.traceParent } };
 }
 
 /** The same end, with more said about it. */

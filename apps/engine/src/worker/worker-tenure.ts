@@ -27,6 +27,7 @@ import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { traceOfRun } from "../tracing/span.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
+import { isLeftToOthers } from "./left-to-others.ts";
 import { executionsOf, OrphanSweep } from "./orphan-sweep.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { RunningSteps } from "./running-steps.ts";
@@ -46,6 +47,9 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly planWaitMs?: number | undefined;
 }
 
+/** How long a step that is left to other servers is not looked at again. */
+const LEFT_MS = 30_000;
+
 /** One tenure of a worker: from its lease to the loss of it. */
 export class Tenure {
   readonly id: string;
@@ -55,6 +59,8 @@ export class Tenure {
   readonly #running: RunningSteps<RunClaim>;
   /** When executions ended here, by run. */
   readonly #endedAt = new Map<string, number>();
+  /** Until when steps are left to other servers, by run. */
+  readonly #leftUntil = new Map<string, number>();
   /** Foreign workers with claims, each waited for until it is dead. */
   readonly #watched = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
@@ -186,14 +192,17 @@ export class Tenure {
     for (const [run, endedAt] of this.#endedAt) {
       if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
     }
+    for (const [run, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(run);
     for (const one of orderTickets(tickets, clock.wallMs())) {
       if (signal.aborted || this.#running.size >= capacity) return;
       const { run, attempts, background } = one.ticket;
       if (background && this.#backgroundSteps() >= backgroundCapacity(capacity)) continue;
       const endedAt = this.#endedAt.get(run) ?? Number.NEGATIVE_INFINITY;
       if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
+      if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
-        await this.#claim(one);
+        if (await isLeftToOthers(this.#parts, one)) this.#leave(run, now);
+        else await this.#claim(one);
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
         // The others need not wait for one that is damaged.
@@ -201,6 +210,12 @@ export class Tenure {
         logger.error({ run, err: error }, "a ticket could not be claimed");
       }
     }
+  }
+
+  /** Lets other servers claim a step whose key this one has not. */
+  #leave(run: string, now: number): void {
+    this.#leftUntil.set(run, now + LEFT_MS);
+    this.#parts.logger.warn({ run }, "a run is left to another server, as its key is not here");
   }
 
   #backgroundSteps(): number {
@@ -253,8 +268,9 @@ export class Tenure {
       store: isApart ? { address: { socketPath }, token } : undefined,
     };
     const host = storedClaimHost(this.#parts, claim, this.#ending.signal);
+    const waitedMs = claim.attempts === 0 ? clock.wallMs() - Number(ticket.createdAtMs) : undefined;
     this.#running.add(ticket.run, { claim, stage }, async (onStart) => {
-      const over = this.#parts.observer?.begins(executed.step);
+      const over = this.#parts.observer?.begins(executed.step, waitedMs);
       try {
         const isEnded = await executeClaim(this.#parts, executed, host, onStart);
         over?.(isEnded ? "ended" : lost.aborted ? "lost" : "failed");
