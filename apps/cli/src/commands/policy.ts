@@ -139,6 +139,7 @@ export async function policyReplay(
       return verdictLines(what, one, context.terminal.style);
     });
     if (lines.length === 0) lines.push("No run of these stacks has a stored plan.");
+    if (!data.complete) lines.push("It ended after two minutes: not all plans were judged.");
     writeResult(context, options, data.runs, lines.join("\n"));
     return EXIT.ok;
   });

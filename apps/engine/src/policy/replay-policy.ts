@@ -1,10 +1,5 @@
 import { StackDirectory, type StackReference } from "@stackwright/core";
-import type {
-  PolicySet,
-  PolicySetResult,
-  PolicyVersion,
-  Run,
-} from "@stackwright/proto/stackwright";
+import type { PolicySet, PolicySetResult, PolicyVersion } from "@stackwright/proto/stackwright";
 import { listResources, readStored, WILDCARD } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
@@ -35,21 +30,31 @@ interface ReplayOptions {
   /** Values that nothing may show. */
   readonly secretsOf: (stack: StackReference, stackName: string) => Promise<readonly string[]>;
   readonly signal: AbortSignal;
+  /** @default 2 minutes */
+  readonly maxMs?: number;
 }
 
+/** What is kept of each run while all are looked through: of large accounts there are 100,000. */
 interface FoundRun {
   readonly reference: RunReference;
-  readonly run: Run;
+  readonly createdAtMs: number;
 }
 
+/** How long plans are judged: what is left then is not. */
+const REPLAY_MS = 2 * 60_000;
+/** Candidates that are kept, the newest: the plans of some are gone. */
+const MAX_FOUND = 10_000;
+
 /**
- * Judges the newest plans of the stacks that a set is for, as far as they are still stored, and changes nothing. The newest first.
+ * Judges the newest plans of the stacks that a set is for, as far as they are still stored, and changes nothing. The newest first. A replay
+ * that takes too long ends with what was judged by then.
  */
 export async function replayPolicy(
   parts: JudgeParts,
   options: ReplayOptions,
-): Promise<readonly ReplayedRun[]> {
+): Promise<{ readonly runs: readonly ReplayedRun[]; readonly isComplete: boolean }> {
   const { account, set, version, limit, sees, secretsOf, signal } = options;
+  const untilMs = parts.clock.monotonicMs() + (options.maxMs ?? REPLAY_MS);
   const stacks = new StackDirectory({ storage: parts.storage });
   const names = new Map<string, ReadonlyMap<string, string>>();
   const nameOf = async ({ project, stack }: StackReference): Promise<string | undefined> => {
@@ -61,15 +66,22 @@ export async function replayPolicy(
     names.set(project, known);
     return known.get(stack);
   };
+  const isFor = async ({ stack }: RunReference): Promise<string | undefined> => {
+    if (!sees(stack.project)) return undefined;
+    const name = await nameOf(stack);
+    return name !== undefined && judges(set, stack.project, name) ? name : undefined;
+  };
   const replayed: ReplayedRun[] = [];
-  for (const { reference, run } of await plannedRuns(parts, account, signal)) {
+  for (const { reference } of await plannedRuns(parts, account, isFor, signal)) {
     if (replayed.length >= limit) break;
+    if (parts.clock.monotonicMs() >= untilMs) return { runs: replayed, isComplete: false };
     signal.throwIfAborted();
     const { stack } = reference;
     const { project } = stack;
-    if (!sees(project)) continue;
-    const stackName = await nameOf(stack);
-    if (stackName === undefined || !judges(set, project, stackName)) continue;
+    const stackName = await isFor(reference);
+    const found = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+    const run = found && decodeRecord(RUN_KIND, found);
+    if (stackName === undefined || run === undefined || run.planDigest === "") continue;
     const { planDigest } = run;
     const secrets = async () => secretsOf(stack, stackName);
     const input = await inputOf(parts, { stack, stackName, run, planDigest, secrets });
@@ -79,17 +91,20 @@ export async function replayPolicy(
     const before = await outcomeThen(parts, reference, set.name, planDigest);
     replayed.push({ project, stackName, run: run.id, verdict, before });
   }
-  return replayed;
+  return { runs: replayed, isComplete: true };
 }
 
-/** The runs of an account that have a plan, the newest first. */
+/** The runs of some stacks of an account that have a plan, the newest first. */
 async function plannedRuns(
   { storage }: JudgeParts,
   account: string,
+  isFor: (reference: RunReference) => Promise<string | undefined>,
   signal: AbortSignal,
 ): Promise<readonly FoundRun[]> {
   const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
-  const found: FoundRun[] = [];
+  const newest = (found: readonly FoundRun[]): FoundRun[] =>
+    found.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(0, MAX_FOUND);
+  let found: FoundRun[] = [];
   for await (const one of listResources(storage, "strong", RUN_KIND.type, everywhere, "", {
     signal,
   })) {
@@ -97,9 +112,12 @@ async function plannedRuns(
     // Runs of commands have no server that judges them.
     if (run.planDigest === "" || run.number === 0n) continue;
     const { namespace: project } = one.id.tenancy;
-    found.push({ reference: { stack: { account, project, stack: run.stack }, run: run.id }, run });
+    const reference = { stack: { account, project, stack: run.stack }, run: run.id };
+    if ((await isFor(reference)) === undefined) continue;
+    found.push({ reference, createdAtMs: Number(run.createdAtMs) });
+    if (found.length >= 2 * MAX_FOUND) found = newest(found);
   }
-  return found.toSorted((a, b) => Number(b.run.createdAtMs - a.run.createdAtMs));
+  return newest(found);
 }
 
 async function outcomeThen(

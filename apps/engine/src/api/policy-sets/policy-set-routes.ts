@@ -112,6 +112,7 @@ const ReplayView = Type.Object(
         { title: "ReplayedRun" },
       ),
     ),
+    complete: Type.Boolean({ description: "false: it took more than two minutes, and ended" }),
   },
   { title: "PolicyReplayResult" },
 );
@@ -358,7 +359,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       const { runs: limit = 50, version: digest } = request.body;
       const gone = new AbortController();
       reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
-      const replayed = await replayPolicy(parts, {
+      const { runs: replayed, isComplete } = await replayPolicy(parts, {
         account,
         set,
         version: versionOf(set, digest ?? set.version),
@@ -375,6 +376,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
           ...(before !== undefined && { before }),
           ...verdictViewOf(verdict),
         })),
+        complete: isComplete,
       };
     },
   );
