@@ -13,12 +13,13 @@ interface BenchServer extends AsyncDisposable {
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Starts a server on an empty store; executor `none` leaves the runs to workers. `more` are further options of the server. */
+/** Starts a server on an empty store; executor `none` leaves the runs to workers. `more` are further options of the server, `env` variables of it. */
 export async function startServer(
   store: string,
   executor: "child" | "none",
   capacity = 1,
   more: object = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<BenchServer> {
   const folder = await mkdtemp(join(tmpdir(), "bench-server-"));
   await writeFile(join(folder, "key"), "5a".repeat(32), { mode: 0o600 });
@@ -34,7 +35,10 @@ export async function startServer(
   }
   const script = join(import.meta.dirname, "server-main.ts");
   const args = [script, at, folder, executor, `${capacity}`, JSON.stringify(more)];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
   const line = await firstLine(child, "url");
   const started = JSON.parse(line) as { readonly url: string; readonly token?: string };
   return {

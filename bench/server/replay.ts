@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createServerClient } from "@stackwright/client";
@@ -15,11 +15,15 @@ const PROJECT = "default";
 const SECRET = "a-secret-of-the-webhook";
 /** Stacks that each pull request changes. */
 const STACKS = Array.from({ length: 10 }, (_, index) => `s${index}`);
-/** A stack whose plans hang, and how long until they are ended. */
+/** A stack whose provider hangs while it plans, after how many pull requests one changes it again, and when its plans are ended. */
 const STUCK = "stuck";
-const STUCK_SECONDS = 60;
+const STUCK_EVERY = 10;
+const PLAN_MINUTES = 3;
+const STOP_SECONDS = 15;
 /** How long anything may take until it counts as stuck. */
 const PATIENCE_MS = 20 * 60_000;
+/** How runs may end: those whose provider hangs miss their deadline. */
+const ENDS: ReadonlySet<string> = new Set(["others plan_finished", `${STUCK} failed deadline`]);
 const ENDED = /^(?:plan_finished|no_changes|failed|canceled|superseded|discarded)$/;
 
 interface ReplayOptions {
@@ -28,13 +32,16 @@ interface ReplayOptions {
   readonly gapMs: number;
   /** Steps at the same time. */
   readonly capacity: number;
+  /** The provider `lab`, which hangs where it is asked to. */
+  readonly lab: string;
 }
 
 /**
- * What 200 developers ask of a server: pull requests one after the other that each change ten stacks, the first of which has a further stack
- * whose plan hangs until it is ended. From the push to the comment that has all ten plans, and what steps waited for a worker.
+ * What 200 developers ask of a server: pull requests one after the other that each change ten stacks, and some of them a further one whose
+ * provider hangs until the run is ended. From the push to the comment that has all ten plans, and what steps waited for a worker. Fails where
+ * a comment is missing, a run does not end, one of the ten stacks has another end than a plan, or the doctor finds something stuck.
  */
-export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Promise<void> {
+export async function benchReplay({ pulls, gapMs, capacity, lab }: ReplayOptions): Promise<void> {
   const place = await mkdtemp(join(tmpdir(), "bench-replay-"));
   const repositories = join(place, "repositories");
   const bare = join(repositories, "infra.git");
@@ -47,7 +54,10 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
   await mkdir(work);
   const write = async (stack: string, word: string): Promise<void> => {
     await mkdir(join(work, stack), { recursive: true });
-    const content = `resource "terraform_data" "a" { input = "${word}" }\n`;
+    const content =
+      stack === STUCK
+        ? hanging(word, place)
+        : `resource "terraform_data" "a" { input = "${word}" }\n`;
     await writeFile(join(work, stack, "main.tf"), content);
   };
   const commented = new Map<string, number>();
@@ -72,26 +82,19 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
     git("commit", "--quiet", "--message", "first");
     git("push", "--quiet", "origin", "HEAD:main");
 
-    const allowed = { vcsFolders: [repositories], vcsHosts: ["127.0.0.1"] };
-    await using server = await startServer("sqlite", "child", capacity, allowed);
+    const rc = join(place, "rc");
+    const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(lab))} }`;
+    await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+    const allowed = {
+      vcsFolders: [repositories],
+      vcsHosts: ["127.0.0.1"],
+      runLimits: { planMinutes: PLAN_MINUTES, stopSeconds: STOP_SECONDS },
+    };
+    const env = { TF_CLI_CONFIG_FILE: rc };
+    await using server = await startServer("sqlite", "child", capacity, allowed, env);
     const client = createServerClient({ server: server.url, token: server.token });
     const names = [...STACKS, STUCK];
     for (const name of names) await client.createStack({ project: PROJECT, body: { name } });
-    await client.setStackHooks({
-      project: PROJECT,
-      stack: STUCK,
-      ifMatch: "*",
-      body: {
-        hooks: [
-          {
-            name: "hangs",
-            stage: "before_plan",
-            command: ["sleep", "3600"],
-            timeout_seconds: STUCK_SECONDS,
-          },
-        ],
-      },
-    });
     const { port } = receiver.address() as AddressInfo;
     await client.createVcsConnection({
       project: PROJECT,
@@ -108,7 +111,7 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
     for (let pull = 0; pull < pulls; pull += 1) {
       const branch = `change-${pull}`;
       git("checkout", "--quiet", "-B", branch, "main");
-      for (const stack of pull === 0 ? names : STACKS) await write(stack, branch);
+      for (const stack of pull % STUCK_EVERY === 0 ? names : STACKS) await write(stack, branch);
       git("add", "--all");
       git("commit", "--quiet", "--message", branch);
       git("push", "--quiet", "origin", `HEAD:${branch}`);
@@ -124,13 +127,20 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
       phases.clear();
       let open = 0;
       for (const stack of names) {
-        for await (const { phase } of client.each("ListRuns", { project: PROJECT, stack })) {
-          phases.set(phase, (phases.get(phase) ?? 0) + 1);
+        for await (const run of client.each("ListRuns", { project: PROJECT, stack })) {
+          const { phase, reason_code: code } = run;
+          const shown = [stack === STUCK ? STUCK : "others", phase, code ?? ""].join(" ").trim();
+          phases.set(shown, (phases.get(shown) ?? 0) + 1);
           if (!ENDED.test(phase)) open += 1;
         }
       }
       return open === 0;
     }, "the end of all runs");
+    const wrong = [...phases.keys()].filter((shown) => !ENDS.has(shown));
+    if (wrong.length > 0) throw new Error(`runs ended otherwise: ${wrong.join(", ")}`);
+    const { findings } = (await client.examine({})).data;
+    const stuck = findings.filter(({ severity }) => severity === "error");
+    if (stuck.length > 0) throw new Error(`something is stuck: ${JSON.stringify(stuck)}`);
     for (const stack of STACKS) {
       for await (const { id: run } of client.each("ListRuns", { project: PROJECT, stack })) {
         waits.push(await waitOf(client, { project: PROJECT, stack, run }));
@@ -140,7 +150,7 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
     const seconds = (values: readonly number[], share: number): string =>
       (quantile(values, share) / 1_000).toFixed(1);
     printFigures(
-      `${pulls} pull requests, one every ${gapMs / 1_000} s, ${capacity} steps at a time; one plan hangs for ${STUCK_SECONDS} s`,
+      `${pulls} pull requests, one every ${gapMs / 1_000} s, ${capacity} steps at a time; ${Math.ceil(pulls / STUCK_EVERY)} plans hang for ${PLAN_MINUTES} min`,
       [
         ["", "count", "p50 s", "p95 s", "highest s"],
         ["push to comment", `${times.length}`, ...[0.5, 0.95, 1].map((at) => seconds(times, at))],
@@ -153,6 +163,24 @@ export async function benchReplay({ pulls, gapMs, capacity }: ReplayOptions): Pr
     receiver.close();
     await rm(place, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** A configuration whose provider does not answer while it plans. */
+function hanging(word: string, directory: string): string {
+  return `
+terraform {
+  required_providers {
+    lab = { source = "example.com/acme/lab" }
+  }
+}
+provider "lab" {
+  directory = ${JSON.stringify(directory)}
+}
+resource "lab_object" "a" {
+  name  = "${word}"
+  fault = "hang-plan"
+}
+`;
 }
 
 interface Report {

@@ -32,14 +32,20 @@ for (const [name, store] of Object.entries(stores)) {
   );
 }
 sections.set("overhead", () => benchOverhead(rounds));
-sections.set("replay", () =>
-  benchReplay({
+sections.set("replay", async () => {
+  const lab = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"];
+  if (lab === undefined) {
+    console.log("\nreplay: skipped, TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+    return;
+  }
+  await benchReplay({
+    lab,
     pulls: Number(process.env["BENCH_PULLS"] ?? 40),
     // 40 in an hour.
     gapMs: Number(process.env["BENCH_GAP_MS"] ?? 90_000),
     capacity: availableParallelism(),
-  }),
-);
+  });
+});
 
 const chosen = process.argv.slice(2);
 for (const name of chosen) {

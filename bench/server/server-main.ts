@@ -29,7 +29,7 @@ const server = await serve(
   },
   {
     directory: folder,
-    env: { PATH: process.env["PATH"] },
+    env: { PATH: process.env["PATH"], TF_CLI_CONFIG_FILE: process.env["TF_CLI_CONFIG_FILE"] },
     plugins: ({ store: { storage } }) => [
       {
         prefix: "/bare",
