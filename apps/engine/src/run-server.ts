@@ -22,6 +22,7 @@ import type { LoginSessions } from "./access/login-sessions.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
+import { AuditForwarder } from "./audit-webhook/audit-forwarder.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import {
@@ -107,6 +108,8 @@ interface RunServerOptions {
   readonly upstreamAddressKey: () => Promise<Uint8Array>;
   /** The same for those of templates, and for the markers of their lists. */
   readonly rfsAddressKey: () => Promise<Uint8Array>;
+  /** Encrypts the secrets of audit webhooks, the same in all servers of the store. */
+  readonly auditWebhookKey: () => Promise<Uint8Array>;
   /** The upstream registries that are mirrored, as `HOST` or `HOST=URL`. @default none */
   readonly upstreamHosts?: readonly string[] | undefined;
   /** Namespaces of this server for theirs, as `NAMESPACE=HOST` or `NAMESPACE=HOST/NAMESPACE`. @default none */
@@ -235,6 +238,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             opaCommand: options.opaCommand ?? [],
             hosts,
             notifications,
+            auditWebhookKey: options.auditWebhookKey,
             tools,
             server: { ...options.facts, directories: directoriesOf(options) },
           }),
@@ -338,6 +342,16 @@ export function openRunServer(options: RunServerOptions): RunServer {
       );
       stack.use(new StackSetWorker({ ...parts, logger, renewer }));
       stack.use(new NotificationWorker({ ...parts, ...notifications, renewer }));
+      stack.use(
+        new AuditForwarder({
+          ...parts,
+          logger,
+          audit,
+          hosts: notifications.hosts,
+          secretKey: options.auditWebhookKey,
+          renewer,
+        }),
+      );
       const worker = await startRunWorker({
         ...parts,
         ...claimed,

@@ -264,6 +264,7 @@ export async function serve(
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
+      auditWebhookKey: async () => registry.secrets.key("audit-webhook"),
       rfsAddressKey: async () => registry.secrets.key("rfs-address"),
       upstreamHosts: resolved.upstreamHosts,
       upstreamNamespaces: resolved.upstreamNamespaces,

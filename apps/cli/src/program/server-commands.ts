@@ -6,6 +6,7 @@ import {
 import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import type { AuditOptions } from "../commands/audit.ts";
+import type { AuditWebhookOptions, AuditWebhookSettings } from "../commands/audit-webhooks.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
 import { withListenErrors } from "../session/listen-error.ts";
@@ -39,6 +40,10 @@ Exit code 2 where something stays stuck until a user acts, 1 where the server ca
 const AUDIT_HELP = `
 Needs the role admin of the account. Entries come in the order of their sequence, so that --after with that of the last line misses none:
 stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .sequence)" >> trail.ndjson
+`;
+
+const AUDIT_WEBHOOK_HELP = `
+Needs the role admin of the account. A receiver gets all entries that are kept, in the order of their sequence, and each at least once.
 `;
 
 /** Name, description, usage and further help of each command of `server-key`. */
@@ -155,6 +160,41 @@ export function defineServerCommands(
       await run(command, async (context) => auditExport(options, context));
     });
 
+  const webhooks = define(
+    "audit-webhooks",
+    "send the audit trail of the account to other programs",
+    server,
+  ).addHelpText("after", AUDIT_WEBHOOK_HELP);
+  withServer(define("list", "list the webhooks, and how far each is", webhooks)).action(
+    async (options: AuditWebhookOptions, command: Command) => {
+      const { auditWebhooksList } = await import("../commands/audit-webhooks.ts");
+      await run(command, async (context) => auditWebhooksList(options, context));
+    },
+  );
+  withServer(define("set <name>", "create a webhook, or change one", webhooks))
+    .option("--url <url>", "the address that is called")
+    .option("--url-file <file>", "file with it")
+    .option("--after <sequence>", "of a new one: only what follows an entry")
+    .option("--pause", "send nothing", false)
+    .option("--resume", "send again, from where it was paused", false)
+    .option("--new-secret", "make a new secret; the former one also signs for 24 hours", false)
+    .action(async (name: string, options: AuditWebhookSettings, command: Command) => {
+      const { auditWebhooksSet } = await import("../commands/audit-webhooks.ts");
+      await run(command, async (context) => auditWebhooksSet(name, options, context));
+    });
+  withServer(define("delete <name>", "delete a webhook", webhooks)).action(
+    async (name: string, options: AuditWebhookOptions, command: Command) => {
+      const { auditWebhooksDelete } = await import("../commands/audit-webhooks.ts");
+      await run(command, async (context) => auditWebhooksDelete(name, options, context));
+    },
+  );
+  withServer(define("test <name>", "send a test, and say how that went", webhooks)).action(
+    async (name: string, options: AuditWebhookOptions, command: Command) => {
+      const { auditWebhooksTest } = await import("../commands/audit-webhooks.ts");
+      await run(command, async (context) => auditWebhooksTest(name, options, context));
+    },
+  );
+
   const serverKey = define(
     "server-key",
     "list and rotate the key that encrypts a server's secrets",
@@ -210,4 +250,10 @@ async function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) done();
     else signal.addEventListener("abort", () => done(), { once: true });
   });
+}
+
+function withServer(command: Command): Command {
+  return command
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--json", "write JSON", false);
 }

@@ -53,6 +53,8 @@ export interface ApiOptions extends TransactionParts {
   readonly hosts: OutgoingHosts;
   /** How destinations of notifications are reached. */
   readonly notifications: Pick<NotificationParts, "logger" | "hosts" | "origin">;
+  /** Encrypts the secrets of audit webhooks, the same in all servers of the store. */
+  readonly auditWebhookKey: () => Promise<Uint8Array>;
   /** Programs that the worker of this server executes instead of the engine. */
   readonly tools: readonly OfferedTool[];
   /** What this server says of itself to those who operate it. */

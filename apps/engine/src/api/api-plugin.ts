@@ -15,6 +15,7 @@ import { userRoutes } from "./access/user-routes.ts";
 import type { ApiOptions, ApiParts } from "./api-parts.ts";
 import type { ApiRole } from "./api-roles.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
+import { auditWebhookRoutes } from "./audit/audit-webhook-routes.ts";
 import { authenticateToken, authorize } from "./authorize.ts";
 import { callerRoutes } from "./caller/caller-routes.ts";
 import { CallerLimiter } from "./caller-limiter.ts";
@@ -160,6 +161,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   tokenRoutes(fastify, parts);
   sessionRoutes(fastify, parts);
   auditRoutes(fastify, parts);
+  auditWebhookRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
   lockRoutes(fastify, parts);

@@ -6,7 +6,7 @@ import { type Finding, finding } from "./finding.ts";
 /** Attempts that fail for a passing reason. */
 const ATTEMPTS = 3;
 
-/** Notifications that do not arrive, and repositories whose tasks fail. */
+/** Notifications and audit entries that do not arrive, and repositories whose tasks fail. */
 export async function deliveryFindings({ records }: DoctorParts): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   const names = new Map<string, string>();
@@ -38,6 +38,12 @@ export async function deliveryFindings({ records }: DoctorParts): Promise<readon
       const detail = `${count} ${count === 1 ? "event" : "events"} for "${name}" ${what}: ${problem}`;
       found.push(finding(code, detail, { project, sinceMs }));
     }
+  }
+  for (const { message } of await records.list(SERVER_KINDS.auditWebhook)) {
+    const { name, attempts, problem, failingSinceMs, paused } = message;
+    if (attempts < ATTEMPTS || paused) continue;
+    const detail = `the audit trail has not reached "${name}" in ${attempts} attempts: ${problem}`;
+    found.push(finding("audit_webhook_waits", detail, { sinceMs: Number(failingSinceMs) }));
   }
   for (const { project, message } of await records.list(SERVER_KINDS.vcsTask)) {
     const { connection, pullRequest, attempts, problem, createdAtMs } = message;

@@ -69,6 +69,11 @@ export const FINDINGS = Object.freeze({
     advice:
       "Repair the destination, then send them again: stackwright notifications deliveries, stackwright notifications redeliver.",
   },
+  audit_webhook_waits: {
+    severity: "warning",
+    advice:
+      "Test the webhook: stackwright server audit-webhooks test. Entries wait as long as the audit trail keeps them.",
+  },
   repository_failed: {
     severity: "warning",
     advice: "See its tasks: stackwright vcs tasks. It is tried again by itself.",

@@ -1,4 +1,5 @@
 import {
+  AuditWebhook,
   ConfigurationUpload,
   ConfigurationVersion,
   DeviceLogin,
@@ -355,6 +356,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["destination", "event"],
     maxBytes: 4 * KIB,
     retention: "7 days",
+  }),
+  auditWebhook: kindOf("AuditWebhook", AuditWebhook, {
+    scope: "account",
+    nameParts: ["webhook"],
+    maxBytes: 16 * KIB,
+    retention: "until deleted",
   }),
   user: kindOf("User", User, {
     scope: "account",

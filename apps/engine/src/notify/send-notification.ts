@@ -1,21 +1,14 @@
-import { createHmac } from "node:crypto";
 import {
   type NotificationDestination,
   NotificationDestination_Kind,
   type NotificationEvent,
 } from "@stackwright/proto/stackwright";
 import type { ProjectReference } from "../domain/notification-places.ts";
-import { isServerError } from "../domain/server-error.ts";
-import { boundedFetch } from "../vcs/provider/bounded-fetch.ts";
 import { openDestination } from "./destination-secrets.ts";
 import { notificationBody } from "./notification-body.ts";
 import type { NotificationParts } from "./notification-parts.ts";
 import { sendMail } from "./send-mail.ts";
-
-const TIMEOUT_MS = 10_000;
-/** Bytes of an answer that are read, for its beginning may say what was wrong. */
-const ANSWER_BYTES = 512;
-const MAX_PROBLEM = 512;
+import { sendSigned } from "./signed-request.ts";
 
 /** How one attempt ended. */
 export interface SendOutcome {
@@ -60,52 +53,5 @@ export async function sendNotification(
     return sendMail(hosts, { destination: to, address: url, facts }, signal);
   }
   const body = notificationBody(destination, facts);
-  try {
-    const { status, text } = await boundedFetch({
-      method: "POST",
-      address: url,
-      headers: {
-        "content-type": "application/json",
-        ...signatureHeaders(secrets, { id: event.id, nowMs, body }),
-      },
-      body,
-      lookup: hosts.lookup(new URL(url)),
-      signal,
-      timeoutMs: TIMEOUT_MS,
-      cutAnswerBytes: ANSWER_BYTES,
-    });
-    const isDelivered = status >= 200 && status < 300;
-    return { status, isDelivered, problem: isDelivered ? "" : problemOf(status, text) };
-  } catch (error) {
-    signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    // An address may itself be what gives access: its path is not shown.
-    const { origin: host, pathname } = new URL(url);
-    const shown = isServerError(error) ? reason : reason.replaceAll(host + pathname, host);
-    return { status: 0, isDelivered: false, problem: shown.slice(0, MAX_PROBLEM) };
-  }
-}
-
-/** Headers by which a receiver recognises what the server sends, as Standard Webhooks has them. */
-function signatureHeaders(
-  secrets: readonly Uint8Array[],
-  { id, nowMs, body }: { readonly id: string; readonly nowMs: number; readonly body: string },
-): Readonly<Record<string, string>> {
-  const timestamp = String(Math.floor(nowMs / 1_000));
-  const signatures = secrets.map((secret) => {
-    const mac = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`);
-    return `v1,${mac.digest("base64")}`;
-  });
-  return {
-    "webhook-id": id,
-    "webhook-timestamp": timestamp,
-    ...(signatures.length > 0 && { "webhook-signature": signatures.join(" ") }),
-  };
-}
-
-function problemOf(status: number, text: string): string {
-  if (status >= 300 && status < 400) return `it answered ${status}; redirects are not followed`;
-  const [line = ""] = text.trim().split("\n");
-  const said = line.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 200);
-  return said === "" ? `it answered ${status}` : `it answered ${status}: ${said}`;
+  return sendSigned(hosts, { url, secrets, id: event.id, nowMs, body }, signal);
 }

@@ -25,6 +25,47 @@ export interface AuditEntry {
   readonly credential?: string | undefined;
 }
 
+export interface AuditWebhook {
+  readonly id: string;
+  /** unique in the account */
+  readonly name: string;
+  /** without its query */
+  readonly url: string;
+  readonly paused: boolean;
+  /** sequence of the last entry that the receiver has */
+  readonly after: number;
+  /** for what follows, which failed */
+  readonly attempts: number;
+  /** of the last attempt */
+  readonly problem?: string | undefined;
+  readonly failing_since?: string | undefined;
+  readonly next_at?: string | undefined;
+  readonly delivered_at?: string | undefined;
+  /** only in the answer to the request that makes it */
+  readonly secret?: string | undefined;
+  readonly former_secret_until?: string | undefined;
+  readonly actor: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface AuditWebhookChange {
+  /** called with POST; over TLS, or on this machine */
+  readonly url?: string | undefined;
+  /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
+  readonly secret?: string | undefined;
+  /** nothing is sent until it is false again */
+  readonly paused?: boolean | undefined;
+  readonly new_secret?: true | undefined;
+}
+
+export interface AuditWebhookTest {
+  readonly delivered: boolean;
+  /** of the answer */
+  readonly status?: number | undefined;
+  readonly problem?: string | undefined;
+}
+
 export interface CachedPackage {
   readonly provider: string;
   readonly version: string;
@@ -237,7 +278,7 @@ export interface Executions {
 }
 
 export interface Finding {
-  readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_unclaimed" | "worker_away" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "clock_skewed" | "clock_far_off" | "disk_full";
+  readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_unclaimed" | "worker_away" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "audit_webhook_waits" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "clock_skewed" | "clock_far_off" | "disk_full";
   /** error: it stays as it is until a user acts */
   readonly severity: "error" | "warning";
   readonly project?: string | undefined;
@@ -340,6 +381,19 @@ export interface Modules {
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
+}
+
+export interface NewAuditWebhook {
+  /** unique in the account */
+  readonly name: string;
+  /** called with POST; over TLS, or on this machine */
+  readonly url: string;
+  /** whsec_ and 24 to 64 bytes in base64; the one of before also signs for 24 hours after a change */
+  readonly secret?: string | undefined;
+  /** nothing is sent until it is false again */
+  readonly paused?: boolean | undefined;
+  /** sequence of the last entry that the receiver has already; all that is kept is sent without it */
+  readonly after?: number | undefined;
 }
 
 export interface NewClaim {
@@ -779,6 +833,8 @@ export interface PolicyReplay {
 
 export interface PolicyReplayResult {
   readonly runs: readonly ReplayedRun[];
+  /** false: it took more than two minutes, and ended */
+  readonly complete: boolean;
 }
 
 export interface PolicyResults {
@@ -1616,6 +1672,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Change the settings of an audit webhook that the request names; it is tried at once: `PATCH /api/v1/audit/webhooks/{webhook}`. */
+  readonly ChangeAuditWebhook: {
+    readonly input: {
+      readonly webhook: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: AuditWebhookChange | undefined;
+    };
+    readonly output: AuditWebhook;
+  };
   /** Change the settings of a destination that the request names: `PATCH /api/v1/projects/{project}/notifications/{destination}`. */
   readonly ChangeNotificationDestination: {
     readonly input: {
@@ -1728,6 +1793,13 @@ export interface Operations {
     readonly output: {
   readonly changes: readonly ObjectChange[];
 };
+  };
+  /** Create a webhook that is sent the audit trail of the account: `POST /api/v1/audit/webhooks`. */
+  readonly CreateAuditWebhook: {
+    readonly input: {
+      readonly body: NewAuditWebhook;
+    };
+    readonly output: AuditWebhook;
   };
   /** Upload a configuration as a gzip-compressed tar archive: `POST /api/v1/projects/{project}/stacks/{stack}/configurations`. */
   readonly CreateConfiguration: {
@@ -1842,6 +1914,14 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Delete an audit webhook; nothing more is sent to it: `DELETE /api/v1/audit/webhooks/{webhook}`. */
+  readonly DeleteAuditWebhook: {
+    readonly input: {
+      readonly webhook: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
   };
   /** Take the rule of a stack away: that of its project counts again: `DELETE /api/v1/projects/{project}/stacks/{stack}/drift`. */
   readonly DeleteDriftRule: {
@@ -2079,6 +2159,13 @@ export interface Operations {
       readonly body: NewUserIdentity;
     };
     readonly output: UserIdentity;
+  };
+  /** List the webhooks that are sent the audit trail of the account: `GET /api/v1/audit/webhooks`. */
+  readonly ListAuditWebhooks: {
+    readonly input: {};
+    readonly output: {
+  readonly webhooks: readonly AuditWebhook[];
+};
   };
   /** List the packages of upstream providers in the cache, least recently used first: `GET /api/v1/registry/upstream-packages`. */
   readonly ListCachedPackages: {
@@ -2583,6 +2670,13 @@ export interface Operations {
     };
     readonly output: Variable;
   };
+  /** Show an audit webhook; its entity tag is what If-Match takes: `GET /api/v1/audit/webhooks/{webhook}`. */
+  readonly ShowAuditWebhook: {
+    readonly input: {
+      readonly webhook: string;
+    };
+    readonly output: AuditWebhook;
+  };
   /** Show the credential of the request: `GET /api/v1/caller`. */
   readonly ShowCaller: {
     readonly input: {};
@@ -2916,6 +3010,13 @@ export interface Operations {
     };
     readonly output: undefined;
   };
+  /** Send a test without entries to an audit webhook, once and at once: `POST /api/v1/audit/webhooks/{webhook}/test`. */
+  readonly TestAuditWebhook: {
+    readonly input: {
+      readonly webhook: string;
+    };
+    readonly output: AuditWebhookTest;
+  };
   /** Send a test to a destination, once and at once: `POST /api/v1/projects/{project}/notifications/{destination}/test`. */
   readonly TestNotificationDestination: {
     readonly input: {
@@ -3015,6 +3116,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
+  ChangeAuditWebhook: {"method":"PATCH","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   ChangePolicySet: {"method":"PATCH","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
   ChangeProject: {"method":"PATCH","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
@@ -3027,6 +3129,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":[]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
+  CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
   CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   CreatePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets","query":[],"headers":["idempotency-key"]},
@@ -3041,6 +3144,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  DeleteAuditWebhook: {"method":"DELETE","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   DeleteDriftRule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   DeleteNotificationDestination: {"method":"DELETE","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   DeletePolicySet: {"method":"DELETE","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
@@ -3067,6 +3171,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
   ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
@@ -3120,6 +3225,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SetStackHooks: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  ShowAuditWebhook: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":[]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowDrift: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
@@ -3159,6 +3265,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
   TakeProjectRole: {"method":"DELETE","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   TakeRole: {"method":"DELETE","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  TestAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks/{webhook}/test","query":[],"headers":[]},
   TestNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/test","query":[],"headers":[]},
   TestPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/test","query":["project","stack","version"],"headers":[],"upload":"application/json"},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},

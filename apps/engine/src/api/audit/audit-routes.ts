@@ -1,8 +1,7 @@
-import type { NumberedAuditEntry } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
+import { exportedEntry } from "../../audit-webhook/entry-view.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
-import { timeOf } from "../runs/run-view.ts";
 
 const LINES = "application/x-ndjson";
 
@@ -60,7 +59,7 @@ export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request, reply) => {
       const { after = 0, limit = 200 } = request.query;
       const { account } = principalOf(request);
-      const entries = (await audit.page(account, { after, limit })).map(viewOf);
+      const entries = (await audit.page(account, { after, limit })).map(exportedEntry);
       if (request.headers.accept?.includes(LINES) === true) {
         const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
         return reply.type(LINES).serializer(String).send(lines);
@@ -69,24 +68,4 @@ export function auditRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       return { entries, ...(last !== undefined && { next: last.sequence }) };
     },
   );
-}
-
-/** One entry as it is exported. */
-function viewOf(entry: NumberedAuditEntry): Static<typeof EntryView> {
-  const { sequence, id, timeMs, actor, action, target, outcome, requestId } = entry;
-  const { clientRequestId, remoteAddress, details } = entry;
-  const { credential } = details;
-  return {
-    sequence,
-    id,
-    at: timeOf(BigInt(Math.floor(timeMs))),
-    actor,
-    action,
-    target,
-    outcome,
-    request_id: requestId,
-    ...(clientRequestId !== "" && { client_request_id: clientRequestId }),
-    ...(remoteAddress !== "" && { remote_address: remoteAddress }),
-    ...(credential !== undefined && { credential }),
-  };
 }

@@ -22,6 +22,7 @@ export {
   ModuleVersion,
 } from "./module.ts";
 export {
+  AuditWebhook,
   NotificationDelivery,
   NotificationDelivery_State,
   NotificationDestination,

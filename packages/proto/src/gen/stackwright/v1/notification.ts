@@ -162,6 +162,47 @@ export namespace NotificationDelivery_State {
   export type STATE_DROPPED = typeof NotificationDelivery_State.STATE_DROPPED;
 }
 
+/** A receiver of the audit trail of an account, and how much of it the receiver has. Name: its name. */
+export interface AuditWebhook {
+  /** ULID. */
+  id: string;
+  /** Unique in the account. */
+  name: string;
+  /** The encrypted address that is called. */
+  url: Uint8Array;
+  /** What may be shown of the address. */
+  shownUrl: string;
+  /** The encrypted secret that signs. */
+  secret: Uint8Array;
+  /** The encrypted secret of before a change, which signs too; empty without one. */
+  formerSecret: Uint8Array;
+  /** Until when that is so, in milliseconds since 1970. */
+  formerUntilMs: bigint;
+  /** Nothing is sent to it. */
+  paused: boolean;
+  /** Number of the last entry that it has. */
+  after: bigint;
+  /** Attempts for what follows that failed. */
+  attempts: number;
+  /** When the next one is due, in milliseconds since 1970. */
+  nextAtMs: bigint;
+  /** Since when they fail, in milliseconds since 1970; 0 while they do not. */
+  failingSinceMs: bigint;
+  /** What was wrong with the last attempt; empty where nothing was. */
+  problem: string;
+  /** When it got entries last, in milliseconds since 1970; 0 for never. */
+  deliveredAtMs: bigint;
+  /** Differs after each change of its settings. */
+  version: string;
+  /** Id of the credential that wrote it. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseNotificationSettings(): NotificationSettings {
   return { destinations: [] };
 }
@@ -1080,6 +1121,338 @@ export const NotificationDelivery: MessageFns<NotificationDelivery> = {
     message.status = object.status ?? 0;
     message.problem = object.problem ?? "";
     message.endedAtMs = (object.endedAtMs !== undefined && object.endedAtMs !== null) ? BigInt(object.endedAtMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseAuditWebhook(): AuditWebhook {
+  return {
+    id: "",
+    name: "",
+    url: emptyBytes,
+    shownUrl: "",
+    secret: emptyBytes,
+    formerSecret: emptyBytes,
+    formerUntilMs: 0n,
+    paused: false,
+    after: 0n,
+    attempts: 0,
+    nextAtMs: 0n,
+    failingSinceMs: 0n,
+    problem: "",
+    deliveredAtMs: 0n,
+    version: "",
+    actor: "",
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const AuditWebhook: MessageFns<AuditWebhook> = {
+  encode(message: AuditWebhook, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.url.length !== 0) {
+      writer.uint32(26).bytes(message.url);
+    }
+    if (message.shownUrl !== "") {
+      writer.uint32(34).string(message.shownUrl);
+    }
+    if (message.secret.length !== 0) {
+      writer.uint32(42).bytes(message.secret);
+    }
+    if (message.formerSecret.length !== 0) {
+      writer.uint32(50).bytes(message.formerSecret);
+    }
+    if (message.formerUntilMs !== 0n) {
+      if (BigInt.asIntN(64, message.formerUntilMs) !== message.formerUntilMs) {
+        throw new globalThis.Error("value provided for field message.formerUntilMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.formerUntilMs);
+    }
+    if (message.paused !== false) {
+      writer.uint32(64).bool(message.paused);
+    }
+    if (message.after !== 0n) {
+      if (BigInt.asUintN(64, message.after) !== message.after) {
+        throw new globalThis.Error("value provided for field message.after of type uint64 too large");
+      }
+      writer.uint32(72).uint64(message.after);
+    }
+    if (message.attempts !== 0) {
+      writer.uint32(80).uint32(message.attempts);
+    }
+    if (message.nextAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.nextAtMs) !== message.nextAtMs) {
+        throw new globalThis.Error("value provided for field message.nextAtMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.nextAtMs);
+    }
+    if (message.failingSinceMs !== 0n) {
+      if (BigInt.asIntN(64, message.failingSinceMs) !== message.failingSinceMs) {
+        throw new globalThis.Error("value provided for field message.failingSinceMs of type int64 too large");
+      }
+      writer.uint32(96).int64(message.failingSinceMs);
+    }
+    if (message.problem !== "") {
+      writer.uint32(106).string(message.problem);
+    }
+    if (message.deliveredAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.deliveredAtMs) !== message.deliveredAtMs) {
+        throw new globalThis.Error("value provided for field message.deliveredAtMs of type int64 too large");
+      }
+      writer.uint32(112).int64(message.deliveredAtMs);
+    }
+    if (message.version !== "") {
+      writer.uint32(122).string(message.version);
+    }
+    if (message.actor !== "") {
+      writer.uint32(130).string(message.actor);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(136).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(144).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditWebhook {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditWebhook();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.url = reader.bytes();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.shownUrl = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.secret = reader.bytes();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.formerSecret = reader.bytes();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.formerUntilMs = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.paused = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.after = reader.uint64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.attempts = reader.uint32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.nextAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.failingSinceMs = reader.int64() as bigint;
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.problem = reader.string(true);
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.deliveredAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.version = reader.string(true);
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditWebhook>): AuditWebhook {
+    return AuditWebhook.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditWebhook>): AuditWebhook {
+    const message = createBaseAuditWebhook();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.url = object.url ?? emptyBytes;
+    message.shownUrl = object.shownUrl ?? "";
+    message.secret = object.secret ?? emptyBytes;
+    message.formerSecret = object.formerSecret ?? emptyBytes;
+    message.formerUntilMs = (object.formerUntilMs !== undefined && object.formerUntilMs !== null)
+      ? BigInt(object.formerUntilMs)
+      : 0n;
+    message.paused = object.paused ?? false;
+    message.after = (object.after !== undefined && object.after !== null) ? BigInt(object.after) : 0n;
+    message.attempts = object.attempts ?? 0;
+    message.nextAtMs = (object.nextAtMs !== undefined && object.nextAtMs !== null) ? BigInt(object.nextAtMs) : 0n;
+    message.failingSinceMs = (object.failingSinceMs !== undefined && object.failingSinceMs !== null)
+      ? BigInt(object.failingSinceMs)
+      : 0n;
+    message.problem = object.problem ?? "";
+    message.deliveredAtMs = (object.deliveredAtMs !== undefined && object.deliveredAtMs !== null)
+      ? BigInt(object.deliveredAtMs)
+      : 0n;
+    message.version = object.version ?? "";
+    message.actor = object.actor ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
     return message;
   },
 };
