@@ -277,6 +277,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           rfsStacksPlugin(fastify, {
             port: createRfsPort({
               ...parts,
+              audit,
               authenticator,
               logger,
               fetch,

@@ -5,6 +5,8 @@ export type {
   ContentTarget,
   RfsAccess,
   RfsCaller,
+  RfsChange,
+  RfsOpenChange,
   RfsPortFailure,
   RfsStacksPort,
 } from "./port/rfs-stacks-port.ts";

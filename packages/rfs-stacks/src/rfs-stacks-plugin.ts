@@ -4,7 +4,12 @@ import { failureAnswer } from "./error-body.ts";
 import { RfsStacksError } from "./errors.ts";
 import type { Operation } from "./operations/operation.ts";
 import { OPERATIONS } from "./operations/operations.ts";
-import type { ContentTarget, RfsCaller, RfsStacksPort } from "./port/rfs-stacks-port.ts";
+import type {
+  ContentTarget,
+  RfsCaller,
+  RfsOpenChange,
+  RfsStacksPort,
+} from "./port/rfs-stacks-port.ts";
 import type { RfsTemplateFile } from "./port/stack-port.ts";
 import { checkClientRequestId, checkProjectId } from "./request/names.ts";
 
@@ -14,12 +19,15 @@ interface RfsStacksOptions {
 
 /** A template and variables, each character escaped. */
 const BODY_LIMIT = 1024 * 1024;
+/** Characters of a path that name what is changed. */
+const MAX_TARGET = 256;
 /** Where the content is that answers lead to. No project has this name: it has no hyphen before its end. */
 const CONTENTS = "/template-contents/:signed";
 
 /**
  * The stacks, execution plans and templates of the RFS API, to be registered under the prefix `/v1`. A body is read for requests that
- * carry a credential only, as a signature covers it; everything else is refused before. Every answer has `X-Request-Id`, and every
+ * carry a credential only, as a signature covers it; everything else is refused before. What is not a GET is a change that the port
+ * notes with its caller. Every answer has `X-Request-Id`, and every
  * error is JSON with a code of the service.
  */
 export async function rfsStacksPlugin(
@@ -87,9 +95,17 @@ function operationRoute(
     readonly operation: Operation;
   },
 ): void {
+  const changes = new WeakMap<FastifyRequest, RfsOpenChange>();
   const enter = async (request: FastifyRequest, body: Uint8Array | undefined): Promise<void> => {
     const caller = await port.authenticate(signableRequest(request, body));
     callers.set(request, caller);
+    if (operation.method !== "GET") {
+      const [path] = splitOnce(request.raw.url ?? "");
+      const target = path.slice(`${fastify.prefix}/`.length, MAX_TARGET);
+      const { id: requestId, ip: remoteAddress } = request;
+      const action = operation.name;
+      changes.set(request, port.change({ caller, action, target, requestId, remoteAddress }));
+    }
     port.admit(caller);
     const { project_id: project = "", stack_name: stack } = paramsOf(request);
     if (operation.scope === "account") caller.requireAccount(operation.access);
@@ -113,13 +129,17 @@ function operationRoute(
       if (callers.has(request)) return;
       await enter(request, Buffer.isBuffer(request.body) ? request.body : undefined);
     },
+    // Before the answer, so that the caller finds the entry.
+    onSend: async (request, reply) => {
+      await changes.get(request)?.ended(reply.statusCode);
+    },
     handler: async (request, reply) => {
       const caller = callers.get(request);
       if (caller === undefined) throw new RfsStacksError("RFS_UNAUTHENTICATED");
       const params = paramsOf(request);
       const [, query = ""] = splitOnce(request.raw.url ?? "");
       const result = await operation.run({
-        port,
+        port: changes.get(request)?.port ?? port,
         caller,
         project: params["project_id"] ?? "",
         params,

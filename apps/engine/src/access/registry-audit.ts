@@ -43,10 +43,24 @@ export interface AuditTrail {
   /** What follows an entry, oldest first. */
   page(account: string, page: AuditPage): Promise<readonly NumberedAuditEntry[]>;
   note(request: FastifyRequest, principal: Principal | undefined, facts: AuditFacts): Promise<void>;
+  /** The same, for a caller that is known. */
+  noteOf(caller: AuditCaller, facts: AuditFacts): Promise<void>;
 }
 
 /** The audit trail of the registry, as that of the whole server: an account has one. */
 export function registryAudit(registry: Registry, region: string): AuditTrail {
+  const note = async (
+    account: string | undefined,
+    context: RequestContext,
+    credential: string | undefined,
+    { action, target, outcome }: AuditFacts,
+  ): Promise<void> => {
+    const details = credential === undefined ? {} : { credential };
+    const facts = { action, target, outcome, details };
+    const scope = account === undefined ? undefined : { account, region };
+    if (outcome === "done" && scope !== undefined) await registry.note(scope, context, facts);
+    else await registry.auditRefusal(scope, context, facts);
+  };
   return {
     entry: ({ account, actor, requestId, remoteAddress, credential }, facts) => {
       const details = credential === undefined ? {} : { credential };
@@ -54,18 +68,11 @@ export function registryAudit(registry: Registry, region: string): AuditTrail {
       return registry.auditEntry({ account, region }, context, { ...facts, details });
     },
     page: async (account, page) => registry.auditPage({ account, region }, page),
-    note: async (request, principal, { action, target, outcome }) => {
-      const context: RequestContext = {
-        actor: principal?.actor ?? "",
-        requestId: request.id,
-        remoteAddress: request.ip,
-      };
-      const { credential } = principal ?? {};
-      const details = credential === undefined ? {} : { credential };
-      const facts = { action, target, outcome, details };
-      const scope = principal && { account: principal.account, region };
-      if (outcome === "done" && scope !== undefined) await registry.note(scope, context, facts);
-      else await registry.auditRefusal(scope, context, facts);
+    note: async ({ id, ip }, principal, facts) => {
+      const context = { actor: principal?.actor ?? "", requestId: id, remoteAddress: ip };
+      await note(principal?.account, context, principal?.credential, facts);
     },
+    noteOf: async ({ account, actor, requestId, remoteAddress, credential }, facts) =>
+      note(account, { actor, requestId, remoteAddress }, credential, facts),
   };
 }

@@ -261,3 +261,26 @@ it("answers hostile values with what is wrong, and never as one that it did not 
   expect((await call("GET", "/v1/template-contents/abc.def", { token: "" })).status).toBe(403);
   expect((await send("GET", "/v1/web/no-such-operation")).json["error_code"]).toBe("RF.10900303");
 });
+
+it("has changes and refusals in the audit trail, with their caller, and reads in none", async () => {
+  const { send, call, first, tokenOf } = await start();
+  const made = await send("POST", STACKS, { body: { stack_name: "shop" } });
+  expect(made.status).toBe(201);
+  await send("GET", `${STACKS}/shop/metadata`);
+  await send("PATCH", `${STACKS}/shop`, { body: { description: "x" } });
+  const set = { stack_set_name: "shops", template_body: TEMPLATE };
+  await send("POST", "/v1/stack-sets", { body: set });
+  const reader = await tokenOf("reader");
+  const refused = await send("DELETE", `${STACKS}/shop`, { token: reader });
+  expect(refused.status).toBe(403);
+  await send("DELETE", `${STACKS}/none`);
+  const { json } = await call("GET", "/api/v1/audit", { token: first.token });
+  const { entries } = json as { entries: Record<"action" | "target" | "outcome", string>[] };
+  expect(entries.map(({ action, target, outcome }) => [action, target, outcome])).toEqual([
+    ["CreateStack", "web/stacks", "done"],
+    ["UpdateStack", "web/stacks/shop", "done"],
+    ["CreateStackSet", "stack-sets", "done"],
+    ["DeleteStack", "web/stacks/shop", "HTTP_403"],
+    ["DeleteStack", "web/stacks/none", "HTTP_404"],
+  ]);
+});

@@ -3,11 +3,15 @@ import { type Authenticator, type Principal, principalIn } from "@stackwright/re
 import {
   type ContentTarget,
   type RfsCaller,
+  type RfsChange,
+  type RfsOpenChange,
   RfsStacksError,
   type RfsStacksPort,
 } from "@stackwright/rfs-stacks";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { Fetch } from "@stackwright/tfplugin/install";
+import { ChangeEntry } from "../access/change-entry.ts";
+import type { AuditCaller, AuditTrail } from "../access/registry-audit.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { seesProject, seesStack } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
@@ -19,6 +23,7 @@ import { rfsStacks } from "./rfs-stacks.ts";
 import { rfsTemplates } from "./rfs-templates.ts";
 
 interface RfsPortParts extends RfsParts {
+  readonly audit: AuditTrail;
   readonly authenticator: Authenticator;
   readonly addressKey: () => Promise<Uint8Array>;
   /** Reaches the networks that the operator allows, and no others. */
@@ -35,8 +40,14 @@ const READ_MS = 20_000;
 export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
   const { clock, authenticator, addressKey } = parts;
   const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
-  return {
-    authenticate: async (request) => callerOf(await authenticator.authenticate(request)),
+  const principals = new WeakMap<RfsCaller, Principal>();
+  const port: RfsStacksPort = {
+    authenticate: async (request) => {
+      const principal = await authenticator.authenticate(request);
+      const caller = callerOf(principal);
+      principals.set(caller, principal);
+      return caller;
+    },
     admit: ({ account, actor }) => {
       const retryAfterMs = limiter.take(`${account}\0${actor}`);
       if (retryAfterMs === 0) return;
@@ -60,11 +71,48 @@ export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
         throw error;
       }
     },
+    change: (change) => openChange(parts, port, principals.get(change.caller), change),
     markerKey: addressKey,
+    ...portsOf(parts),
+  };
+  return port;
+}
+
+function portsOf(
+  parts: RfsParts,
+): Pick<RfsStacksPort, "stacks" | "plans" | "templates" | "stackSets"> {
+  return {
     stacks: rfsStacks(parts),
     plans: rfsPlans(parts),
     templates: rfsTemplates(parts),
     stackSets: rfsStackSets(parts),
+  };
+}
+
+/** A change whose entry in the audit trail is in the batch that makes it; what no batch notes, as a refusal, is noted with the answer. */
+function openChange(
+  parts: RfsPortParts,
+  port: RfsStacksPort,
+  principal: Principal | undefined,
+  { caller, action, target, requestId, remoteAddress }: RfsChange,
+): RfsOpenChange {
+  const { credential } = principal ?? {};
+  const { account, actor } = caller;
+  const who: AuditCaller = {
+    account,
+    actor,
+    ...(credential !== undefined && { credential }),
+    requestId,
+    remoteAddress,
+  };
+  const companion = new ChangeEntry(() => parts.audit.entry(who, { action, target }));
+  return {
+    port: { ...port, ...portsOf({ ...parts, companion }) },
+    ended: async (status) => {
+      if (status >= 500 || (status < 400 && companion.isWritten)) return;
+      const outcome = status < 400 ? "done" : `HTTP_${status}`;
+      await parts.audit.noteOf(who, { action, target, outcome });
+    },
   };
 }
 

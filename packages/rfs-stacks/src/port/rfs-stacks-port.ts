@@ -26,6 +26,25 @@ export interface RfsPortFailure {
   readonly retryAfterMs?: number | undefined;
 }
 
+/** What a request asks to be changed, for a trail of changes. */
+export interface RfsChange {
+  readonly caller: RfsCaller;
+  /** Such as `CreateStack`. */
+  readonly action: string;
+  /** The path of the request behind `/v1/`, at most 256 characters. */
+  readonly target: string;
+  readonly requestId: string;
+  readonly remoteAddress: string;
+}
+
+/** One change while it is made. */
+export interface RfsOpenChange {
+  /** The server, whose first batch that changes something has the entry of this change. */
+  readonly port: RfsStacksPort;
+  /** Notes how the request was answered, unless a batch has the entry. Never rejects. */
+  ended(status: number): Promise<void>;
+}
+
 /** A server for {@link rfsStacksPlugin}. */
 export interface RfsStacksPort {
   /** By a signature over all of a request, or by a token. */
@@ -33,6 +52,8 @@ export interface RfsStacksPort {
   /** Throws for a caller that makes too many requests. */
   admit(caller: RfsCaller): void;
   failureOf(error: unknown): RfsPortFailure;
+  /** Begins a change of a caller that {@link authenticate} has given. */
+  change(change: RfsChange): RfsOpenChange;
   /** Reads an address that a request names. Throws where it must not be reached, or has more bytes. */
   read(address: URL, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
   /** Makes the part of an address that carries the permission to read some content for a time. */
