@@ -46,6 +46,8 @@ for (const { name, url } of servers) {
       onnotice: () => undefined,
     });
     await client.unsafe(`
+      DROP FUNCTION reset_sequences;
+      DROP FUNCTION redate_events;
       DROP TABLE blob_claim, blob_owner;
       DROP FUNCTION finish_blob;
       DROP FUNCTION release_blob_claim;
@@ -64,7 +66,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION start_line;
       DROP FUNCTION store_place;
       DELETE FROM migration WHERE created_at IN (
-        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 5)`);
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 7)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);
