@@ -127,7 +127,7 @@ class LineWriter {
         else {
           this.#add(depth, sign, `${head}<<-EOT`);
           for (const line of linesOf(value.text)) this.#add(depth + 1, sign, visibleText(line));
-          this.#add(depth, " ", "EOT");
+          this.#add(depth, " ", `EOT${end}`);
         }
         break;
       case "null":
@@ -201,7 +201,12 @@ class LineWriter {
       const sign = after.kind === "null" ? "-" : "~";
       this.#add(depth, sign, `${head}${leafText(before)} -> ${leafText(after)}${end}`, note);
     } else if (after.kind === "null" || after.kind === "unknown") {
-      this.shown(head, before, depth, after.kind === "null" ? "-" : "~", ` -> ${leafText(after)}`);
+      const first = this.lines.length;
+      this.shown(head, before, depth, "-", ` -> ${leafText(after)}${end}`);
+      // The lines inside go; the value itself changes.
+      const line = this.lines[first];
+      if (line !== undefined && after.kind === "unknown")
+        this.lines[first] = { ...line, sign: "~" };
     } else {
       this.shown(head, before, depth, "-", end);
       this.shown(head, after, depth, "+", end);
