@@ -52,6 +52,7 @@ const FAULTS: readonly Fault[] = [
       };
       kill().catch(() => undefined);
     },
+    heal: async ({ url = "" }) => accepting(url),
   },
   {
     title: "the server is killed with SIGKILL and starts again",
@@ -68,6 +69,25 @@ const FAULTS: readonly Fault[] = [
   { title: "connections are closed in one direction", strike: ({ proxy }) => proxy.halfClose() },
   { title: "answers are late", strike: ({ proxy }) => proxy.stall(1_000) },
 ];
+
+/** Waits until a server takes connections: after the death of a session it recovers first. */
+async function accepting(url: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const client = postgres(url, { max: 1, onnotice: () => undefined, connect_timeout: 5 });
+        try {
+          return (await client`SELECT 1 AS one`).length;
+        } catch {
+          return 0;
+        } finally {
+          await client.end({ timeout: 1 });
+        }
+      },
+      { timeout: 30_000, interval: 100 },
+    )
+    .toBe(1);
+}
 
 describe.each(SERVERS)(
   "random histories of two postgres instances over $name",
