@@ -115,11 +115,11 @@ ${data("a", "random_id.key.hex")}${data("b", "terraform_data.a.output")}${data("
 }
 ${data("a", "random_id.key.hex")}${data("b", "terraform_data.a.output")}${data("c", "terraform_data.b.output")}`,
     reference:
-      "Three updates with unknown values; that one replacement causes them has to be found out.",
+      "Three updates with unknown values; that one replacement causes them, the reader has to infer.",
     ours: "The chain of causes stands with every change, back to the attribute that began it.",
   },
   {
-    title: "Objects that are no longer in the configuration",
+    title: "Objects that the configuration lost",
     before: `${data("a", '"a"')}${data("b", '"b"')}`,
     after: data("a", '"a"'),
     reference: "Why it is destroyed, as a comment.",
@@ -198,7 +198,7 @@ ${data("new", '"two"')}`,
   to = terraform_data.known
   id = "known-1"
 }
-${data("known", '"taken over"')}`,
+${data("known", '"adopted"')}`,
     reference: "An update with the id of the import.",
     ours: "The same.",
   },

@@ -29,7 +29,7 @@ export function comparisonsPage(planned: readonly PlannedComparison[]): string {
   );
   return `# What plans show
 
-The same ${planned.length} changes, planned by \`terraform\` and by \`stackwright\`, with what each text shows to a person who has to decide.
+The same ${planned.length} changes, planned by \`terraform\` and by \`stackwright\`, with what each text shows to a user who has to decide.
 \`node e2e/src/plan-comparisons/main.ts\` plans all of them with both commands and writes this page; the texts are theirs. Ours is
 \`stackwright show --view text\`, which the console and the comments of pull requests share: the [comments](pull-request-comments.md) of the
 same plans. The lines of both are counted without empty ones.

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -81,8 +81,8 @@ interface PlayedKubelet extends AsyncDisposable {
  * container as a process of this machine, and says in their status how that goes.
  */
 export async function playKubelet(options: KubeletOptions): Promise<PlayedKubelet> {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "kubelet-"));
-  const kubelet = new Kubelet(options, scratch.path);
+  const scratch = await mkdtemp(join(tmpdir(), "kubelet-"));
+  const kubelet = new Kubelet(options, scratch);
   const over = new AbortController();
   const turning = (async () => {
     while (!over.signal.aborted) {
@@ -98,7 +98,8 @@ export async function playKubelet(options: KubeletOptions): Promise<PlayedKubele
       over.abort();
       await turning;
       await kubelet.killAll();
-      await scratch.remove();
+      // Executors whose pods were killed write to their folders for a moment.
+      await rm(scratch, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 }
@@ -271,7 +272,11 @@ class Kubelet {
 
   async #gone(name: string): Promise<void> {
     await this.#options
-      .send("DELETE", this.#path("pods", name), { gracePeriodSeconds: 0 })
+      .send("DELETE", this.#path("pods", name), {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        gracePeriodSeconds: 0,
+      })
       .catch(() => undefined);
   }
 
