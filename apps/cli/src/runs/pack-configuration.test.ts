@@ -235,6 +235,21 @@ describe("a packed configuration of a repository", () => {
     await expect(pack("stacks/web")).rejects.toThrow("leads out of the folder");
   });
 
+  it("leaves out what the ignore file names in the place that a link leads to", async () => {
+    await put("stacks/web/main.tf", "# web");
+    await put("modules/net/.terraformignore", "dump.json\n/own/\n");
+    await put("modules/net/main.tf", "# net");
+    await put("modules/net/dump.json", "secret");
+    await put("modules/net/own/a", "secret");
+    await symlink("../../modules/net", join(repository, "stacks/web/net"));
+    await symlink("../../modules/net/dump.json", join(repository, "stacks/web/seen"));
+    expect((await pack("stacks/web")).paths).toEqual([
+      "main.tf",
+      "net/.terraformignore",
+      "net/main.tf",
+    ]);
+  });
+
   it("has all of a folder that is named", async () => {
     const { root, paths } = await pack("stacks/web", repository);
     expect(root).toBe("stacks/web");

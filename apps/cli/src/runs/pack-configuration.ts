@@ -173,6 +173,8 @@ interface Walk {
   /** Where links may lead beside the root. */
   readonly repository: string;
   readonly rules: IgnoreRules;
+  /** Where a link led beside the root: the ignore file there counts too. */
+  readonly beside?: { readonly folder: string; readonly rules: IgnoreRules } | undefined;
   /** Real paths of folders that are packed for themselves. */
   readonly apart: ReadonlySet<string>;
   readonly entries: TarballEntry[];
@@ -196,17 +198,36 @@ async function addFolder(
     if (isDirectory) {
       const within = [...above, folder];
       if (!within.includes(file) && !walk.rules.isClosed(path))
-        await addFolder(walk, file, path, within);
+        await addFolder(await walkBehind(walk, join(folder, name), file), file, path, within);
       continue;
     }
     if (walk.rules.isIgnored(path, false)) {
       if (walk.rules.isWithheld(path)) walk.withheld.push(path);
       continue;
     }
+    if (await isLeftOutThere(walk, file)) continue;
     const { size, mode } = await stat(file);
     const executable = (mode & 0o100) !== 0;
     walk.entries.push({ path, size, executable, content: () => createReadStream(file) });
   }
+}
+
+/** The walk of a folder: by the ignore file in it too where a link led there from elsewhere. */
+async function walkBehind(walk: Walk, path: string, folder: string): Promise<Walk> {
+  if (path === folder || isWithin(folder, walk.root)) return walk;
+  return { ...walk, beside: await besideOf(folder) };
+}
+
+async function besideOf(folder: string): Promise<Walk["beside"]> {
+  const text = await ignoreText(folder);
+  return text === "" ? undefined : { folder, rules: parseIgnoreRules(text) };
+}
+
+/** Whether the ignore file beside the root leaves a file out to which a link led. */
+async function isLeftOutThere({ root, beside }: Walk, file: string): Promise<boolean> {
+  if (isWithin(file, root)) return false;
+  const there = beside && isWithin(file, beside.folder) ? beside : await besideOf(dirname(file));
+  return there?.rules.isIgnored(slashed(relative(there.folder, file)), false) === true;
 }
 
 /** The file or folder behind a path; undefined for sockets and the like, and for links that are left out. */
