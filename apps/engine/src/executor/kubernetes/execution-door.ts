@@ -37,6 +37,8 @@ export const KEEP_ALIVE_MS = 10_000;
 const HANDSHAKE_MS = 10_000;
 /** Of all executions of a worker, which each have three, or some more for the store. */
 const MAX_CONNECTIONS = 10_000;
+/** Of one execution at the same time: a hostile pod leaves room for the others. */
+const MAX_OF_EXECUTION = 64;
 
 /** Where pods of executions reach their worker. Whoever has no key of a present execution gets no further than the handshake. */
 export class ExecutionDoor implements AsyncDisposable {
@@ -58,6 +60,7 @@ export class ExecutionDoor implements AsyncDisposable {
   static async open({ host, port, logger }: DoorOptions): Promise<ExecutionDoor> {
     const expected = new Map<string, ExpectedVisitor>();
     const identities = new WeakMap<object, string>();
+    const counts = new WeakMap<ExpectedVisitor, number>();
     const server = createServer({
       ...DOOR_TLS,
       handshakeTimeout: HANDSHAKE_MS,
@@ -74,8 +77,19 @@ export class ExecutionDoor implements AsyncDisposable {
       socket.on("error", () => socket.destroy());
       const { name, channel } = partsOf(identities.get(socket) ?? "");
       const visitor = expected.get(name);
-      if (visitor === undefined || channel === undefined) socket.destroy();
-      else visitor.onConnection(channel, socket);
+      if (visitor === undefined || channel === undefined) {
+        socket.destroy();
+        return;
+      }
+      const count = counts.get(visitor) ?? 0;
+      if (count >= MAX_OF_EXECUTION) {
+        logger?.warn({ job: name }, "a pod has too many connections; another one was refused");
+        socket.destroy();
+        return;
+      }
+      counts.set(visitor, count + 1);
+      socket.once("close", () => counts.set(visitor, (counts.get(visitor) ?? 1) - 1));
+      visitor.onConnection(channel, socket);
     });
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
