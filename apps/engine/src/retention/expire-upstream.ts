@@ -46,7 +46,9 @@ export async function expireUpstream(
     const { id, version } = resource;
     const one = { resource: { id, version }, askedAtMs: Number(askedAtMs) };
     const { partition: account } = id.tenancy;
-    versions.set(account, [...(versions.get(account) ?? []), one]);
+    const own = versions.get(account);
+    if (own === undefined) versions.set(account, [one]);
+    else own.push(one);
   }
   for (const own of versions.values()) {
     const newestFirst = own.toSorted((a, b) => b.askedAtMs - a.askedAtMs);
@@ -65,7 +67,8 @@ export async function expireUpstream(
     const message = readable(upstreamProvider, resource);
     if (message === undefined || message.quarantined.length > 0) continue;
     const askedAtMs = Number(message.fetchedAtMs);
-    if (nowMs - askedAtMs >= KEPT_MS) old.push({ resource, askedAtMs });
+    const { id, version } = resource;
+    if (nowMs - askedAtMs >= KEPT_MS) old.push({ resource: { id, version }, askedAtMs });
   }
   let removed = 0;
   for (const { resource } of old) {
