@@ -187,7 +187,11 @@ function keep(script, path, keptBytes) {
     }
   } catch {
     // No place for it, or another process removes the same: the next run tries again.
-    fs.rmSync(partial, { force: true });
+    try {
+      fs.rmSync(partial, { force: true });
+    } catch {
+      // It is not there.
+    }
   }
 }
 

@@ -112,3 +112,11 @@ it("runs where the system has no place for compiled code", async () => {
   await using command = await bundle();
   expect(await command.run("show", "/proc/nothing/compiled")).toBe(TEXT);
 });
+
+it("runs where a file is in the place of the folder of compiled code", async () => {
+  await using command = await bundle();
+  await mkdir(join(command.kept, ".."), { recursive: true });
+  await writeFile(command.kept, "");
+  expect(await command.run()).toBe(TEXT);
+  expect(await readFile(command.kept, "utf8")).toBe("");
+});
