@@ -21,13 +21,14 @@ import type { StackCipher } from "../secrets/stack-cipher.ts";
 import { inlineContent, loadContent, spillContents, textContent } from "./content.ts";
 import { jsonPathOf } from "./record-value.ts";
 import type { StackReference } from "./stack-state.ts";
-import type {
-  Dependency,
-  ObjectOperation,
-  Probe,
-  RecordedIdentity,
-  RecordedValue,
-  StateObject,
+import {
+  type Dependency,
+  NOTE_PIECE_BYTES,
+  type ObjectOperation,
+  type Probe,
+  type RecordedIdentity,
+  type RecordedValue,
+  type StateObject,
 } from "./state-object.ts";
 
 /** What turning objects into messages needs. */
@@ -120,7 +121,9 @@ export async function encodeObject(object: StateObject, parts: CodecParts): Prom
     message.private = content(cipher.seal(object.privateBytes, context));
   }
   for (const [position, piece] of (object.notes ?? []).entries()) {
-    const isComplete = position < (object.notes?.length ?? 0) - 1;
+    // Nothing is added to a piece that is full, also where it is the last one.
+    const isComplete =
+      position < (object.notes?.length ?? 0) - 1 || piece.length >= NOTE_PIECE_BYTES;
     message.notes.push(await encodeNote(object, { piece, position, isComplete }, parts));
   }
   if (contents.length > 0) {

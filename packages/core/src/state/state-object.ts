@@ -161,7 +161,7 @@ export function recoveredBytes({ privateBytes, notes = [] }: StateObject): Uint8
 }
 
 /** Pieces of notes are this large, in bytes, but for the last one and for longer notes. */
-const NOTE_PIECE_BYTES = 32 * 1024;
+export const NOTE_PIECE_BYTES = 32 * 1024;
 
 /**
  * Notes with another one at the end. Complete pieces stay the same arrays, so that they are encrypted and stored once however many

@@ -391,6 +391,21 @@ export function describeStackState(name: string, open: OpenStore): void {
     );
 
     it(
+      "keeps a note that is larger than an object may be",
+      withState(async ({ state, ulid }) => {
+        const id = ulid();
+        await using hold = await state.acquire();
+        const writer = await hold.begin({ run: RUN });
+        await writer.write({ kind: "create", key: key("a.b"), object: plan(), operation: { id } });
+        const step = { kind: "note", key: key("a.b"), operation: id } as const;
+        const text = "x".repeat(3 * 1024 * 1024);
+        await writer.write({ ...step, note: Buffer.from(text) });
+        await writer.write({ ...step, note: Buffer.from("y") });
+        expect(noted((await state.read()).objects.get("a.b"))).toBe(`${text}y`);
+      }),
+    );
+
+    it(
       "writes independent steps at the same time and one object's steps in order",
       written(async (writer, test) => {
         const names = Array.from({ length: 40 }, (_, index) => `a.b[${index}]`);
