@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { recordFigure } from "@stackwright-bench/figures";
 import { latencies, printLatencies, printTable } from "./measure.ts";
 import { planner, startLocal, startRemote, treeRssBytes } from "./subjects.ts";
 
@@ -39,18 +40,27 @@ const names = {
   fresh: "function, a fresh process per request",
 };
 
-printLatencies(
-  "One PlanResourceChange at a time",
-  await latencies(
-    [
-      { what: names.local, call: () => here.plan() },
-      { what: names.pooled, call: () => inPooled.plan() },
-      { what: names.fresh, call: () => inFresh.plan(), calls: Math.ceil(calls / 8) },
-    ],
-    5,
-    calls,
-  ),
+const single = await latencies(
+  [
+    { what: names.local, call: () => here.plan() },
+    { what: names.pooled, call: () => inPooled.plan() },
+    { what: names.fresh, call: () => inFresh.plan(), calls: Math.ceil(calls / 8) },
+  ],
+  5,
+  calls,
 );
+printLatencies("One PlanResourceChange at a time", single);
+const alone = single[0]?.p50 ?? Number.NaN;
+for (const { what, p50 } of single.slice(1)) {
+  recordFigure({
+    name: `one PlanResourceChange, ${what}`,
+    unit: "ms",
+    size: 1,
+    of: "call at a time",
+    ours: { subject: what, middle: p50 },
+    baseline: { subject: names.local, middle: alone },
+  });
+}
 
 /** Runs `count` jobs, so many at a time, and says how long that took in seconds. */
 async function run(
@@ -82,6 +92,16 @@ for (const [what, subject, root] of [
   clearInterval(watch);
   if (Number.isNaN(base)) base = seconds;
   const memory = root === process.pid ? "" : most / 1024 / 1024;
+  if (subject !== here) {
+    recordFigure({
+      name: `validate and plan, ${what}`,
+      unit: "ms",
+      size: resources,
+      of: "resources",
+      ours: { subject: what, middle: seconds * 1000 },
+      baseline: { subject: names.local, middle: base * 1000 },
+    });
+  }
   plans.push([what, seconds, `${(seconds / base).toFixed(1)}x`, (2 * resources) / seconds, memory]);
 }
 printTable(

@@ -19,6 +19,7 @@ import {
   VersionConstraints,
   writeArchive,
 } from "@stackwright/provider-source";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 
 /*
  * Throughput of hashing, packing and unpacking against the bare primitives of Node on the same data
@@ -209,6 +210,16 @@ try {
     const base = rows.find((row) => row.what === baseline);
     const ratio =
       base === undefined ? "" : `${(median(base.times) / time).toFixed(2)}x of ${base.what}`;
+    if (base !== undefined) {
+      recordFigure({
+        name: what,
+        unit: "ms",
+        size: units,
+        of: unit,
+        ours: spreadOf(what, times),
+        baseline: spreadOf(base.what, base.times),
+      });
+    }
     const range = `${Math.min(...times).toFixed(1)}-${Math.max(...times).toFixed(1)}`;
     const speed = (units / time) * 1000;
     console.log(

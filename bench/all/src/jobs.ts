@@ -129,6 +129,7 @@ export const JOBS: readonly Job[] = [
     name: "functions",
     what: "providers in functions beside local ones",
     words: ["bench/fg-bridge/run.ts"],
+    tools: "terraform-provider-random",
     limitMinutes: 10,
   },
   {
