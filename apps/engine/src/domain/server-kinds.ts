@@ -20,6 +20,7 @@ import {
   RfsExecutionPlan,
   RfsStack,
   RfsStackSet,
+  RfsStackSetCount,
   RfsStackSetOperation,
   RfsTemplate,
   RoleBinding,
@@ -260,6 +261,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["stack set"],
     maxBytes: 1024 * KIB,
     blobs: ({ templateSha256 }) => [templateSha256].filter((sha256) => sha256 !== ""),
+    retention: "until deleted",
+  }),
+  rfsStackSetCount: kindOf("RfsStackSetCount", RfsStackSetCount, {
+    scope: "account",
+    nameParts: ["stack-sets"],
+    maxBytes: KIB,
     retention: "until deleted",
   }),
   rfsStackSetOperation: kindOf("RfsStackSetOperation", RfsStackSetOperation, {

@@ -1,4 +1,4 @@
-import { isEnded, StackDirectory, type StackReference } from "@stackwright/core";
+import { isEnded, type NamedStack, StackDirectory } from "@stackwright/core";
 import {
   type RfsStackInstance,
   RfsStackInstance_Phase,
@@ -6,17 +6,25 @@ import {
   type RfsStackSetOperation,
   RfsStackSetOperation_Action,
   type RfsStackSetOperation_Member,
+  Stack,
   Variable,
 } from "@stackwright/proto/stackwright";
 import { type RfsStack, templateFiles } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { serverErrorOf } from "../api/problem.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { projectTenancy, RUN_KIND, runPlace, stackPlace } from "../domain/run-places.ts";
+import {
+  projectTenancy,
+  RUN_KIND,
+  runPlace,
+  STACK_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
 import { SERVER_ERRORS } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, transact } from "../queue/transaction.ts";
+import { readRfsStack } from "../worker/deployed-values.ts";
 import { CATEGORIES, variablePrefix } from "../worker/run-variables.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import { deployRfsStack, destroyRfsStack, findRfsStack, NOTHING } from "./rfs-stacks.ts";
@@ -113,16 +121,15 @@ async function beginDeployment(
   signal: AbortSignal,
 ): Promise<{ readonly stack: string } | MemberEnd> {
   if (instance === undefined) return failed("the instance was deleted");
-  const { project, region, run } = member;
-  const directory = new StackDirectory({ storage: parts.storage });
-  const known = await directory.find({ account, project }, instance.stackName);
-  if (instance.stack !== "" && known?.reference.stack !== instance.stack) {
-    return failed("the stack was deleted; delete its instance");
+  const { project, run } = member;
+  if (instance.stack === "") await makeStack(parts, account, set, instance);
+  const stack = await findOwnStack(parts, account, set, instance);
+  if (stack === "foreign") {
+    return failed(
+      `the project "${project}" has a stack "${instance.stackName}" that the stack set did not make, and it was left as it is: delete that stack and update the instance, or delete the instance`,
+    );
   }
-  const stack = known ?? (await directory.ensure({ account, project }, instance.stackName));
-  if (instance.stack === "") {
-    await prepareStack(parts, stack.reference, region, set.initialStackDescription);
-  }
+  if (stack === undefined) return failed("the stack was deleted; delete its instance");
   const chunks: Uint8Array[] = [];
   for await (const chunk of parts.blobs.read(set.templateSha256)) chunks.push(chunk);
   const file = { fileName: set.templateFileName, content: Buffer.concat(chunks) };
@@ -145,47 +152,74 @@ async function beginDeployment(
   return { stack: stack.reference.stack };
 }
 
-/** What a stack is made with: it is taken back when a deployment fails, and its runs are given the region. */
-async function prepareStack(
+/**
+ * Makes the stack of an instance, where its name is free, in one step with what says whose it is: it is taken back when a deployment fails, and
+ * its runs are given the region.
+ */
+async function makeStack(
   parts: RfsParts,
-  stack: StackReference,
-  region: string,
-  description: string,
+  account: string,
+  { id: stackSet, initialStackDescription: description }: RfsStackSet,
+  { project, region, stackName }: RfsStackInstance,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const place = stackPlace(stack);
-    if ((await tx.find(SERVER_KINDS.rfsStack, place)) === undefined) {
-      const updatedAtMs = BigInt(tx.nowMs);
-      const settings = { description, autoRollback: true, updatedAtMs };
-      tx.create(SERVER_KINDS.rfsStack, place, { ...NOTHING, ...settings });
-    }
+    const named = { tenancy: projectTenancy({ account, project }), name: stackName };
+    if ((await tx.find(STACK_KIND, named)) !== undefined) return;
+    const stack = { account, project, stack: tx.makeId() };
+    const updatedAtMs = BigInt(tx.nowMs);
+    tx.create(
+      STACK_KIND,
+      named,
+      Stack.fromPartial({ id: stack.stack, createTimeMs: BigInt(tx.nowMs) }),
+    );
+    tx.create(SERVER_KINDS.rfsStack, stackPlace(stack), {
+      ...NOTHING,
+      description,
+      autoRollback: true,
+      updatedAtMs,
+      stackSet,
+    });
     const variable = {
       tenancy: projectTenancy(stack),
       name: `${variablePrefix(stack)}env.${REGION_VARIABLE}`,
     };
-    if ((await tx.find(SERVER_KINDS.variable, variable)) !== undefined) return;
     const message = Variable.create({
       key: REGION_VARIABLE,
       category: CATEGORIES.env,
       value: Buffer.from(region),
       description: "the region of the stack instance",
-      updatedAtMs: BigInt(tx.nowMs),
+      updatedAtMs,
     });
     tx.create(SERVER_KINDS.variable, variable, message);
   });
 }
 
+/** The stack of an instance, which its set made; "foreign" where another one has its name. */
+async function findOwnStack(
+  parts: RfsParts,
+  account: string,
+  set: RfsStackSet,
+  { project, stack, stackName }: RfsStackInstance,
+): Promise<NamedStack | "foreign" | undefined> {
+  const directory = new StackDirectory({ storage: parts.storage });
+  const found = await directory.find({ account, project }, stackName);
+  if (found === undefined) return undefined;
+  if (stack !== "") return found.reference.stack === stack ? found : undefined;
+  const { stackSet } = await readRfsStack(parts, found.reference);
+  return stackSet === set.id ? found : "foreign";
+}
+
 async function beginDeletion(
   parts: RfsParts,
-  { account, setName, operation, member, instance }: MemberOf,
+  { account, set, setName, operation, member, instance }: MemberOf,
 ): Promise<{ readonly stack: string } | MemberEnd> {
-  if (instance === undefined || instance.stack === "") return gone();
-  const directory = new StackDirectory({ storage: parts.storage });
-  const stack = await directory.find({ account, project: member.project }, instance.stackName);
-  if (stack?.reference.stack !== instance.stack) return gone();
+  if (instance === undefined) return gone();
+  // One that was made and never deployed is not in the record of the instance.
+  const stack = await findOwnStack(parts, account, set, instance);
+  if (stack === undefined || stack === "foreign") return gone();
   const message = `deleted by the stack set ${setName}`;
   const given = { run: member.run, actor: operation.actor, message };
-  if (await destroyRfsStack(parts, stack, given)) return { stack: instance.stack };
+  if (await destroyRfsStack(parts, stack, given)) return { stack: stack.reference.stack };
   return failed(`the stack ${stack.name} is in progress`);
 }
 

@@ -29,8 +29,10 @@ import { removeAll } from "./remove-rfs-stack.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import {
   openSetValues,
+  requireRoom,
   type StackSetReference,
   sealSetValues,
+  setCountPlace,
   setOperationPlace,
   stackSetPlace,
   usedOverrides,
@@ -57,12 +59,18 @@ const ACTIONS: Readonly<Record<RfsSetAction, RfsStackSetOperation_Action>> = {
 /** Stack sets of the RFS API: records of the account, whose operations the servers carry out. */
 export function rfsStackSets(parts: RfsParts): StackSetPort {
   const { storage, blobs, keys } = parts;
-  const { rfsStackSet, rfsStackSetOperation } = SERVER_KINDS;
+  const { rfsStackSet, rfsStackSetCount, rfsStackSetOperation } = SERVER_KINDS;
 
   const read = async (reference: StackSetReference): Promise<StoredSet | undefined> => {
     const id = idOf(rfsStackSet, stackSetPlace(reference));
     const found = await readStored(storage, "strong", id);
     return found && decodeRecord(rfsStackSet, found);
+  };
+  const requireFewer = async (account: string): Promise<void> => {
+    const tenancy = accountTenancy(account);
+    const all = await storage.list("strong", rfsStackSet.type, tenancy, "");
+    if (all.length < MAX_SETS) return;
+    throw new ServerError("forbidden", `the account has ${MAX_SETS} stack sets; delete one first`);
   };
   const store = async (
     account: string,
@@ -109,17 +117,20 @@ export function rfsStackSets(parts: RfsParts): StackSetPort {
         .toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     },
     create: async ({ account }, { name, template, ...settings }, signal) => {
-      const tenancy = accountTenancy(account);
-      const all = await storage.list("strong", rfsStackSet.type, tenancy, "");
-      if (all.length >= MAX_SETS) {
-        throw new ServerError("forbidden", `the account has ${MAX_SETS} stack sets`);
-      }
+      await requireFewer(account);
       const templateSha256 = await store(account, template.file, signal);
       const values = await sealSetValues(keys, account, parts.token(), template.variables);
       const id = parts.token();
       return transact(parts, async (tx) => {
         const place = stackSetPlace({ account, name });
         if ((await tx.find(rfsStackSet, place)) !== undefined) return undefined;
+        // Read before the sets are counted: of two at once the second one finds it changed, and counts again.
+        const count = await tx.findOrNew(rfsStackSetCount, setCountPlace(account), () => ({
+          created: 0n,
+        }));
+        tx.update(count, { created: count.message.created + 1n });
+        await requireFewer(account);
+        requireRoom(values, []);
         const at = BigInt(tx.nowMs);
         tx.create(rfsStackSet, place, {
           ...settings,
@@ -210,10 +221,14 @@ export function rfsStackSets(parts: RfsParts): StackSetPort {
         if (next.length > MAX_INSTANCES) {
           throw new ServerError("forbidden", `a stack set has at most ${MAX_INSTANCES} instances`);
         }
+        const used = usedOverrides(next, [...row.message.overrides, ...values.values()]);
+        if (stored !== undefined || given.overrides !== undefined) {
+          requireRoom(stored === undefined ? row.message.values : stored.values, used);
+        }
         tx.update(row, {
           ...stored,
           instances: next,
-          overrides: usedOverrides(next, [...row.message.overrides, ...values.values()]),
+          overrides: used,
           openOperations: [...openOperations, id],
           updatedAtMs: at,
         });
@@ -299,7 +314,7 @@ function newInstance(
     project,
     region,
     stack: "",
-    // By the id: another set of the name, or a stack that a user made, has another one.
+    // By the id, so that another set of the name has another one. A stack of a user that has it all the same is left alone.
     stackName: `stackset-${setName.slice(0, 32)}-${id.slice(-10).toLowerCase()}-${region}`,
     createdAtMs: at,
   };

@@ -289,6 +289,7 @@ export const NOTHING: StoredRfsStack = {
   deploymentRun: "",
   former: undefined,
   rollback: undefined,
+  stackSet: "",
 };
 
 type RecordChange = Partial<StoredRfsStack>;

@@ -1,5 +1,6 @@
 import type { StackReference, StoredKeys } from "@stackwright/core";
 import type { RfsStackInstance, RfsStackSetValues } from "@stackwright/proto/stackwright";
+import { RfsStacksError } from "@stackwright/rfs-stacks";
 import { accountTenancy } from "../access/access-places.ts";
 import type { Place } from "../domain/run-places.ts";
 
@@ -11,6 +12,11 @@ export interface StackSetReference {
 
 export function stackSetPlace({ account, name }: StackSetReference): Place {
   return { tenancy: accountTenancy(account), name };
+}
+
+/** What each new set of an account writes. */
+export function setCountPlace(account: string): Place {
+  return { tenancy: accountTenancy(account), name: "stack-sets" };
 }
 
 /** Where an operation is of a set that has an id; without an operation, what the names of all of them begin with. */
@@ -46,6 +52,22 @@ export async function openSetValues(
   const cipher = await keys.ensure(stackSetKeys(account));
   const text = Buffer.from(cipher.open(values.sealed, contextOf(account, values.id)));
   return new Map(Object.entries(JSON.parse(text.toString("utf8")) as Record<string, string>));
+}
+
+/** Bytes of all values of a set: they are in its record, which has room for what its instances say of themselves as well. */
+const MAX_VALUE_BYTES = 512 * 1024;
+
+/** Refuses values that the record of a set has no room for. */
+export function requireRoom(
+  values: RfsStackSetValues | undefined,
+  overrides: readonly RfsStackSetValues[],
+): void {
+  const bytes = [values, ...overrides].reduce((sum, one) => sum + (one?.sealed.byteLength ?? 0), 0);
+  if (bytes <= MAX_VALUE_BYTES) return;
+  throw new RfsStacksError(
+    "RFS_LIMIT_REACHED",
+    `the values of the stack set and of its instances would have ${bytes} bytes, and may have ${MAX_VALUE_BYTES}: override fewer variables, give instances that are alike the same values in one request, or make another stack set`,
+  );
 }
 
 /** The values that some instance has, each once. */

@@ -1,23 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { sleep } from "@stackwright/base/clock";
-import { listResources, WILDCARD } from "@stackwright/storage";
 import { createLeases, type Leases, type Renewer } from "@stackwright/storage/lease";
 import { accountTenancy } from "../access/access-places.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { listen } from "../queue/listen.ts";
+import { mirrorKind } from "../queue/mirror-kind.ts";
 import { advanceStackSet } from "./advance-operation.ts";
+import { OpenStackSets, stackSetKey } from "./open-stack-sets.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import type { StackSetReference } from "./stack-set-places.ts";
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const KIND = SERVER_KINDS.rfsStackSet;
 
 /** Sets that are worked for at the same time. */
 const MAX_SETS = 4;
-/** How often everything is looked through. */
+/** How often the sets with operations that have not ended are looked at. */
 const SWEEP_MS = 10_000;
 /** How long the lease of a set is waited for: longer than a dead server keeps one. */
 const LEASE_MS = 30_000;
@@ -30,13 +29,15 @@ interface StackSetWorkerParts extends RfsParts {
 
 /**
  * Carries out the operations of stack sets. Any number of servers do so on one store: the lease of a set is with one of them, and every write
- * names it. What a server leaves when it ends is done by the next one.
+ * names it. What a server leaves when it ends is done by the next one. Each follows the sets, and reads those that have something to do.
  */
 export class StackSetWorker {
   readonly #parts: StackSetWorkerParts;
   readonly #leases: Leases;
   readonly #ending = new AbortController();
   readonly #busy = new Map<string, Promise<void>>();
+  /** Sets with operations that have not ended, as the watch has said. */
+  #open: OpenStackSets | undefined;
   /** Sets that are to be looked at. */
   readonly #due = new Map<string, StackSetReference>();
   /** The sets that wait for runs, by the ids of their stacks. */
@@ -57,7 +58,19 @@ export class StackSetWorker {
     const { signal } = this.#ending;
     this.#loops = Promise.all([
       this.#loop(),
-      listen(parts, KIND.type, (place) => this.#ring(referenceOf(place)), signal),
+      mirrorKind(
+        parts,
+        KIND.type,
+        {
+          create: () => {
+            this.#open = new OpenStackSets(parts.logger, (set) => this.#ring(set));
+            return this.#open;
+          },
+          onSynced: () => undefined,
+          onChange: () => undefined,
+        },
+        signal,
+      ),
       listen(parts, RUN_KIND.type, (place) => this.#runChanged(place), signal),
     ]);
   }
@@ -74,28 +87,20 @@ export class StackSetWorker {
   }
 
   #ring(set: StackSetReference): void {
-    this.#due.set(keyOf(set), set);
+    this.#due.set(stackSetKey(set), set);
     this.#bell.resolve();
   }
 
   async #loop(): Promise<void> {
-    const { clock, logger, random } = this.#parts;
+    const { clock, random } = this.#parts;
     const { signal } = this.#ending;
     while (!signal.aborted) {
       this.#bell = Promise.withResolvers<void>();
-      try {
-        if (clock.monotonicMs() - this.#sweptAtMs >= SWEEP_MS) {
-          this.#sweptAtMs = clock.monotonicMs();
-          await this.#lookThrough();
-        }
-        this.#begin();
-      } catch (error) {
-        if (signal.aborted) return;
-        logger.warn(
-          { err: error },
-          "the operations of stack sets could not be read and are read again",
-        );
+      if (clock.monotonicMs() - this.#sweptAtMs >= SWEEP_MS) {
+        this.#sweptAtMs = clock.monotonicMs();
+        for (const set of this.#open?.all() ?? []) this.#due.set(stackSetKey(set), set);
       }
+      this.#begin();
       const pause = new AbortController();
       await Promise.race([
         this.#bell.promise,
@@ -106,22 +111,6 @@ export class StackSetWorker {
         ).catch(() => undefined),
       ]);
       pause.abort();
-    }
-  }
-
-  async #lookThrough(): Promise<void> {
-    const { storage, logger } = this.#parts;
-    const { signal } = this.#ending;
-    for await (const resource of listResources(storage, "strong", KIND.type, ANYWHERE, "", {
-      signal,
-    })) {
-      try {
-        const { openOperations } = decodeRecord(KIND, resource);
-        const reference = referenceOf(resource.id);
-        if (openOperations.length > 0) this.#due.set(keyOf(reference), reference);
-      } catch (error) {
-        logger.error({ set: resource.id.name, err: error }, "a stack set cannot be read");
-      }
     }
   }
 
@@ -160,16 +149,8 @@ export class StackSetWorker {
       onRequest: (stack) => this.#awaited.set(stack, set),
     });
     for (const [stack, one] of this.#awaited) {
-      if (keyOf(one) === keyOf(set)) this.#awaited.delete(stack);
+      if (stackSetKey(one) === stackSetKey(set)) this.#awaited.delete(stack);
     }
     for (const stack of stacks) this.#awaited.set(stack, set);
   }
-}
-
-function referenceOf({ tenancy, name }: Place): StackSetReference {
-  return { account: tenancy.partition, name };
-}
-
-function keyOf({ account, name }: StackSetReference): string {
-  return `${account}\0${name}`;
 }

@@ -74,6 +74,7 @@ export {
   RfsStackInstance,
   RfsStackInstance_Phase,
   RfsStackSet,
+  RfsStackSetCount,
   RfsStackSetOperation,
   RfsStackSetOperation_Action,
   RfsStackSetOperation_Member,

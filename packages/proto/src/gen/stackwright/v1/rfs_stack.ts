@@ -27,7 +27,11 @@ export interface RfsStack {
     | RfsFormer
     | undefined;
   /** How the last deployment that failed was taken back; absent: none was. */
-  rollback: RfsRollback | undefined;
+  rollback:
+    | RfsRollback
+    | undefined;
+  /** ULID of the stack set that made the stack; empty: none did. */
+  stackSet: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -120,6 +124,7 @@ function createBaseRfsStack(): RfsStack {
     deploymentRun: "",
     former: undefined,
     rollback: undefined,
+    stackSet: "",
   };
 }
 
@@ -157,6 +162,9 @@ export const RfsStack: MessageFns<RfsStack> = {
     }
     if (message.rollback !== undefined) {
       RfsRollback.encode(message.rollback, writer.uint32(82).fork()).join();
+    }
+    if (message.stackSet !== "") {
+      writer.uint32(90).string(message.stackSet);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -262,6 +270,14 @@ export const RfsStack: MessageFns<RfsStack> = {
             message.rollback = RfsRollback.decode(reader, reader.uint32());
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.stackSet = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -310,6 +326,7 @@ export const RfsStack: MessageFns<RfsStack> = {
     message.rollback = (object.rollback !== undefined && object.rollback !== null)
       ? RfsRollback.fromPartial(object.rollback)
       : undefined;
+    message.stackSet = object.stackSet ?? "";
     return message;
   },
 };

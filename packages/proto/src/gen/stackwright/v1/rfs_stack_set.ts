@@ -41,6 +41,13 @@ export interface RfsStackSet {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Written with each new stack set of an account, so that two at once do not pass the bound of their number. Name: "stack-sets". */
+export interface RfsStackSetCount {
+  /** Stack sets that were created so far. */
+  created: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** Values of root variables. */
 export interface RfsStackSetValues {
   /** ULID, to which the ciphertext is tied. */
@@ -485,6 +492,87 @@ export const RfsStackSet: MessageFns<RfsStackSet> = {
     message.instances = object.instances?.map((e) => RfsStackInstance.fromPartial(e)) || [];
     message.overrides = object.overrides?.map((e) => RfsStackSetValues.fromPartial(e)) || [];
     message.openOperations = object.openOperations?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseRfsStackSetCount(): RfsStackSetCount {
+  return { created: 0n };
+}
+
+export const RfsStackSetCount: MessageFns<RfsStackSetCount> = {
+  encode(message: RfsStackSetCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.created !== 0n) {
+      if (BigInt.asUintN(64, message.created) !== message.created) {
+        throw new globalThis.Error("value provided for field message.created of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.created);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RfsStackSetCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRfsStackSetCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.created = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RfsStackSetCount>): RfsStackSetCount {
+    return RfsStackSetCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RfsStackSetCount>): RfsStackSetCount {
+    const message = createBaseRfsStackSetCount();
+    message.created = (object.created !== undefined && object.created !== null) ? BigInt(object.created) : 0n;
     return message;
   },
 };
