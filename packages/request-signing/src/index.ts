@@ -9,7 +9,7 @@ export type { SigningErrorCode } from "./errors.ts";
 export { SigningError } from "./errors.ts";
 export type { MemoryReplayGuardOptions, ReplayGuard, SignatureUse } from "./replay-guard.ts";
 export { createMemoryReplayGuard } from "./replay-guard.ts";
-export type { SignableRequest } from "./request.ts";
+export type { SignableRequest, VerifiableRequest } from "./request.ts";
 export { formatSdkDate, parseSdkDate } from "./sdk-date.ts";
 export type { SigningCredentials, SignOptions } from "./sign.ts";
 export { signRequest, UNSIGNED_HEADERS } from "./sign.ts";

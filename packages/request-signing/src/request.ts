@@ -11,6 +11,17 @@ export interface SignableRequest {
   readonly body: Uint8Array | { readonly sha256: string };
 }
 
+/** A request as a server received it. */
+export interface VerifiableRequest extends SignableRequest {
+  /**
+   * Other spellings of the target which lead to the same resource, and to nothing else: a signature of one of them counts for methods that
+   * change nothing. Who gives them answers for that.
+   *
+   * @default none
+   */
+  readonly aliases?: readonly string[] | undefined;
+}
+
 /**
  * The only value of a header, or `undefined`. A header that occurs twice is refused
  * (`SIGNING_HEADER_REPEATED`): it would be undefined which of the two the application reads.

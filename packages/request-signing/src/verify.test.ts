@@ -59,6 +59,8 @@ function verifier(options: Partial<VerifierOptions> = {}) {
   });
 }
 
+const notRefused = "no SigningError but undefined";
+
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   const error = await promise.then(
     () => undefined,
@@ -105,6 +107,26 @@ describe("createVerifier", () => {
     const shared = verifier();
     const results = await Promise.allSettled([shared.verify(signed()), shared.verify(signed())]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("accepts a signature of another spelling of the target, for methods that change nothing", async () => {
+    const target = "/v1/things/a%2Fb";
+    const aliases = ["/v1/things/a/b", "/v1/things/a%252Fb"];
+    const get = { method: "GET", body: new Uint8Array() };
+    for (const spelling of [target, ...aliases]) {
+      const sent = { ...signed({ ...get, target: spelling }), target };
+      await expect(verifier().verify({ ...sent, aliases }), spelling).resolves.toBeDefined();
+      const isOwn = spelling === target;
+      expect(await codeOf(verifier().verify(sent))).toBe(isOwn ? notRefused : "SIGNING_MISMATCH");
+      const post = { ...signed({ target: spelling }), target };
+      const changing = verifier().verify({ ...post, aliases });
+      expect(await codeOf(changing)).toBe(isOwn ? notRefused : "SIGNING_MISMATCH");
+    }
+    const other = { ...signed({ ...get, target: "/v1/things/c" }), target, aliases };
+    expect(await codeOf(verifier().verify(other))).toBe("SIGNING_MISMATCH");
+    const unknown = { ...signed({ ...get, target }), target, aliases };
+    const secretFor = () => undefined;
+    expect(await codeOf(verifier({ secretFor }).verify(unknown))).toBe("SIGNING_MISMATCH");
   });
 
   it("accepts a reading request again and again", async () => {

@@ -3,7 +3,7 @@ import { parseSignatureHeader, type SignatureHeader } from "./authorization-head
 import { bodySha256, canonicalRequest, UNSIGNED_PAYLOAD } from "./canonical-request.ts";
 import { SigningError } from "./errors.ts";
 import { createMemoryReplayGuard, type ReplayGuard } from "./replay-guard.ts";
-import { type SignableRequest, singleHeader } from "./request.ts";
+import { type SignableRequest, singleHeader, type VerifiableRequest } from "./request.ts";
 import { parseSdkDate } from "./sdk-date.ts";
 import { computeSignature, type DerivedScope, type SignatureInput } from "./signature.ts";
 
@@ -43,7 +43,7 @@ export interface VerifiedRequest {
 
 export interface Verifier {
   /** Resolves with what was proved, rejects with a {@link SigningError}. */
-  verify(request: SignableRequest): Promise<VerifiedRequest>;
+  verify(request: VerifiableRequest): Promise<VerifiedRequest>;
 }
 
 /** Methods that change nothing, and may therefore be repeated by any client within the skew. */
@@ -80,22 +80,23 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
       const { accessKey, signature, derived } = header;
       const secret = await options.secretFor(accessKey);
-      const input: SignatureInput = {
-        accessKey,
-        date,
-        canonicalRequest: canonicalRequest(request, header.signedHeaders),
-        ...(derived && { scope: derived }),
-      };
-      if (secret === undefined || secret === "") {
-        // Always rejected: the comparison only takes the same time.
-        isSignature(computeSignature(DECOY_SECRET, input), signature);
-        throw new SigningError("SIGNING_MISMATCH");
-      }
-      if (!isSignature(computeSignature(secret, input), signature)) {
+      const isSafe = SAFE_METHODS.has(request.method.toUpperCase());
+      // All are compared, whichever matches.
+      const matches = [request.target, ...((isSafe && request.aliases) || [])].map((target) => {
+        const input: SignatureInput = {
+          accessKey,
+          date,
+          canonicalRequest: canonicalRequest({ ...request, target }, header.signedHeaders),
+          ...(derived && { scope: derived }),
+        };
+        // For a key that does not exist the comparison only takes the same time.
+        return isSignature(computeSignature(secret || DECOY_SECRET, input), signature);
+      });
+      if (secret === undefined || secret === "" || !matches.includes(true)) {
         throw new SigningError("SIGNING_MISMATCH");
       }
 
-      if (!SAFE_METHODS.has(request.method.toUpperCase())) {
+      if (!isSafe) {
         const use = { accessKey, signature, expiresAtMs: signedAtMs + maxSkewMs };
         if (!(await replayGuard.firstUse(use))) throw new SigningError("SIGNING_REPLAYED");
       }

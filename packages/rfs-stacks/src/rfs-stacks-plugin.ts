@@ -1,4 +1,4 @@
-import { isSignatureHeader, type SignableRequest } from "@stackwright/request-signing";
+import { isSignatureHeader, type VerifiableRequest } from "@stackwright/request-signing";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { failureAnswer } from "./error-body.ts";
 import { RfsStacksError } from "./errors.ts";
@@ -97,7 +97,8 @@ function operationRoute(
 ): void {
   const changes = new WeakMap<FastifyRequest, RfsOpenChange>();
   const enter = async (request: FastifyRequest, body: Uint8Array | undefined): Promise<void> => {
-    const caller = await port.authenticate(signableRequest(request, body));
+    const aliases = operation.aliases?.(request.raw.url ?? request.url);
+    const caller = await port.authenticate({ ...signableRequest(request, body), aliases });
     callers.set(request, caller);
     if (operation.method !== "GET") {
       const [path] = splitOnce(request.raw.url ?? "");
@@ -180,7 +181,7 @@ function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
 function signableRequest(
   { raw, method, url }: FastifyRequest,
   body: Uint8Array | undefined,
-): SignableRequest {
+): VerifiableRequest {
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < raw.rawHeaders.length; at += 2) {
     headers.push([raw.rawHeaders[at] ?? "", raw.rawHeaders[at + 1] ?? ""]);

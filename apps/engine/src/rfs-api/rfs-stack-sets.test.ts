@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { signRequest } from "@stackwright/request-signing";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { serve } from "../serve.ts";
 import { officialClient } from "../testing/official-client.ts";
@@ -80,6 +81,12 @@ async function start(executor: "in-process" | "none" = "in-process", store = "me
     return (outputs as { value: string }[])[0]?.value;
   };
   const remove = async () => send({ method: "DELETE", url: SET, pathParams });
+  /** A request for one target with the signature of another one. */
+  const signedGet = async (path: string, target: string) => {
+    const id: [string, string] = ["client-request-id", randomUUID()];
+    const signed = { method: "GET", target, headers: [id], body: new Uint8Array() };
+    return fetch(api.server.url + path, { headers: signRequest(signed, key) });
+  };
   return {
     ...api,
     send,
@@ -92,12 +99,13 @@ async function start(executor: "in-process" | "none" = "in-process", store = "me
     statuses,
     outputOf,
     remove,
+    signedGet,
   };
 }
 
 it("deploys one template to several projects, changes and deletes them by the official client", async () => {
-  const { send, call, first, get, create, request, inProjects, ends, statuses, outputOf, remove } =
-    await start();
+  const { send, call, signedGet, get, create, request, ...rest } = await start();
+  const { inProjects, ends, statuses, outputOf, remove } = rest;
   const made = await create({
     stack_set_description: "shops",
     initial_stack_description: "a shop",
@@ -128,12 +136,18 @@ it("deploys one template to several projects, changes and deletes them by the of
 
   // It is a stack like others, whose runs have the region.
   const shown = await get("stack-instances/cn-north-4/web");
-  // The escaped form, which this client signs in another way than it sends it.
-  const escaped = await call("GET", `${SETS}/shops/stack-instances/cn-north-4%2Fweb`, {
-    headers: { "client-request-id": randomUUID(), "x-auth-token": first.token },
-    token: "",
+  // The escaped form, which this client signs in another way than it sends it, as others do.
+  expect(await get("stack-instances/cn-north-4%2Fweb")).toMatchObject({
+    stack_id: shown["stack_id"],
   });
-  expect(escaped.json).toMatchObject({ stack_id: shown["stack_id"] });
+  const sent = `${SETS}/shops/stack-instances/cn-north-4%2Fweb`;
+  for (const [target, status] of [
+    [sent, 200],
+    [sent.replace("%2F", "/"), 200],
+    [sent.replace("web", "net"), 401],
+  ] as const) {
+    expect([target, (await signedGet(sent, target)).status]).toEqual([target, status]);
+  }
   expect(shown).toMatchObject({
     region: "cn-north-4",
     var_overrides: { vars_body: "<sensitive>" },
@@ -399,3 +413,83 @@ it("has its operations resumed by the next server, which requests no second run"
   const runs = await fetch(`${next.url}/api/v1/projects/web/stacks/${name}/runs`, { headers });
   expect(((await runs.json()) as { runs: unknown[] }).runs).toHaveLength(1);
 }, 120_000);
+
+it("leaves a stack alone that it did not make, and deploys its own once the name is free", async () => {
+  const { send, get, create, request, inProjects, ends, statuses, outputOf } = await start();
+  const { stack_set_id: id } = await create();
+  const name = `stackset-shops-${String(id).slice(-10).toLowerCase()}-cn-north-4`;
+  const ofUser = async (project: string, method: string, data?: Record<string, unknown>) =>
+    send({
+      method,
+      url: method === "POST" ? "/v1/{project_id}/stacks" : STACK,
+      pathParams: { project_id: project, stack_name: name },
+      ...(data && { data }),
+    });
+  await ofUser("web", "POST", { stack_name: name, description: "of a user" });
+  // In the project net both are made at once: one of them has the name.
+  const [made, begun] = await Promise.allSettled([
+    ofUser("net", "POST", { stack_name: name }),
+    request("POST", "stack-instances", {
+      ...inProjects("web", "net"),
+      operation_preferences: { failure_tolerance_count: 2, max_concurrent_count: 2 },
+    }),
+  ]);
+  if (begun.status === "rejected") throw begun.reason;
+  await ends(begun.value["stack_set_operation_id"]);
+  const isOfUser = made.status === "fulfilled";
+  expect(await statuses()).toEqual({
+    web: "OPERATION_FAILED",
+    net: isOfUser ? "OPERATION_FAILED" : "OPERATION_COMPLETE",
+  });
+  expect(await get("stack-instances/cn-north-4/web")).toMatchObject({
+    status_message: expect.stringContaining("did not make") as string,
+  });
+  const shown = { method: "GET", url: `${STACK}/metadata`, pathParams: { stack_name: name } };
+  expect(await send(shown)).toMatchObject({
+    status: "CREATION_COMPLETE",
+    description: "of a user",
+  });
+  await ofUser("web", "DELETE");
+  const updated = await request("PATCH", "stack-instances", inProjects("web"));
+  await ends(updated["stack_set_operation_id"]);
+  expect(await statuses()).toMatchObject({ web: "OPERATION_COMPLETE" });
+  expect(await outputOf("web")).toBe("one");
+}, 120_000);
+
+it("has as many sets as an account may have, however many are made at once", async () => {
+  const { create } = await start("none");
+  const numbered = async (from: number, count: number) =>
+    Promise.allSettled(
+      Array.from({ length: count }, async (_, at) => create({ stack_set_name: `s${from + at}` })),
+    );
+  for (let at = 0; at < 96; at += 8) await numbered(at, 8);
+  const last = await numbered(96, 8);
+  const refused = last.filter((one) => one.status === "rejected").map(({ reason }) => reason);
+  expect(refused).toHaveLength(4);
+  expect(refused).toEqual(
+    refused.map(() => expect.objectContaining({ httpStatusCode: 403 }) as object),
+  );
+}, 60_000);
+
+it("refuses values that its record has no room for, and keeps what there was", async () => {
+  const { create, request, get } = await start("none");
+  const word = (letter: string) => `word = "${letter.repeat(51_000)}"`;
+  await create({
+    vars_body: word("a"),
+    managed_operation: { enable_parallel_operation: true },
+  });
+  const add = async (number: number) =>
+    request("POST", "stack-instances", {
+      deployment_targets: { regions: ["r"], domain_ids: [`p${number}`] },
+      var_overrides: { vars_body: word(String(number)) },
+    });
+  for (let number = 0; number < 9; number += 1) await add(number);
+  await expect(add(9)).rejects.toMatchObject({
+    httpStatusCode: 403,
+    errorMsg: expect.stringContaining("may have 524288") as string,
+  });
+  expect((await get("stack-instances"))["stack_instances"]).toHaveLength(9);
+  // What adds no values is not refused.
+  const more = { regions: ["r"], domain_ids: ["p9"] };
+  await request("POST", "stack-instances", { deployment_targets: more });
+}, 60_000);

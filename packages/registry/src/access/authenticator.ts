@@ -5,6 +5,7 @@ import {
   type ReplayGuard,
   type SignableRequest,
   SigningError,
+  type VerifiableRequest,
   type Verifier,
 } from "@stackwright/request-signing";
 import { RegistryError } from "../errors.ts";
@@ -18,7 +19,7 @@ export interface Authenticator {
    * Throws `REGISTRY_UNAUTHENTICATED`, always with the same message, and `REGISTRY_FORBIDDEN` for a
    * scope that the credential does not have. The reason is in `cause`, for logs only.
    */
-  authenticate(request: SignableRequest): Promise<Principal>;
+  authenticate(request: VerifiableRequest): Promise<Principal>;
 }
 
 /** Options of {@link createAuthenticator}. */
@@ -59,7 +60,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     ...(options.maxSkewMs === undefined ? {} : { maxSkewMs: options.maxSkewMs }),
   });
 
-  async function authenticateRequest(request: SignableRequest): Promise<Principal> {
+  async function authenticateRequest(request: VerifiableRequest): Promise<Principal> {
     const authorization = only(request, "authorization");
     const xAuthToken = only(request, "x-auth-token");
     if (authorization !== undefined && xAuthToken !== undefined) {

@@ -28,6 +28,8 @@ export interface Operation {
   readonly status: number;
   /** It reads a JSON body. */
   readonly hasBody: boolean;
+  /** Other spellings of a target which are the same request, as some clients sign them. @default none */
+  readonly aliases?: (target: string) => readonly string[];
   readonly run: (call: OperationCall) => Promise<OperationResult>;
 }
 

@@ -149,7 +149,7 @@ export const STACK_INSTANCE_OPERATIONS: readonly Operation[] = [
       return { body: { stack_instances: page.items, page_info: page.page_info } };
     },
   },
-  shownInstance(`${INSTANCES}/:stack_instance_addr`),
+  { ...shownInstance(`${INSTANCES}/:stack_instance_addr`), aliases: addressSpellings },
   // Some clients send the slash of the address as it is.
   shownInstance(`${INSTANCES}/:region/:project`),
   {
@@ -253,6 +253,21 @@ function shownInstance(path: string): Operation {
       return { body: { ...instanceView(set, found), ...overrides } };
     },
   };
+}
+
+/** An address of an instance at the end of a path, with its slash escaped. */
+const ESCAPED_ADDRESS =
+  /^([^?]*\/[A-Za-z0-9][A-Za-z0-9_-]*)%(2f)([A-Za-z0-9][A-Za-z0-9._-]*)(\?.*)?$/i;
+
+/**
+ * The other spellings of an address whose slash is escaped. The client for Python escapes the slash and signs it as it is; others sign what their
+ * caller has escaped as a text, escaped once more. All of them are paths of this one operation and name the same instance: regions and
+ * projects have neither slashes nor percent signs.
+ */
+function addressSpellings(target: string): readonly string[] {
+  const [, before, slash, after, query = ""] = ESCAPED_ADDRESS.exec(target) ?? [];
+  if (before === undefined) return [];
+  return [`${before}/${after}${query}`, `${before}%25${slash}${after}${query}`];
 }
 
 /** What all requests that begin an operation have. */

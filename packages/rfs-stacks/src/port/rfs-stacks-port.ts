@@ -1,4 +1,4 @@
-import type { SignableRequest } from "@stackwright/request-signing";
+import type { VerifiableRequest } from "@stackwright/request-signing";
 import type { PlanPort } from "./plan-port.ts";
 import type { StackPort } from "./stack-port.ts";
 import type { StackSetPort } from "./stack-set-port.ts";
@@ -48,7 +48,7 @@ export interface RfsOpenChange {
 /** A server for {@link rfsStacksPlugin}. */
 export interface RfsStacksPort {
   /** By a signature over all of a request, or by a token. */
-  authenticate(request: SignableRequest): Promise<RfsCaller>;
+  authenticate(request: VerifiableRequest): Promise<RfsCaller>;
   /** Throws for a caller that makes too many requests. */
   admit(caller: RfsCaller): void;
   failureOf(error: unknown): RfsPortFailure;
