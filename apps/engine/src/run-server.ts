@@ -61,6 +61,7 @@ import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
 import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
+import { LiveServers } from "./worker/live-servers.ts";
 import type { OfferedTool } from "./worker/offered-tools.ts";
 import type { FindProvider } from "./worker/read-registry.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
@@ -186,7 +187,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
       return all.find(({ reference }) => reference.stack === id);
     },
   };
-  const workers = { ...claimed, tickets, storageEndpoint: options.storageEndpoint };
+  const servers = new LiveServers({ storage, clock });
+  const workers = { ...claimed, tickets, servers, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   const { access, credentials, sessions, audit } = options;
   const { addressKey, moduleAddressKey } = options;

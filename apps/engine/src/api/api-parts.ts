@@ -65,7 +65,13 @@ export interface ApiOptions extends TransactionParts {
 interface WorkerRouteParts
   extends Pick<
     StoredClaimParts,
-    "logger" | "modules" | "findProvider" | "provisionerProjects" | "stackOf" | "identity"
+    | "logger"
+    | "modules"
+    | "findProvider"
+    | "provisionerProjects"
+    | "stackOf"
+    | "identity"
+    | "servers"
   > {
   readonly tickets: TicketBell;
   /** The storage service of this server; undefined without one. */

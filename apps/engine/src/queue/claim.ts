@@ -101,6 +101,8 @@ export async function claimTicket(
         eventBatch: 0n,
         request: BigInt(request),
       },
+      // Where it is given back, others are waited for anew.
+      leftAtMs: 0n,
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;
     const { id } = ticket;

@@ -52,6 +52,7 @@ export function freeTicket(
     createdAtMs: BigInt(nowMs),
     pool,
     background: background && step === RunTicket_Step.STEP_PLAN,
+    leftAtMs: 0n,
   };
 }
 

@@ -1,10 +1,9 @@
 import { tenancyOf } from "@stackwright/storage";
-import { createLeases, type LeaseTiming, type Renewer } from "@stackwright/storage/lease";
+import { createLeases, type Renewer } from "@stackwright/storage/lease";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import { Tenure, type TenureParts } from "./worker-tenure.ts";
 
 export type WorkerParts = TenureParts & {
-  readonly timing?: LeaseTiming;
   readonly renewer?: Renewer | undefined;
 };
 

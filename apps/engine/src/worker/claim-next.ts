@@ -10,6 +10,7 @@ import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { isLeftToOthers } from "./left-to-others.ts";
+import { LiveServers } from "./live-servers.ts";
 import { workerPrefix } from "./remote-protocol.ts";
 import { accessOf, type StoredClaimParts } from "./stored-claim-host.ts";
 
@@ -77,6 +78,7 @@ export async function claimNext(
   },
 ): Promise<GivenClaim | undefined> {
   const tickets = await listTickets(parts);
+  const { servers = new LiveServers(parts) } = parts;
   const isOurs = ({ id: { tenancy } }: ListedTicket): boolean =>
     tenancy.partition === account &&
     (projects.length === 0 || projects.includes(tenancy.namespace));
@@ -90,7 +92,7 @@ export async function claimNext(
     const reference = runOfTicket(one.id.tenancy, one.ticket);
     try {
       // Its worker asks again, and maybe another server.
-      if (await isLeftToOthers(parts, one)) continue;
+      if (await isLeftToOthers(parts, servers, one)) continue;
       const access = await accessOf(parts, { step, reference });
       const token = createRunToken(reference);
       const digest = digestOfRunToken(token);

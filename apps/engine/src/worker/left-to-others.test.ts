@@ -1,11 +1,12 @@
 import { createStoredKeys, type KeyEncryptionKey } from "@stackwright/core";
-import { RunTicket } from "@stackwright/proto/stackwright";
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
-import { ticketPlace } from "../domain/run-places.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { idOf } from "../queue/transaction.ts";
+import { claimTicket } from "../queue/claim.ts";
+import { releaseClaim } from "../queue/release.ts";
+import { listTickets } from "../queue/sweep.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
-import { isLeftToOthers, KEY_WAIT_MS } from "./left-to-others.ts";
+import { isLeftToOthers, KEY_WAIT_MS, vouchForKey } from "./left-to-others.ts";
+import { LiveServers } from "./live-servers.ts";
 
 function keyOf(byte: number): KeyEncryptionKey {
   return { id: `key-${byte}`, bytes: Buffer.alloc(32, byte) };
@@ -14,21 +15,26 @@ function keyOf(byte: number): KeyEncryptionKey {
 /** A step of a stack whose data keys are encrypted with the key 1. */
 async function start() {
   const fixture = createRunFixture();
-  const { storage, clock } = fixture;
+  const { storage, parts, clock } = fixture;
   const keysWith = (byte: number) => createStoredKeys({ storage, current: keyOf(byte) });
   const stack = await fixture.stack("one");
   await keysWith(1).ensure(stack);
-  const run = fixture.parts.token();
-  const ticket = RunTicket.create({
-    run,
-    stack: stack.stack,
-    createdAtMs: BigInt(clock.wallMs()),
-  });
-  const listed = { id: idOf(SERVER_KINDS.ticket, ticketPlace({ stack, run })), ticket };
-  const isLeftBy = async (byte: number) =>
-    isLeftToOthers({ storage, clock, keys: keysWith(byte) }, listed);
-  return { ...fixture, isLeftBy };
+  await fixture.enqueue(stack, "one", Run_Mode.MODE_PLAN_ONLY);
+  const ticket = async () => {
+    const [found] = await listTickets(parts);
+    if (found === undefined) throw new Error("there is no ticket");
+    return found;
+  };
+  /** Whether a server with a key leaves it, as it looks now. */
+  const isLeftBy = async (byte: number, servers = new LiveServers({ storage, clock })) =>
+    isLeftToOthers({ ...parts, keys: keysWith(byte) }, servers, await ticket());
+  /** A server with a key is busy. */
+  const isBusyWith = async (byte: number) =>
+    vouchForKey({ ...parts, keys: keysWith(byte) }, await ticket());
+  return { ...fixture, ticket, isLeftBy, isBusyWith };
 }
+
+const SEVERAL = { areSeveral: async () => Promise.resolve(true) } as unknown as LiveServers;
 
 it("a step whose key is missing is left to another server, and not by who is alone", async () => {
   const { isLeftBy, worker } = await start();
@@ -44,12 +50,47 @@ it("a step whose key is missing is left to another server, and not by who is alo
   expect(await isLeftBy(2)).toBe(false);
 });
 
-it("is not left for ever", async () => {
-  const { isLeftBy, worker, clock } = await start();
-  await worker("A");
-  await worker("B");
+it("is not left for ever, and its time begins when it is left first, by any server", async () => {
+  const { isLeftBy, ticket, clock } = await start();
+  // Until now all servers were busy.
+  clock.skip(2 * KEY_WAIT_MS);
+  expect(await isLeftBy(1, SEVERAL)).toBe(false);
+  expect((await ticket()).ticket.leftAtMs).toBe(0n);
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+  expect((await ticket()).ticket.leftAtMs).toBe(BigInt(clock.wallMs()));
   clock.skip(KEY_WAIT_MS - 1);
-  expect(await isLeftBy(2)).toBe(true);
+  // One that has just started.
+  expect(await isLeftBy(3, SEVERAL)).toBe(true);
   clock.skip(1);
-  expect(await isLeftBy(2)).toBe(false);
+  expect(await isLeftBy(3, SEVERAL)).toBe(false);
+  expect(await isLeftBy(2, SEVERAL)).toBe(false);
+});
+
+it("is left anew after a claim that was given back", async () => {
+  const { isLeftBy, ticket, clock, parts, worker } = await start();
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+  clock.skip(KEY_WAIT_MS);
+  const { id, guard, epoch } = await worker("A");
+  const { id: place } = await ticket();
+  await claimTicket(parts, place, { id, guard, epoch }, "digest");
+  await releaseClaim(parts, { ticket: place, worker: id, guard, actor: id, reason: "it ended" });
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+});
+
+it("waits on while a server that has the key is busy", async () => {
+  const { isLeftBy, isBusyWith, ticket, clock } = await start();
+  await isBusyWith(1);
+  expect((await ticket()).ticket.leftAtMs).toBe(0n);
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+  for (let minute = 0; minute < 25; minute += 1) {
+    clock.skip(60_000);
+    await isBusyWith(1);
+    expect(await isLeftBy(2, SEVERAL)).toBe(true);
+  }
+  // Another one without the key says nothing.
+  for (let minute = 0; minute < 10; minute += 1) {
+    clock.skip(60_000);
+    await isBusyWith(3);
+  }
+  expect(await isLeftBy(2, SEVERAL)).toBe(false);
 });

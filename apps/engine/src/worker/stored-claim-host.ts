@@ -29,6 +29,7 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { recordRunState } from "../terraform-state/record-run-state.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { adoptionOf, claimJob } from "./claim-job.ts";
+import type { LiveServers } from "./live-servers.ts";
 import { readOtherStack } from "./read-other-stack.ts";
 import { type ReadPlannedOutputs, readPlannedStack } from "./read-planned-stack.ts";
 import { type FindProvider, readRegistry } from "./read-registry.ts";
@@ -48,6 +49,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly findProvider?: FindProvider | undefined;
   /** Vouches for runs. @default runs get no tokens */
   readonly identity?: IdentityIssuer | undefined;
+  /** Which servers live, for requests of remote workers. @default all that have a lease, as each request looks for itself */
+  readonly servers?: LiveServers;
   /** Evaluates the policies that judge plans. */
   readonly policies: PolicyRunner;
   /** How plans are judged. @default by the sets of their account */

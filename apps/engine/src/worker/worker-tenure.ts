@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { sleep } from "@stackwright/base/clock";
 import { isStorageError } from "@stackwright/storage";
-import type { Lease } from "@stackwright/storage/lease";
+import type { Lease, LeaseTiming } from "@stackwright/storage/lease";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -27,7 +27,8 @@ import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { traceOfRun } from "../tracing/span.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
-import { isLeftToOthers } from "./left-to-others.ts";
+import { isLeftToOthers, vouchForKey } from "./left-to-others.ts";
+import { LiveServers } from "./live-servers.ts";
 import { executionsOf, OrphanSweep } from "./orphan-sweep.ts";
 import type { RunGrants } from "./run-grants.ts";
 import { RunningSteps } from "./running-steps.ts";
@@ -41,6 +42,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly capacity?: number;
   /** @default none */
   readonly observer?: WorkerObserver | undefined;
+  /** Of the leases of all workers. */
+  readonly timing?: LeaseTiming;
   /** How often everything is looked through, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
@@ -65,6 +68,7 @@ export class Tenure {
   readonly #watched = new Map<string, Promise<void>>();
   readonly #ending = new AbortController();
   readonly #orphans: OrphanSweep;
+  readonly #servers: LiveServers;
   #bell = Promise.withResolvers<void>();
   #drift: DriftMirror | undefined;
   #loops: Promise<unknown> = Promise.resolve();
@@ -81,6 +85,7 @@ export class Tenure {
     this.#parts = parts;
     this.#steal = steal;
     this.#running = new RunningSteps(parts.clock, () => this.wake());
+    this.#servers = new LiveServers(parts);
     this.#orphans = new OrphanSweep(parts, async (names) => {
       const claimed = executionsOf(await listTickets(parts));
       return names.filter((name) => !claimed.has(name));
@@ -193,6 +198,8 @@ export class Tenure {
       if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
     }
     for (const [run, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(run);
+    // Those of all pools, and also where there is no room for any.
+    for (const one of tickets) await this.#vouch(one);
     for (const one of orderTickets(tickets, clock.wallMs())) {
       if (signal.aborted || this.#running.size >= capacity) return;
       const { run, attempts, background } = one.ticket;
@@ -201,7 +208,7 @@ export class Tenure {
       if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
-        if (await isLeftToOthers(this.#parts, one)) this.#leave(run, now);
+        if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(run, now);
         else await this.#claim(one);
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
@@ -216,6 +223,19 @@ export class Tenure {
   #leave(run: string, now: number): void {
     this.#leftUntil.set(run, now + LEFT_MS);
     this.#parts.logger.warn({ run }, "a run is left to another server, as its key is not here");
+  }
+
+  /** Lets a step wait that others have left, where its key is here. */
+  async #vouch(one: ListedTicket): Promise<void> {
+    try {
+      await vouchForKey(this.#parts, one);
+    } catch (error) {
+      if (this.#ending.signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+      this.#parts.logger.warn(
+        { run: one.ticket.run, err: error },
+        "the wait of a step was not prolonged",
+      );
+    }
   }
 
   #backgroundSteps(): number {

@@ -244,6 +244,11 @@ export interface RunTicket {
   pool: string;
   /** A plan that has at most half of the workers. */
   background: boolean;
+  /**
+   * When a server that has not the key of the stack first left the free ticket to others, or when a server that has it, and is busy, said so
+   * last, in milliseconds since 1970; 0 while no server has left it.
+   */
+  leftAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1976,6 +1981,7 @@ function createBaseRunTicket(): RunTicket {
     createdAtMs: 0n,
     pool: "",
     background: false,
+    leftAtMs: 0n,
   };
 }
 
@@ -2010,6 +2016,12 @@ export const RunTicket: MessageFns<RunTicket> = {
     }
     if (message.background !== false) {
       writer.uint32(72).bool(message.background);
+    }
+    if (message.leftAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.leftAtMs) !== message.leftAtMs) {
+        throw new globalThis.Error("value provided for field message.leftAtMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.leftAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2107,6 +2119,14 @@ export const RunTicket: MessageFns<RunTicket> = {
             message.background = reader.bool();
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.leftAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2152,6 +2172,7 @@ export const RunTicket: MessageFns<RunTicket> = {
       : 0n;
     message.pool = object.pool ?? "";
     message.background = object.background ?? false;
+    message.leftAtMs = (object.leftAtMs !== undefined && object.leftAtMs !== null) ? BigInt(object.leftAtMs) : 0n;
     return message;
   },
 };
