@@ -151,6 +151,9 @@ function isAway(error: unknown): boolean {
 
 /** An end whose reason fits into a request. */
 function shortened(end: Parameters<ClaimHost["end"]>[0]): Parameters<ClaimHost["end"]>[0] {
+  if (end.how === "lost" && end.detail !== undefined) {
+    return { ...end, detail: end.detail.slice(0, MAX_REASON) };
+  }
   if (end.how !== "result" || !("reason" in end.result)) return end;
   const { reason } = end.result;
   if (reason === undefined || reason.length <= MAX_REASON) return end;

@@ -1,7 +1,11 @@
 import type { Principal } from "@stackwright/registry";
 
-/** Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. */
-export const WORKER_PROTOCOL = 5;
+/**
+ * Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. It is another one wherever
+ * one side says what an older other side would not take, an answer or a way in which a step ends as well: a server that refuses the end
+ * of a step counts its execution as lost.
+ */
+export const WORKER_PROTOCOL = 6;
 
 /** What the names of the leases of a credential's workers begin with, behind that of all workers: none can have the lease of another. */
 export function workerPrefix({

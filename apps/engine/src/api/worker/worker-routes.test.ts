@@ -146,7 +146,12 @@ describe("claims of remote workers", () => {
   });
 
   it.each([
-    ["a worker of another release", { protocol: 3 }, 409, "install the same release"],
+    [
+      "a worker of the version before",
+      { protocol: WORKER_PROTOCOL - 1 },
+      409,
+      "install the same release",
+    ],
     ["a worker that names no release", { protocol: undefined }, 409, "install the same release"],
     ["a request without a number", { request: undefined }, 400, "no number of the request"],
   ])("%s claims nothing", async (_who, more, status, text) => {
