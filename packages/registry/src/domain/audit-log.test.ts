@@ -108,6 +108,62 @@ it("entries past their time are left out, and their numbers are not given again"
   expect(await read(301)).toEqual(["302 next"]);
 });
 
+it("looks for old entries once a day, and then only at the days that became old", async () => {
+  const { storage, searched, registry, clock, entry } = await start();
+  const at = Date.parse("2026-01-02T12:00:00Z");
+  const other = { account: "other", region: TEST_REGION };
+  for (let day = 0; day < 10; day += 1) {
+    clock.setWallMs(at + day * DAY_MS);
+    const facts = { action: "test", target: "other" };
+    const ofOther = registry.auditEntry(other, TEST_CONTEXT, facts);
+    await storage.batch([entry(`a${day}`), entry(`b${day}`), ofOther]);
+  }
+  const sweep = async (day: number) => {
+    searched.heads = 0;
+    clock.setWallMs(at + day * DAY_MS);
+    return { removed: (await registry.sweep()).auditEntries, heads: searched.heads };
+  };
+  // They stay for 90 days.
+  expect(await sweep(91)).toEqual({ removed: 3, heads: 30 });
+  expect(await sweep(91.2)).toEqual({ removed: 0, heads: 0 });
+  expect(await sweep(92)).toEqual({ removed: 3, heads: 3 });
+  // The clock was set back.
+  expect(await sweep(80)).toEqual({ removed: 0, heads: 0 });
+  expect(await sweep(95)).toEqual({ removed: 9, heads: 9 });
+  // A trail that was not there when all were looked for.
+  clock.setWallMs(at + 100 * DAY_MS);
+  const late = { account: "late", region: TEST_REGION };
+  await storage.batch([registry.auditEntry(late, TEST_CONTEXT, { action: "test", target: "x" })]);
+  expect((await sweep(180)).removed).toBe(15);
+  expect((await sweep(191)).removed).toBe(1);
+});
+
+it("drops numbers of old entries in their order, and looks at no more than one that stays", async () => {
+  const { storage, registry, clock, entry, read } = await start();
+  const at = Date.parse("2026-01-02T12:00:00Z");
+  for (let day = 0; day < 8; day += 1) {
+    clock.setWallMs(at + day * DAY_MS);
+    for (let index = 0; index < 256; index += 32) {
+      await storage.batch(Array.from({ length: 32 }, (_, more) => entry(`${day} ${index + more}`)));
+    }
+    await read(0, 10_000);
+  }
+  const segments = async () => {
+    const type = { group: "stackwright", groupVersion: "v1", kind: "AuditSegment" };
+    const everywhere = { partition: "*", peerName: "*", namespace: "*" };
+    const found = await storage.list("strong", type, everywhere, "");
+    return found.map(({ id }) => Number.parseInt(id.name, 16)).toSorted((a, b) => a - b);
+  };
+  expect(await segments()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  clock.setWallMs(at + 95 * DAY_MS);
+  await registry.sweep();
+  expect(await segments()).toEqual([3, 4, 5, 6, 7]);
+  clock.setWallMs(at + 97 * DAY_MS);
+  await registry.sweep();
+  expect(await segments()).toEqual([5, 6, 7]);
+  expect((await read(5 * 256, 1)).length).toBe(1);
+});
+
 it("entries keep their turn where numbering ends halfway", async () => {
   const { storage, faults, clock, entry, add, read } = await start();
   clock.setWallMs(Date.parse("2026-01-02T00:00:00Z"));

@@ -4,14 +4,14 @@ import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   createUlidGenerator,
+  listResourceHeads,
   type Tenancy,
   ulidTime,
   WILDCARD,
 } from "@stackwright/storage";
-import { AuditOrder, dayOf } from "./audit-order.ts";
+import { AuditOrder, dayOf, LATE_MS } from "./audit-order.ts";
 import type { RequestContext } from "./model.ts";
 import {
-  deleteOperation,
   type RecordName,
   type RecordStore,
   recordKind,
@@ -50,6 +50,19 @@ const REFUSALS_PER_MINUTE = 60;
 
 const DAY_MS = 86_400_000;
 const READS_AT_ONCE = 32;
+const REMOVED_AT_ONCE = 32;
+/** Trails that are remembered between two looks at what is old. */
+const MOST_TRAILS = 10_000;
+const EVERYWHERE: Tenancy = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+
+/** What a process knows of the entries that are old. */
+interface Pruned {
+  /** The first day that stays. */
+  readonly oldest: string;
+  /** When all trails were looked for. */
+  readonly walkedAtMs: number;
+  readonly trails: readonly Tenancy[];
+}
 
 /** An entry with its place in the order of the trail. */
 export interface NumberedAuditEntry extends AuditEntry {
@@ -76,6 +89,7 @@ export class AuditLog {
   readonly #ulid: () => string;
   readonly #order: AuditOrder;
   readonly #refusals = new Map<string, { minute: number; count: number }>();
+  #pruned: Pruned | undefined;
 
   constructor(records: RecordStore, clock: Clock, logger: Logger | undefined) {
     this.#records = records;
@@ -158,17 +172,61 @@ export class AuditLog {
     return found.map(entryOf).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Drops the entries of all accounts that are older than so many days; returns how many. */
+  /**
+   * Drops the entries of all accounts that are older than so many days; returns how many. Names begin with the day, so nothing becomes old
+   * before the day changes. The first call looks at the names of all entries, and so does one when what was not there then may be old by
+   * now; the others look at the days that became old since the last one.
+   */
   async prune(keepDays: number): Promise<number> {
-    const oldest = dayOf(this.#clock.wallMs() - keepDays * DAY_MS);
-    const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-    const entries = await this.#records.list(AUDIT_KIND, everywhere, "");
-    const old = entries.filter(({ resource }) => resource.id.name < oldest);
-    for (let at = 0; at < old.length; at += 32) {
-      await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
+    const nowMs = this.#clock.wallMs();
+    const beforeMs = nowMs - keepDays * DAY_MS;
+    const oldest = dayOf(beforeMs);
+    const known = this.#pruned;
+    if (known !== undefined && oldest <= known.oldest) return 0;
+    let removed = 0;
+    if (known === undefined || beforeMs >= known.walkedAtMs - LATE_MS) {
+      const trails = new Map<string, Tenancy>();
+      removed = await this.#removeBefore(oldest, EVERYWHERE, "", trails);
+      this.#pruned =
+        trails.size > MOST_TRAILS
+          ? undefined
+          : { oldest, walkedAtMs: nowMs, trails: [...trails.values()] };
+    } else {
+      for (const tenancy of known.trails) {
+        for (let day = known.oldest; day < oldest; day = nextDay(day)) {
+          removed += await this.#removeBefore(oldest, tenancy, `${day}/`);
+        }
+      }
+      this.#pruned = { ...known, oldest };
     }
-    await this.#order.prune(this.#clock.wallMs() - keepDays * DAY_MS);
-    return old.length;
+    await this.#order.prune(beforeMs);
+    return removed;
+  }
+
+  /** Removes entries with names before a day, of those that begin with a prefix; adds the trails of all that it finds. */
+  async #removeBefore(
+    day: string,
+    tenancy: Tenancy,
+    prefix: string,
+    trails?: Map<string, Tenancy>,
+  ): Promise<number> {
+    const { storage } = this.#records;
+    let removed = 0;
+    let old: BatchOperation[] = [];
+    const remove = async (): Promise<void> => {
+      if (old.length > 0) await storage.batch(old);
+      removed += old.length;
+      old = [];
+    };
+    const heads = listResourceHeads(storage, "strong", AUDIT_KIND.type, tenancy, prefix);
+    for await (const { id, version } of heads) {
+      trails?.set(`${id.tenancy.partition}\0${id.tenancy.namespace}`, id.tenancy);
+      if (id.name >= day) continue;
+      old.push({ kind: "delete", id, version });
+      if (old.length === REMOVED_AT_ONCE) await remove();
+    }
+    await remove();
+    return removed;
   }
 
   #mayNote(key: string): boolean {
@@ -179,6 +237,10 @@ export class AuditLog {
     this.#refusals.set(key, { minute, count: 1 });
     return true;
   }
+}
+
+function nextDay(day: string): string {
+  return dayOf(Date.parse(day) + DAY_MS);
 }
 
 function nameOf(tenancy: Tenancy, id: string): RecordName<AuditMessage> {

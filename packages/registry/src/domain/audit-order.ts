@@ -1,6 +1,7 @@
 import type { Clock } from "@stackwright/base/clock";
 import { AuditSegment, AuditOrder as OrderMessage } from "@stackwright/proto/stackwright";
 import {
+  type BatchOperation,
   createUlidGenerator,
   isStorageError,
   listResourceHeads,
@@ -29,7 +30,7 @@ const DAY_MS = 86_400_000;
  * How long before the last numbering the id of an entry may have been made that it did not see: by a clock that is behind, or for a
  * batch that was repeated until then.
  */
-const LATE_MS = 2 * DAY_MS;
+export const LATE_MS = 2 * DAY_MS;
 /** How far the clock that made an id may be ahead: later ones get no number yet. */
 const AHEAD_MS = LATE_MS;
 /** Days that are read one by one; else all at once. */
@@ -112,17 +113,35 @@ export class AuditOrder {
     return found;
   }
 
-  /** Drops segments of which all entries are older than that. */
+  /** Drops segments of which all entries are older than that: from the first one on, up to one that stays. */
   async prune(beforeMs: number): Promise<void> {
     const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-    const segments = await this.#records.list(SEGMENT_KIND, everywhere, "");
-    const old = segments.filter(
-      ({ value: { ids, numberedAtMs } }) =>
-        ids.length === SEGMENT_SIZE && Number(numberedAtMs) < beforeMs - LATE_MS,
-    );
-    for (let at = 0; at < old.length; at += 32) {
-      await this.#records.storage.batch(old.slice(at, at + 32).map(deleteOperation));
+    for (const { value, resource } of await this.#records.list(ORDER_KIND, everywhere, "")) {
+      const { tenancy } = resource.id;
+      const whole = Math.floor(Number(value.count) / SEGMENT_SIZE);
+      let old: BatchOperation[] = [];
+      for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
+        const segment = await this.#segment(tenancy, index);
+        if (segment === undefined) continue;
+        if (Number(segment.value.numberedAtMs) >= beforeMs - LATE_MS) break;
+        old.push(deleteOperation(segment));
+        if (old.length < 32) continue;
+        await this.#records.storage.batch(old);
+        old = [];
+      }
+      if (old.length > 0) await this.#records.storage.batch(old);
     }
+  }
+
+  /** The first segment that was not dropped, of so many. They are dropped in their order, so it is found by halves. */
+  async #firstSegment(tenancy: Tenancy, count: number): Promise<number> {
+    let [dropped, there] = [-1, count];
+    while (there - dropped > 1) {
+      const middle = (dropped + there) >> 1;
+      if ((await this.#segment(tenancy, middle)) === undefined) dropped = middle;
+      else there = middle;
+    }
+    return there;
   }
 
   /** Gives numbers to all entries that have none; returns the greatest number. */
