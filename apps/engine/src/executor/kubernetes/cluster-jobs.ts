@@ -12,17 +12,36 @@ import {
 } from "./job-objects.ts";
 import { isQuota } from "./pod-fate.ts";
 
-const [NOT_FOUND, CONFLICT] = [404, 409];
+const [UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT] = [401, 403, 404, 409];
+
+/** A cluster does not take something. */
+export interface Refusal {
+  readonly problem: string;
+  /** Whether it would refuse it again. */
+  readonly lasts: boolean;
+  /** Whether it is the caller that it refuses, and not what was asked for. @default false */
+  readonly isOfCaller?: boolean;
+}
 
 /** What the API server answered to a request for something new. */
 interface Made<T> {
   readonly value?: T;
-  readonly refused?: { readonly problem: string; readonly lasts: boolean };
+  readonly refused?: Refusal;
 }
 
 /** Whether the same request would be refused again: not where a quota is full, or the API server is busy. */
 export function isLasting({ status, problem }: ClusterAnswer): boolean {
   return status >= 400 && status < 500 && status !== 429 && status !== 408 && !isQuota(problem);
+}
+
+/**
+ * Whether the credentials are not known, or have not the right: both are so for a moment where roles are applied anew or tokens change. What
+ * a policy of the cluster refuses has the same status, and another message.
+ */
+function isOfCaller({ status, problem }: ClusterAnswer): boolean {
+  return (
+    status === UNAUTHORIZED || (status === FORBIDDEN && /\bcannot \S+ resource\b/.test(problem))
+  );
 }
 
 /** The Jobs of executions in one namespace, with their Secrets and pods. Each call rejects where the API server does not answer. */
@@ -160,7 +179,8 @@ export class ClusterJobs {
 }
 
 function refusal(answer: ClusterAnswer): Made<never> {
-  return { refused: { problem: answer.problem, lasts: isLasting(answer) } };
+  const refused = { lasts: isLasting(answer), isOfCaller: isOfCaller(answer) };
+  return { refused: { problem: answer.problem, ...refused } };
 }
 
 function required(answer: ClusterAnswer): ClusterAnswer {

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { connect, type TLSSocket } from "node:tls";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { DOOR_KEY_BYTES, DOOR_TLS, doorIdentity, ExecutionDoor } from "./execution-door.ts";
 
@@ -20,7 +22,7 @@ describe("the door of executions", () => {
     }
     const open = async (name: string): Promise<TLSSocket | undefined> => {
       const psk = keys.get(name) ?? Buffer.alloc(0);
-      const socket = connect({
+      const socket = connectTls({
         ...DOOR_TLS,
         host: "127.0.0.1",
         port: door.port,
@@ -48,5 +50,48 @@ describe("the door of executions", () => {
     await expect.poll(async () => (await open("a")) !== undefined).toBe(true);
     for (const socket of [...sockets, other]) socket?.destroy();
     expect(received.filter((name) => name === "b")).toHaveLength(1);
+  });
+
+  it("has places for connections with a key, however many come without one", async () => {
+    const maxStrangers = 8;
+    await using door = await ExecutionDoor.open({ host: "127.0.0.1", port: 0, maxStrangers });
+    const key = randomBytes(DOOR_KEY_BYTES);
+    const received: TLSSocket[] = [];
+    using _expected = door.expect("a", {
+      key,
+      onConnection: (_channel, socket) => {
+        received.push(socket as TLSSocket);
+        socket.resume();
+        socket.write("in");
+      },
+    });
+    const visit = async (): Promise<TLSSocket> => {
+      const socket = connectTls({
+        ...DOOR_TLS,
+        host: "127.0.0.1",
+        port: door.port,
+        checkServerIdentity: () => undefined,
+        pskCallback: () => ({ psk: key, identity: doorIdentity("a", "store") }),
+      });
+      await once(socket, "data");
+      return socket;
+    };
+    const first = await visit();
+    // They say nothing, and end when they have to.
+    const strangers: Socket[] = [];
+    const ended: number[] = [];
+    for (let at = 0; at < 3 * maxStrangers; at += 1) {
+      const socket = connect({ host: "127.0.0.1", port: door.port });
+      socket.on("error", () => undefined);
+      socket.once("close", () => ended.push(at));
+      await once(socket, "connect");
+      strangers.push(socket);
+    }
+    await expect.poll(() => ended.length).toBe(2 * maxStrangers);
+    expect(Math.max(...ended)).toBe(2 * maxStrangers - 1);
+    const second = await visit();
+    expect(received).toHaveLength(2);
+    expect([first.destroyed, second.destroyed]).toEqual([false, false]);
+    for (const socket of [...strangers, first, second]) socket.destroy();
   });
 });

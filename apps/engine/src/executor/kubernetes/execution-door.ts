@@ -1,4 +1,4 @@
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createServer, type Server, type TLSSocket } from "node:tls";
 import type { Logger } from "@stackwright/base/logger";
@@ -17,6 +17,8 @@ interface DoorOptions {
   readonly host: string;
   readonly port: number;
   readonly logger?: Logger | undefined;
+  /** Connections at the same time that have shown no key yet; the oldest makes room for one more. @default 256 */
+  readonly maxStrangers?: number;
 }
 
 /**
@@ -34,30 +36,51 @@ export const DOOR_KEY_BYTES = 32;
 /** How often a connection says that its side is there: one whose machine is gone ends within about half a minute. */
 export const KEEP_ALIVE_MS = 10_000;
 
-const HANDSHAKE_MS = 10_000;
+/** How long a connection may take to show its key: two answers over the network of a cluster. */
+const HANDSHAKE_MS = 5_000;
+/** More than the pods of a worker open when all of them begin at once. */
+const MAX_STRANGERS = 256;
 /** Of all executions of a worker, which each have three, or some more for the store. */
 const MAX_CONNECTIONS = 10_000;
 /** Of one execution at the same time: a hostile pod leaves room for the others. */
 const MAX_OF_EXECUTION = 64;
 
-/** Where pods of executions reach their worker. Whoever has no key of a present execution gets no further than the handshake. */
+/**
+ * Where pods of executions reach their worker. Whoever has no key of a present execution gets no further than the handshake, and has no
+ * place of those that have one: connections without a key are few, and the oldest of them makes room for the next.
+ */
 export class ExecutionDoor implements AsyncDisposable {
   readonly #server: Server;
   readonly #expected: Map<string, ExpectedVisitor>;
   readonly #open = new Set<TLSSocket>();
+  /** Those that have shown no key yet, by the address and port of the other side; the oldest first. */
+  readonly #strangers = new Map<string, Socket>();
 
-  private constructor(server: Server, expected: Map<string, ExpectedVisitor>) {
+  private constructor(
+    server: Server,
+    expected: Map<string, ExpectedVisitor>,
+    maxStrangers: number,
+  ) {
     this.#server = server;
     this.#expected = expected;
-    server.on("connection", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
+    server.on("connection", (socket) => {
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      this.#arrive(socket, maxStrangers);
+    });
     server.on("secureConnection", (socket) => {
+      this.#strangers.delete(placeOf(socket));
       this.#open.add(socket);
       socket.once("close", () => this.#open.delete(socket));
     });
   }
 
   /** Rejects where the port is taken. */
-  static async open({ host, port, logger }: DoorOptions): Promise<ExecutionDoor> {
+  static async open({
+    host,
+    port,
+    logger,
+    maxStrangers = MAX_STRANGERS,
+  }: DoorOptions): Promise<ExecutionDoor> {
     const expected = new Map<string, ExpectedVisitor>();
     const identities = new WeakMap<object, string>();
     const counts = new WeakMap<ExpectedVisitor, number>();
@@ -69,7 +92,7 @@ export class ExecutionDoor implements AsyncDisposable {
         return expected.get(partsOf(identity).name)?.key ?? null;
       },
     });
-    server.maxConnections = MAX_CONNECTIONS;
+    server.maxConnections = MAX_CONNECTIONS + maxStrangers;
     server.on("tlsClientError", (error) => {
       logger?.debug({ err: error }, "a connection without the key of an execution was refused");
     });
@@ -95,7 +118,20 @@ export class ExecutionDoor implements AsyncDisposable {
       server.once("error", reject);
       server.listen({ host, port }, resolve);
     });
-    return new ExecutionDoor(server, expected);
+    return new ExecutionDoor(server, expected, maxStrangers);
+  }
+
+  #arrive(socket: Socket, most: number): void {
+    const place = placeOf(socket);
+    this.#strangers.set(place, socket);
+    socket.once("close", () => {
+      if (this.#strangers.get(place) === socket) this.#strangers.delete(place);
+    });
+    for (const [oldest, stranger] of this.#strangers) {
+      if (this.#strangers.size <= most) return;
+      this.#strangers.delete(oldest);
+      stranger.destroy();
+    }
   }
 
   get port(): number {
@@ -110,7 +146,7 @@ export class ExecutionDoor implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of [...this.#open, ...this.#strangers.values()]) socket.destroy();
     await closed;
   }
 }
@@ -118,6 +154,11 @@ export class ExecutionDoor implements AsyncDisposable {
 /** What a connection calls itself. */
 export function doorIdentity(name: string, channel: DoorChannel): string {
   return `${name}/${channel}`;
+}
+
+/** Of the other side: two connections at the same time differ in it. */
+function placeOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function partsOf(identity: string): { readonly name: string; readonly channel?: DoorChannel } {

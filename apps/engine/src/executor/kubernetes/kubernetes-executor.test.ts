@@ -210,6 +210,40 @@ it("refuses a step that the cluster does not admit", async () => {
   });
 });
 
+it.each([
+  [401, "Unauthorized"],
+  [403, 'jobs.batch is forbidden: User "w" cannot create resource "jobs" in the namespace "runs"'],
+])(
+  "asks again where the cluster refuses the worker for a moment with %i, and says so where it lasts",
+  async (status, message) => {
+    const { create, cluster } = await open();
+    const patient = await create({ timing: { ...TIMING, refusedMs: 60_000 } });
+    let refusals = 0;
+    const refuse = (what: string, most: number) => {
+      refusals = 0;
+      cluster.fault = (method, path) =>
+        method !== "GET" && method !== "DELETE" && path.includes(what) && (refusals += 1) <= most
+          ? { status, message }
+          : undefined;
+    };
+    for (const what of ["/jobs", "/secrets"]) {
+      refuse(what, 4);
+      expect((await patient.start(await testJob(), HOST).ended).how).toBe("result");
+      expect(refusals).toBeGreaterThan(4);
+    }
+    cluster.fault = () => undefined;
+    const executor = await create();
+    refuse("/jobs", Number.POSITIVE_INFINITY);
+    const end = {
+      how: "lost",
+      reason: "refused",
+      detail: `the cluster refuses the worker: ${message}`,
+    };
+    expect(await executor.start(await testJob(), HOST).ended).toEqual(end);
+    expect(refusals).toBeGreaterThan(2);
+  },
+);
+
 it("waits for a quota, and says so where it stays full", async () => {
   const { create, cluster } = await open();
   const executor = await create();

@@ -12,7 +12,7 @@ import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } fro
 import { INHERITED } from "../executor-process.ts";
 import { secretsOf } from "../job-secrets.ts";
 import { ClusterClient, type ClusterPlace } from "./cluster-client.ts";
-import { ClusterJobs, isLasting } from "./cluster-jobs.ts";
+import { ClusterJobs, isLasting, type Refusal } from "./cluster-jobs.ts";
 import type { PodTemplate } from "./cluster-objects.ts";
 import { DOOR_KEY_BYTES, type DoorChannel, ExecutionDoor } from "./execution-door.ts";
 import type { NamedExecution, PodSettings } from "./job-objects.ts";
@@ -51,7 +51,7 @@ interface KubernetesExecutorOptions extends KubernetesOptions {
 }
 
 interface Timing {
-  /** How long what does not pass by waiting is waited for: registries of images fail now and then. */
+  /** How long what does not pass by waiting is waited for: registries of images fail now and then, and rights are given anew. */
   readonly refusedMs: number;
   /** Between two looks at a pod that has not called. */
   readonly startingLookMs: number;
@@ -185,6 +185,9 @@ async function requireWillingCluster(
   );
 }
 
+/** How much longer the pause between two requests becomes at most. */
+const MOST_PAUSES = 16;
+
 /** What a shell says for a process that a signal ended: 128 and its number. */
 const [ABORTED, KILLED] = [134, 137];
 const MAX_LOG_BYTES = 65_536;
@@ -255,7 +258,10 @@ class PodExecution implements Execution {
     return this.#endOf();
   }
 
-  /** Makes the Job with its Secret, and lets it begin. A cluster that is away, or full, is asked again until the start deadline. */
+  /**
+   * Makes the Job with its Secret, and lets it begin. A cluster that is away, or full, is asked again until the start deadline; one that
+   * refuses the worker itself, less and less often, for as long as anything else that does not pass by waiting.
+   */
   async #create(key: Uint8Array): Promise<void> {
     const { jobs, settings } = this.#ground;
     const uid = await this.#insist(async (signal) => jobs.create(this.#named, settings, signal));
@@ -271,20 +277,36 @@ class PodExecution implements Execution {
   ): Promise<T | undefined> {
     const { clock, timing, logger } = this.#ground;
     const { signal } = this.#killed;
+    let refusedSince: number | undefined;
+    let pauseMs = timing.againMs;
     for (;;) {
       signal.throwIfAborted();
       try {
         const { value, refused } = await send(signal);
         if (refused === undefined) return value;
-        this.#why = refused.problem;
-        if (refused.lasts) this.#lose("refused", refused.problem);
+        const { problem, lasts, isOfCaller = false } = refused;
+        this.#why = problem;
+        if (isOfCaller) {
+          const now = clock.monotonicMs();
+          if (refusedSince === undefined) {
+            logger.warn({ job: this.#named.id, problem }, "the cluster refuses the worker");
+          } else pauseMs = Math.min(2 * pauseMs, MOST_PAUSES * timing.againMs);
+          refusedSince ??= now;
+          const leftMs = refusedSince + timing.refusedMs - now;
+          if (leftMs <= 0) this.#lose("refused", `the cluster refuses the worker: ${problem}`);
+          pauseMs = Math.min(pauseMs, Math.max(0, leftMs));
+        } else {
+          refusedSince = undefined;
+          pauseMs = timing.againMs;
+          if (lasts) this.#lose("refused", problem);
+        }
       } catch (error) {
         if (!signal.aborted) {
           this.#why = "the cluster does not answer";
           logger.warn({ job: this.#named.id, err: error }, "the cluster does not answer");
         }
       }
-      await sleep(clock, timing.againMs, signal);
+      await sleep(clock, pauseMs, signal);
     }
   }
 
@@ -478,13 +500,6 @@ class PodExecution implements Execution {
     const detail = fate?.at === "gone" ? fate.why : "its connection to the worker broke";
     return { how: "lost", reason: "removed", detail };
   }
-}
-
-/** A cluster does not take something. */
-interface Refusal {
-  readonly problem: string;
-  /** Whether it would refuse it again. */
-  readonly lasts: boolean;
 }
 
 /** Removes a Job and its pods, and waits until these are gone unless they have ended. Never rejects: the sweep repeats what fails. */
