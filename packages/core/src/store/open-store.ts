@@ -53,7 +53,7 @@ interface OpenStoreOptions {
   readonly blobQuotaBytes?: number;
   /**
    * How much history is kept for watches that resume. Of a store on a server, the server's; an etcd store takes the longest age
-   * alone, and only where it is given. @default 16,384 commits of 64 MiB, of any age
+   * alone, and only where it is given. @default as much as the store keeps, at first 16,384 commits of 64 MiB, of any age
    */
   readonly history?: HistoryOptions;
 }

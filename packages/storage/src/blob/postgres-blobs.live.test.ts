@@ -52,6 +52,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION finish_blob;
       DROP FUNCTION release_blob_claim;
       ALTER TABLE store DROP COLUMN place;
+      DROP TABLE history_bounds;
       DROP FUNCTION apply_writes;
       ALTER FUNCTION apply_steps RENAME TO apply_writes;
       ALTER TABLE event DROP COLUMN at;
@@ -66,7 +67,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION start_line;
       DROP FUNCTION store_place;
       DELETE FROM migration WHERE created_at IN (
-        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 7)`);
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 8)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);

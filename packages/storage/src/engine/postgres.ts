@@ -13,6 +13,7 @@ import {
   Connections,
   resolveConnectionOptions,
 } from "./postgres/connections.ts";
+import { keepHistoryBounds } from "./postgres/history-bounds.ts";
 import { prepareDatabase } from "./postgres/migrate.ts";
 import { PostgresEngine } from "./postgres/postgres-engine.ts";
 import { PostgresBackend, type PostgresStorage } from "./postgres/postgres-storage.ts";
@@ -29,7 +30,12 @@ export interface PostgresStorageOptions extends ConnectionOptions {
    * @default true
    */
   readonly migrate?: boolean;
-  /** How much history is kept for watches that resume. @default 16,384 commits, 64 MiB of bodies */
+  /**
+   * How much history is kept for watches that resume, from now on and by all instances, of which the last that is given any decides. A
+   * longest age holds while an instance that is given it is open.
+   *
+   * @default what the store keeps, at first 16,384 commits, 64 MiB of bodies
+   */
   readonly history?: HistoryOptions;
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
@@ -75,11 +81,12 @@ export const POSTGRES_CAPABILITIES: StorageCapabilities = Object.freeze({
 export async function createPostgresStorage(
   options: PostgresStorageOptions,
 ): Promise<PostgresStorage> {
-  const history = resolveHistory(options.history);
+  const history = options.history === undefined ? undefined : resolveHistory(options.history);
   const connections = new Connections(resolveConnectionOptions(options));
   try {
     const { fsync } = await prepareDatabase(connections, options.migrate ?? true);
     if (!fsync) options.logger?.warn({}, "the server has fsync off: a crash can lose the store");
+    if (history !== undefined) await keepHistoryBounds(connections, history);
   } catch (error) {
     await connections.close();
     throw error;

@@ -45,7 +45,12 @@ export interface SqliteStorageOptions {
    * @default "auto"
    */
   readonly integrity?: IntegrityCheck;
-  /** How much history is kept for watches that resume. @default 16,384 commits, 64 MiB of bodies */
+  /**
+   * How much history is kept for watches that resume, from now on and by all writers that are given none. A longest age holds while an
+   * instance that is given it is open.
+   *
+   * @default what the store keeps, at first 16,384 commits, 64 MiB of bodies
+   */
   readonly history?: HistoryOptions;
   /** How much a watch holds back for a slow consumer. */
   readonly watchBuffer?: WatchBufferOptions;
@@ -90,7 +95,7 @@ export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
  */
 export async function createSqliteStorage(options: SqliteStorageOptions): Promise<SqliteStorage> {
   const { clock = systemClock } = options;
-  const history = resolveHistory(options.history);
+  const history = options.history === undefined ? undefined : resolveHistory(options.history);
   const workerOptions: WorkerOptions = {
     directory: resolve(options.directory),
     readOnly: options.readOnly ?? false,
@@ -117,7 +122,7 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     clock,
     // Readers leave the history to the writer.
     ageCheckMs:
-      workerOptions.readOnly || history.maxAgeMs === undefined
+      workerOptions.readOnly || history?.maxAgeMs === undefined
         ? undefined
         : ageCheckMs(history.maxAgeMs),
     logger: options.logger,

@@ -1,6 +1,9 @@
 import { StorageError } from "../errors.ts";
 
-/** How much history an engine keeps for watches that resume. What is beyond one of the bounds is forgotten. */
+/**
+ * How much history an engine keeps for watches that resume. What is beyond one of the bounds is forgotten. The bounds belong to the store
+ * where it is kept: an instance that is given some sets all of them, and one that is given none takes those that are set.
+ */
 export interface HistoryOptions {
   /** Most retained commits. */
   readonly events?: number;
@@ -24,6 +27,13 @@ export interface HistorySize {
   readonly bytes: number;
   /** When the oldest of them was committed, in milliseconds since 1970; absent when there is none. */
   readonly oldestMs?: number;
+}
+
+/** Whether two bounds are the same. */
+export function isSameHistory(left: ResolvedHistory, right: ResolvedHistory): boolean {
+  return (
+    left.events === right.events && left.bytes === right.bytes && left.maxAgeMs === right.maxAgeMs
+  );
 }
 
 const DEFAULT_BYTES = 64 * 1024 * 1024;

@@ -9,7 +9,7 @@ test("ends behind the batch that is under way, however much is to be forgotten",
   const connections = {
     run: async (kind: "read" | "write") => {
       await turn();
-      if (kind === "read") return [{ fitting: "2000" }];
+      if (kind === "read") return [{ fitting: "2000", events: "1", bytes: "1", age: null }];
       batches.push(2_000);
       return [{ deleted: "2000" }];
     },

@@ -2,8 +2,14 @@ import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import { StorageError } from "../../errors.ts";
 import { AgeTimer } from "../../feed/age-timer.ts";
-import { ageCheckMs, type HistorySize, type ResolvedHistory } from "../../feed/history-options.ts";
+import {
+  ageCheckMs,
+  type HistorySize,
+  type ResolvedHistory,
+  resolveHistory,
+} from "../../feed/history-options.ts";
 import type { Connections } from "./connections.ts";
+import { readHistoryBounds } from "./history-bounds.ts";
 
 /** How many events, and bytes of them beside a first one, go at a time: what a statement can do in its time. */
 const BATCH = 2_000;
@@ -12,7 +18,8 @@ const BATCH_BYTES = 256 * 1024 * 1024;
 /** What a {@link HistoryKeeper} is made of. */
 interface HistoryKeeperParts {
   readonly connections: Connections;
-  readonly bounds: ResolvedHistory;
+  /** Those that this instance was given, and has kept in the store. @default those that others kept there */
+  readonly bounds: ResolvedHistory | undefined;
   /** Runs the timer alone: how old commits are is said by the server, whose clock all instances share. */
   readonly clock: Clock;
   readonly logger: Logger | undefined;
@@ -21,18 +28,17 @@ interface HistoryKeeperParts {
 }
 
 /**
- * Forgets history beyond its bounds while this instance writes: at its first commit, as most processes
+ * Forgets history beyond the bounds of the store while this instance writes: at its first commit, as most processes
  * are short and leave their history to the next one, and then whenever it has added a part of what is
  * kept; with a longest age also at its beginning and by a timer. Several instances may do so at once;
  * the server lets one of them.
  */
 export class HistoryKeeper {
   readonly #connections: Connections;
-  readonly #bounds: ResolvedHistory;
   readonly #logger: Logger | undefined;
   readonly #before: () => Promise<number>;
-  readonly #everyEvents: number;
-  readonly #everyBytes: number;
+  #everyEvents = 0;
+  #everyBytes = 0;
   /** What this instance has added since its last check. */
   #events = Number.POSITIVE_INFINITY;
   #bytes = 0;
@@ -43,11 +49,9 @@ export class HistoryKeeper {
   constructor({ connections, bounds, clock, logger, before }: HistoryKeeperParts) {
     this.#connections = connections;
     this.#before = before;
-    this.#bounds = bounds;
     this.#logger = logger;
-    this.#everyEvents = Math.max(1, Math.min(1_000, Math.ceil(bounds.events / 4)));
-    this.#everyBytes = Math.max(1, bounds.bytes / 4);
-    if (bounds.maxAgeMs !== undefined) {
+    this.#checkWithin(resolveHistory(bounds));
+    if (bounds?.maxAgeMs !== undefined) {
       this.#ages = new AgeTimer(clock, ageCheckMs(bounds.maxAgeMs), async () =>
         this.#compactNow(async () => this.#redate()),
       );
@@ -98,9 +102,17 @@ export class HistoryKeeper {
     return typeof oldest === "number" ? { ...size, oldestMs: Math.floor(oldest) } : size;
   }
 
+  #checkWithin({ events, bytes }: ResolvedHistory): void {
+    this.#everyEvents = Math.max(1, Math.min(1_000, Math.ceil(events / 4)));
+    this.#everyBytes = Math.max(1, bytes / 4);
+  }
+
+  /** Forgets what is beyond the bounds of the store, which another instance may have changed since the last time. */
   async compact(): Promise<void> {
     const last = await this.#before();
-    const { events, bytes, maxAgeMs = null } = this.#bounds;
+    const bounds = await readHistoryBounds(this.#connections);
+    this.#checkWithin(bounds);
+    const { events, bytes, maxAgeMs = null } = bounds;
     let limit: number;
     let deleted: number;
     do {

@@ -79,3 +79,47 @@ test("history in PostgreSQL that is too old by its server is forgotten, also whe
     await schema.drop();
   }
 });
+
+test("instances that are given no bounds keep to those of the store in PostgreSQL", {
+  timeout: 90_000,
+}, async (context) => {
+  if (server === undefined) {
+    context.skip(true, "TEST_POSTGRES_URL names no server");
+    return;
+  }
+  const { url } = server;
+  const schema = await createSchema(url);
+  const admin = postgres(url, { max: 1, connection: { search_path: schema.name } });
+  try {
+    const at = { url, schema: schema.name };
+    await using owner = await createPostgresStorage({ ...at, history: { events: 20_000 } });
+    await owner.writeCAS(sample(A1, HOME, "first"));
+    // More than an instance keeps by itself, as if it had been written one by one.
+    await admin`INSERT INTO event (revision, operation, version, written, body)
+      SELECT s.revision + n, e.operation, e.version, s.written, e.body
+      FROM store s, event e, generate_series(1, 18000) n`;
+    await admin`UPDATE store SET revision = revision + 18000`;
+    /** What a command leaves of the history. */
+    const eventsAfter = async (name: string): Promise<number> => {
+      await using command = await createPostgresStorage({ ...at, migrate: false });
+      await command.writeCAS(sample(A1, HOME, name));
+      await command.compactHistory();
+      return (await command.historySize()).events;
+    };
+    expect(await eventsAfter("second")).toBe(18_002);
+    // Another server decides for all, also for those that are open.
+    await using next = await createPostgresStorage({ ...at, history: { events: 100 } });
+    await expect
+      .poll(async () => eventsAfter(`n${performance.now()}`), { timeout: 60_000 })
+      .toBe(100);
+    await next.close();
+    await owner.writeCAS(sample(A1, HOME, "third"));
+    await owner.compactHistory();
+    expect((await owner.historySize()).events).toBe(100);
+    const kept = await admin`SELECT events, bytes, max_age_ms FROM history_bounds`;
+    expect([...kept]).toEqual([{ events: "100", bytes: "67108864", max_age_ms: null }]);
+  } finally {
+    await admin.end();
+    await schema.drop();
+  }
+});

@@ -28,6 +28,7 @@ test.skipIf(url === "")(
       await reader`DROP FUNCTION compact_history(bigint, bigint, bigint, integer, bigint)`;
       await reader`DROP FUNCTION redate_events(integer)`;
       await reader`DROP FUNCTION reset_sequences()`;
+      await reader`DROP TABLE history_bounds`;
 
       await reader`BEGIN`;
       await reader`SELECT revision FROM event`;

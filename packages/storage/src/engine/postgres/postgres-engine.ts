@@ -53,7 +53,7 @@ interface PostgresEngineParts {
   readonly connections: Connections;
   readonly capabilities: StorageCapabilities;
   readonly watchBuffer: ResolvedWatchBuffer;
-  readonly history: ResolvedHistory;
+  readonly history: ResolvedHistory | undefined;
   readonly clock: Clock;
   readonly pollMs: number;
   readonly logger: Logger | undefined;

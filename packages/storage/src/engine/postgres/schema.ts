@@ -23,6 +23,7 @@ import {
 //             the last commit
 //   resource  what is stored now; version is text, as restored versions are opaque
 //   event     the history, one row per commit, its revisions without holes; of a delete the last body
+//   history_bounds  at most one row: the bounds of the history, as the last instance with bounds of its own set them
 //   staged    rows of restores that are not committed yet
 //
 // Names are compared byte by byte (COLLATE "C"): that is the contract's order of names, and it lets
@@ -88,6 +89,17 @@ export const event = pgTable("event", {
   /** When it was committed, by the clock of the server. A default, so that releases before it date their commits too. */
   at: timestamp({ withTimezone: true }).notNull().default(sql`clock_timestamp()`),
 });
+
+export const historyBounds = pgTable(
+  "history_bounds",
+  {
+    id: smallint().primaryKey(),
+    events: bigint({ mode: "number" }).notNull(),
+    bytes: bigint({ mode: "number" }).notNull(),
+    maxAgeMs: bigint("max_age_ms", { mode: "number" }),
+  },
+  (table) => [check("history_bounds_one_row", sql`${table.id} = 1`)],
+);
 
 export const staged = pgTable(
   "staged",

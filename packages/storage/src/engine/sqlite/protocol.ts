@@ -12,7 +12,8 @@ export interface WorkerOptions {
   readonly directory: string;
   readonly readOnly: boolean;
   readonly integrity: IntegrityCheck;
-  readonly history: ResolvedHistory;
+  /** Bounds of the history. @default those that the store keeps */
+  readonly history: ResolvedHistory | undefined;
   readonly cursorIdleMs: number;
 }
 

@@ -9,6 +9,7 @@ import { StorageError } from "../../errors.ts";
 //             byte order of prefix scans; version is text, as restored versions are opaque
 //   event     the history by revision; of a delete the last body; "at" is when it was committed, in milliseconds
 //             since 1970, and never falls from one commit to the next
+//   history   at most one row: the bounds of the history, as the last instance with bounds of its own set them
 //   line      at most one row: which file this was, and the marks beside it; see store-line.ts
 //
 // A row id table with a unique index keeps the bodies out of the index pages that lookups and
@@ -66,6 +67,14 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE event ADD COLUMN at INTEGER;
   UPDATE event SET at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
     WHERE revision = (SELECT max(revision) FROM event);
+  `,
+  `
+  CREATE TABLE history (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    max_age_ms INTEGER
+  ) STRICT;
   `,
 ];
 

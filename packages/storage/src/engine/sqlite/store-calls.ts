@@ -3,6 +3,7 @@ import { StorageError } from "../../errors.ts";
 import { backupTo } from "./backup-copy.ts";
 import { damagedRow, describeDamage, locateRow } from "./damage.ts";
 import { GroupWriter, readOldestMs } from "./group-writer.ts";
+import { settleHistoryBounds } from "./history-bounds.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
 import { PagedLists } from "./paged-lists.ts";
 import type {
@@ -124,7 +125,7 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
 }
 
 function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Disposable): Handlers {
-  const writer = new GroupWriter(database, options.history);
+  const writer = new GroupWriter(database, settleHistoryBounds(database, options.history));
   const restores = new Restores(database, writer);
   const { handlers: reads, endViews } = readHandlers(options, database);
   const backups = new Set<Promise<undefined>>();
