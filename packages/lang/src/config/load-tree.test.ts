@@ -132,8 +132,14 @@ describe("loadModuleTree", () => {
     const wide = Array.from({ length: 20 }, (_, at) => `module "m${at}" { source = "./m" }`).join(
       "\n",
     );
-    const found = await summaries({ "main.tf": wide, "m/main.tf": "" }, { maxModules: 10 });
-    expect(new Set(found)).toEqual(new Set(["Too many modules"]));
+    const { diagnostics } = await load({ "main.tf": wide, "m/main.tf": "" }, { maxModules: 10 });
+    expect(diagnostics).toMatchObject([
+      {
+        summary: "Too many modules",
+        detail: expect.stringMatching(/at most 10 modules.* 11 calls were not followed\.$/),
+        subject: { source: { name: "main.tf" } },
+      },
+    ]);
   });
 });
 

@@ -95,6 +95,7 @@ export async function loadModuleTree(
   const loader = new TreeLoader(options);
   const start = options.start ?? { files, folder: "." };
   const root = await loader.load({ ...start, path: [], ancestors: [] });
+  loader.reportLeftOut();
   return { root, diagnostics: sortDiagnostics(loader.diagnostics) };
 }
 
@@ -143,6 +144,8 @@ interface Place {
   readonly caller?: EarlyScope;
 }
 
+const DEFAULT_MAX_MODULES = 1000;
+
 const META = new Set(["source", "version", "providers", "count", "for_each", "depends_on"]);
 
 class TreeLoader {
@@ -150,6 +153,8 @@ class TreeLoader {
   readonly #options: TreeOptions;
   /** The root module is one. */
   #modules = 1;
+  /** Calls beyond the most modules that there may be. */
+  readonly #leftOut: ModuleCall[] = [];
 
   constructor(options: TreeOptions) {
     this.#options = options;
@@ -163,6 +168,17 @@ class TreeLoader {
       detail,
       subject: range,
     });
+  }
+
+  /** Says once how many calls were not followed, at one of them. */
+  reportLeftOut(): void {
+    const [first] = this.#leftOut;
+    if (first === undefined) return;
+    const { maxModules = DEFAULT_MAX_MODULES } = this.#options;
+    const count = this.#leftOut.length;
+    const calls = count === 1 ? "1 call was" : `${count} calls were`;
+    const detail = `A configuration may have at most ${maxModules} modules, each call counted. ${calls} not followed.`;
+    this.#fail("Too many modules", detail, first);
   }
 
   async load(place: Place): Promise<ModuleNode> {
@@ -246,7 +262,7 @@ class TreeLoader {
     call: ModuleCall,
     caller: EarlyScope,
   ): Promise<ModuleNode | undefined> {
-    const { maxDepth = 32, maxModules = 1000 } = this.#options;
+    const { maxDepth = 32, maxModules = DEFAULT_MAX_MODULES } = this.#options;
     if (parent.path.length >= maxDepth) {
       return this.#fail(
         "Modules nested too deeply",
@@ -255,11 +271,8 @@ class TreeLoader {
       );
     }
     if (this.#modules >= maxModules) {
-      return this.#fail(
-        "Too many modules",
-        `A configuration may have at most ${maxModules} modules.`,
-        call,
-      );
+      this.#leftOut.push(call);
+      return undefined;
     }
     this.#modules++;
     const place = await this.locate(parent, call);
