@@ -13,10 +13,15 @@ export interface ShowOptions {
 
 const MAX_TEXT_LENGTH = 64 * 1024;
 
-/** The value as JSON; nothing of a sensitive part is in it, not even its type. */
+/**
+ * The value as JSON; nothing of a sensitive part is in it, not even its type. Null is no secret: an attribute that is not set is
+ * absent, also where its schema calls it sensitive.
+ */
 export function showValue(value: Value, options: ShowOptions = {}): Shown {
-  if (value.hasMark(Mark.sensitive)) return { kind: "secret" };
   const [plain] = value.unmark();
+  if (value.hasMark(Mark.sensitive)) {
+    return plain.isKnown && plain.isNull ? { kind: "null" } : { kind: "secret" };
+  }
   if (!plain.isKnown) return unknownOf(plain);
   if (plain.isNull) return { kind: "null" };
   switch (shapeOf(plain)) {

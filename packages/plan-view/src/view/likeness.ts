@@ -28,31 +28,26 @@ function isWithoutValues({ action }: Pick<GivenChange, "action">): boolean {
 export interface ChangedLeaves {
   /** Content by path. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The same with the key of the instance taken out. */
-  readonly withoutKey: ReadonlyMap<string, string>;
+  /** The key of the instance; undefined where it has none that can be a part of a text. */
+  readonly key: string | undefined;
 }
 
 export function changedLeaves(change: ChangeView): ChangedLeaves {
-  if (isWithoutValues(change)) return { texts: new Map(), withoutKey: new Map() };
-  const texts = leafTexts(change.body);
+  if (isWithoutValues(change)) return { texts: new Map(), key: undefined };
   const key = keyOf(change.address);
-  return {
-    texts,
-    withoutKey: new Map([...texts].map(([path, text]) => [path, withoutKey(text, key)])),
-  };
+  return { texts: leafTexts(change.body), key: key === "" ? undefined : key };
 }
 
 /**
- * Whether two changes of one likeness differ in nothing but their instance: each changed leaf is equal, or equal when the key of
- * the instance is taken out of both texts.
+ * Whether two changes of one likeness differ in nothing but their instance: each changed leaf is equal, or has the key of the own
+ * instance where the other one has that of its.
  */
 export function areAlike(one: ChangedLeaves, other: ChangedLeaves): boolean {
   if (one.texts.size !== other.texts.size) return false;
   for (const [path, text] of one.texts) {
     const compared = other.texts.get(path);
     if (compared === undefined) return false;
-    if (compared === text) continue;
-    if (one.withoutKey.get(path) !== other.withoutKey.get(path)) return false;
+    if (compared !== text && !differInKeys(text, one.key, compared, other.key)) return false;
   }
   return true;
 }
@@ -63,14 +58,39 @@ function keyOf(address: string): string | undefined {
   return found?.[1] ?? found?.[2];
 }
 
-/** The text without the key of an instance: a number counts only between separators, as in `web-0`. */
-function withoutKey(text: string, key: string | undefined): string {
-  if (key === undefined || key === "") return text;
-  if (!/^\d+$/.test(key)) return text.replaceAll(key, MARK);
-  return text.replaceAll(new RegExp(`(?<=[-_/:"\\[])${key}(?=[-_/:"\\]])`, "g"), MARK);
+/**
+ * Whether two texts are equal but for the keys, compared from left to right: what is equal in both may be a key as well, as the 1 in
+ * `eu-1-web-1` of the instance 1 is one and the other one is none. Where they differ, both have to have their key.
+ */
+function differInKeys(
+  text: string,
+  key: string | undefined,
+  compared: string,
+  otherKey: string | undefined,
+): boolean {
+  if (key === undefined || otherKey === undefined) return false;
+  let [at, other] = [0, 0];
+  while (at < text.length && other < compared.length) {
+    if (isKeyAt(text, key, at) && isKeyAt(compared, otherKey, other)) {
+      at += key.length;
+      other += otherKey.length;
+    } else if (text[at] === compared[other]) {
+      at++;
+      other++;
+    } else return false;
+  }
+  return at === text.length && other === compared.length;
 }
 
-const MARK = "\u{FFFC}";
+/** A number is a key only between separators, as in `web-0`. */
+function isKeyAt(text: string, key: string, at: number): boolean {
+  if (!text.startsWith(key, at)) return false;
+  if (!/^\d+$/.test(key)) return true;
+  return BEFORE_NUMBER.test(text[at - 1] ?? "") && AFTER_NUMBER.test(text[at + key.length] ?? "");
+}
+
+const BEFORE_NUMBER = /^[-_/:"[]$/;
+const AFTER_NUMBER = /^[-_/:"\]]$/;
 
 /** The changed leaves of a body by their paths; a list or a document is one leaf. */
 function leafTexts(body: Diff): Map<string, string> {

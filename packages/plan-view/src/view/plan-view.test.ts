@@ -121,6 +121,20 @@ describe("planView", () => {
     expect(view.groups[0]?.entries.map(({ changes }) => changes.length)).toEqual([1, 1, 1, 1]);
   });
 
+  it("folds instances whose key is also another part of a value", () => {
+    const counted = (index: number) =>
+      change({
+        address: `aws_thing.a[${index}]`,
+        action: "create",
+        key: index,
+        after: fromNative({ name: `eu-1-web-${index}`, ports: [{ name: `p-${index}` }, 1, 2] }),
+      });
+    const view = planView(plan(...[0, 1, 2, 3, 10].map(counted)));
+    expect(view.groups[0]?.entries).toEqual([
+      { changes: [0, 1, 2, 3, 4], varies: ["name", "ports"] },
+    ]);
+  });
+
   it("does not fold three", () => {
     const view = planView(plan(...[0, 1, 2].map(subnet)));
     expect(
@@ -242,6 +256,18 @@ describe("renderers", () => {
       renderHtml(view),
     ]) {
       expect(text).not.toContain(canary);
+    }
+  });
+
+  it("leave out a secret that is not set, as any other attribute", () => {
+    const after = Value.object({
+      content: Value.string("x"),
+      token: Value.null(Type.string).mark(Mark.sensitive),
+    });
+    const created = planView(plan(change({ address: "a.b", action: "create", after })));
+    expect(renderTerminal(created)).toContain('+ content = "x"');
+    for (const text of [renderTerminal(created), renderMarkdown(created), renderHtml(created)]) {
+      expect(text).not.toContain("token");
     }
   });
 
