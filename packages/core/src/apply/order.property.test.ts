@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action, ResourceChange } from "../plan/change.ts";
+import { resourceOf } from "../state/check-state.ts";
 import type { Dependency, StateObject } from "../state/state-object.ts";
 import { orderSteps, type StepGraph } from "./order.ts";
 
@@ -168,13 +169,89 @@ function linearize({ size, next }: StepGraph): number[] | undefined {
 
 const stacks = fc.integer({ min: 2, max: 14 }).chain((size) =>
   fc.tuple(
-    fc.array(node, { minLength: size, maxLength: size }),
+    // In half of the stacks nothing is created first, so that all reads wait for deletions.
+    fc
+      .tuple(fc.array(node, { minLength: size, maxLength: size }), fc.boolean())
+      .map(([nodes, isPlain]) =>
+        isPlain ? nodes.map((one) => ({ ...one, createFirst: false })) : nodes,
+      ),
     fc.shuffledSubarray(
       Array.from({ length: size }, (_, at) => at),
       { minLength: size, maxLength: size },
     ),
   ),
 );
+
+/** Positions of steps by `make ADDRESS` or `remove ADDRESS`. */
+function positionsOf(
+  nodes: readonly Partial<Node>[],
+): (kind: "make" | "remove", number: number) => number {
+  const complete = nodes.map((one) => ({ ...NO_CHANGE, ...one }));
+  const { changes, objects } = stackOf(complete, [...nodes.keys()]);
+  const graph = orderSteps(changes, objects);
+  const position = linearize(graph);
+  return (kind, number) => {
+    const vertex = graph.steps.findIndex(
+      (step) => step.kind === kind && step.change.address === address(number),
+    );
+    return position?.[vertex] ?? Number.NaN;
+  };
+}
+
+const NO_CHANGE: Node = { action: "no-op", createFirst: false, old: [], now: [], whole: false };
+
+describe("a read during the apply", () => {
+  it("comes after the deletion of an instance of what it depends on through others", () => {
+    const at = positionsOf([
+      {},
+      { action: "delete" },
+      { action: "create", now: [0] },
+      {},
+      { action: "read", now: [2] },
+    ]);
+    expect(at("remove", 1)).toBeLessThan(at("make", 4));
+  });
+
+  it("comes before the deletion of an object whose replacements are created first", () => {
+    const at = positionsOf([
+      {},
+      { action: "delete", createFirst: true },
+      { action: "create", now: [0] },
+      {},
+      { action: "read", now: [2] },
+    ]);
+    expect(at("make", 4)).toBeLessThan(at("remove", 1));
+  });
+
+  it("comes before the removal of what a replacement has deposed, and before what that used", () => {
+    const at = positionsOf([
+      {},
+      { action: "delete" },
+      { action: "replace", createFirst: true, old: [1], now: [] },
+      {},
+      { action: "read", now: [0, 2] },
+    ]);
+    expect(at("make", 2)).toBeLessThan(at("make", 4));
+    expect(at("make", 4)).toBeLessThan(at("remove", 2));
+    expect(at("remove", 2)).toBeLessThan(at("remove", 1));
+  });
+
+  it("is waited for by what needs it, also where that used the object that is deleted before", () => {
+    const at = positionsOf([
+      {},
+      { action: "delete" },
+      { action: "read", now: [0] },
+      {},
+      { action: "update", old: [1], now: [2] },
+      {},
+      { action: "update", old: [1] },
+    ]);
+    expect(at("remove", 1)).toBeLessThan(at("make", 2));
+    expect(at("make", 2)).toBeLessThan(at("make", 4));
+    // What does not need the read stops using the object first.
+    expect(at("make", 6)).toBeLessThan(at("remove", 1));
+  });
+});
 
 const RUNS = 2_000 * Number(process.env.STACKWRIGHT_RUNS ?? 1);
 
@@ -186,7 +263,9 @@ describe("the order of steps", () => {
     fc.assert(
       fc.property(stacks, ([nodes, permutation]) => {
         const { changes, objects } = stackOf(nodes, permutation);
-        const hasCreateFirst = changes.some(({ order }) => order === "create-first");
+        const hasCreateFirst =
+          changes.some(({ order }) => order === "create-first") ||
+          [...objects.values()].some(({ createBeforeDestroy }) => createBeforeDestroy);
         const graph = orderSteps(changes, objects);
         const position = linearize(graph);
         expect(position).toBeDefined();
@@ -210,11 +289,17 @@ describe("the order of steps", () => {
           for (const name of reached(change.dependencies))
             before(at("make", name), at("make", change.address));
           if (change.action === "read" && !hasCreateFirst) {
-            for (const name of reached(change.dependencies)) {
-              if (changes.some((one) => one.address === name && one.action === "delete")) {
-                expect(at("remove", name)).toBeLessThan(at("make", change.address) ?? -1);
-                reads += 1;
-              }
+            // Of all instances of a resource of which it depends on one, directly or through others.
+            const needed = new Set(reached(change.dependencies));
+            for (const name of needed) {
+              const one = changes.find((each) => each.address === name);
+              for (const further of reached(one?.dependencies ?? [])) needed.add(further);
+            }
+            const resources = new Set([...needed].map(resourceOf));
+            for (const { address: name, action } of changes) {
+              if (action !== "delete" || !resources.has(resourceOf(name))) continue;
+              expect(at("remove", name)).toBeLessThan(at("make", change.address) ?? -1);
+              reads += 1;
             }
           }
           // Ended before what it needed.

@@ -1,3 +1,10 @@
+import {
+  configAddress,
+  formatAddress,
+  formatModulePath,
+  type ModulePath,
+  parseAddress,
+} from "@stackwright/lang";
 import type { ResourceChange } from "../plan/change.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
@@ -49,32 +56,77 @@ export function orderSteps(
 ): StepGraph {
   const order = new StepOrder(changes, objects, open);
   const graph = order.graph();
-  const reads = order.readsAfterRemovals();
-  if (reads.length === 0) return graph;
-  const forReads = order.releasesForReads(reads);
-  const ordered = new StepOrder(changes, objects, open, forReads).graph();
-  const next = ordered.next.map((followers) => [...followers]);
-  for (const { read, removals } of reads) {
-    for (const removal of removals) if (!forReads.bound.has(removal)) next[removal]?.push(read);
-  }
-  const complete = { ...ordered, next };
-  return isAcyclic(complete) ? complete : graph;
+  const reads = order.lateReads();
+  if (reads === undefined) return graph;
+  const ordered = new StepOrder(changes, objects, open, reads).graph();
+  return isAcyclic(ordered) ? ordered : graph;
 }
 
-/** What rule 5 takes from rule 4. */
-interface ReleasesForReads {
-  /** Removals that do not wait for the makes behind the reads, as these come after them. */
-  readonly removals: ReadonlySet<number>;
+/** Reads of data sources that are left to the apply, and the removals among what they depend on. */
+interface LateReads {
+  /** What the reads depend on, directly or through others: the dependencies of each, by {@link nameOf}. */
+  readonly needs: ReadonlyMap<string, readonly Dependency[]>;
+  /** The removals by {@link objectsNames}. */
+  readonly removals: ReadonlyMap<string, readonly number[]>;
+  /** Those that the reads come after. */
+  readonly awaited: ReadonlySet<number>;
+  /** Those that come after the reads: of objects whose replacements are created first. */
+  readonly deferred: ReadonlySet<number>;
+  /** Removals that do not wait for the makes behind the reads (rule 4), as these come after them. */
+  readonly released: ReadonlySet<number>;
   /** Vertices that come after a read. */
   readonly behind: ReadonlySet<number>;
-  /** Removals that come after a replacement that creates first, which may need the reads. */
-  readonly bound: ReadonlySet<number>;
 }
 
-/** A read that is made during the apply, and the removals that it comes after. */
-interface LateRead {
-  readonly read: number;
-  readonly removals: readonly number[];
+const NO_READS: LateReads = {
+  needs: new Map(),
+  removals: new Map(),
+  awaited: new Set(),
+  deferred: new Set(),
+  released: new Set(),
+  behind: new Set(),
+};
+
+/** An instance by its address, all instances of a resource by that with brackets. */
+function nameOf({ address, scope }: Pick<Dependency, "address" | "scope">): string {
+  return scope === "instance" ? address : `${address}[]`;
+}
+
+/**
+ * Names of all objects of a resource, in all instances of its module: one for each module on the way to it, with the keys up to that
+ * module. So a name has what can be seen of the resource from inside of one instance of that module.
+ */
+function objectsNames(address: string): readonly string[] {
+  if (!isInModule(address)) return [` ${resourceOf(address)}`];
+  const { value } = parseAddress(address);
+  if (value?.kind !== "resource") return [resourceOf(address)];
+  const config = formatAddress(configAddress(value));
+  return Array.from(
+    { length: value.module.length + 1 },
+    (_, depth) => `${formatModulePath(value.module.slice(0, depth))} ${config}`,
+  );
+}
+
+/** The one of these names that has what the object at `from` depends on with a dependency. */
+function neededName(from: string, { address }: Dependency): string {
+  const [own, other] = [from.replace(/\[\]$/, ""), address].map(modulesOf);
+  let shared = 0;
+  while (
+    own?.[shared] !== undefined &&
+    own[shared]?.name === other?.[shared]?.name &&
+    own[shared]?.key === other?.[shared]?.key
+  )
+    shared++;
+  return objectsNames(address)[shared] ?? "";
+}
+
+function isInModule(address: string): boolean {
+  return address.startsWith("module.");
+}
+
+function modulesOf(address: string): ModulePath {
+  if (!isInModule(address)) return [];
+  return parseAddress(address).value?.module ?? [];
 }
 
 function isAcyclic({ size, next }: StepGraph): boolean {
@@ -108,19 +160,19 @@ class StepOrder {
   readonly #aliases = new Map<string, string>();
   /** Objects that were instances of a resource when others came to depend on it, and have moved away since. */
   readonly #movedFrom = new Map<string, Set<string>>();
-  readonly #forReads: ReleasesForReads;
+  readonly #reads: LateReads;
   #early: ReadonlySet<number> = new Set();
 
   constructor(
     changes: readonly ResourceChange[],
     objects: ReadonlyMap<string, StateObject>,
     open: ReadonlySet<string>,
-    forReads: ReleasesForReads = { removals: new Set(), behind: new Set(), bound: new Set() },
+    reads: LateReads = NO_READS,
   ) {
     this.#changes = changes;
     this.#objects = objects;
     this.#open = open;
-    this.#forReads = forReads;
+    this.#reads = reads;
     for (const { address, aliases } of objects.values()) {
       for (const alias of aliases) {
         this.#aliases.set(alias, address);
@@ -136,49 +188,150 @@ class StepOrder {
   graph(): StepGraph {
     for (const change of this.#changes) this.#declare(change);
     this.#early = this.#findEarly();
-    for (const at of [...this.#early, ...this.#forReads.removals]) {
+    for (const at of [...this.#early, ...this.#reads.released]) {
       const step = this.#steps[at];
       if (step !== undefined) this.#steps[at] = { ...step, early: true };
     }
     for (const change of this.#changes) this.#connect(change);
+    this.#connectReads();
     return { steps: this.#steps, size: this.#next.length, next: this.#next };
   }
 
-  /** Reads of data sources that depend on something of which instances are deleted: these see what is there afterwards. */
-  readsAfterRemovals(): readonly LateRead[] {
-    return this.#changes.flatMap(({ action, address, dependencies }) => {
-      const read = action === "read" ? this.#makes.get(address) : undefined;
-      if (read === undefined) return [];
-      const removals = dependencies.flatMap((one) => {
-        if (one.kind === "provider") return [];
-        return one.scope === "instance"
-          ? (this.#removes.get(one.address) ?? [])
-          : (this.#removesOf.get(one.address) ?? []);
-      });
-      const deletes = removals.filter((at) => this.#steps[at]?.change.action === "delete");
-      return deletes.length === 0 ? [] : [{ read, removals: [...new Set(deletes)] }];
-    });
+  /**
+   * What is read during the apply while something is removed that it depends on, directly or through others; undefined where there
+   * is none. Of a resource all instances count, as the read may say something of all.
+   */
+  lateReads(): LateReads | undefined {
+    const reads = this.#changes.filter(({ action }) => action === "read");
+    if (reads.length === 0) return undefined;
+    const needs = this.#needsOf(reads);
+    const needed = new Set(
+      Array.from(needs, ([from, all]) => all.map((one) => neededName(from, one))).flat(),
+    );
+    const byName = new Map<string, number[]>();
+    for (const at of this.#removes.values()) {
+      if (!this.#isNoticed(at)) continue;
+      for (const name of objectsNames(this.#steps[at]?.change.address ?? "")) {
+        if (!needed.has(name)) continue;
+        const list = byName.get(name);
+        if (list === undefined) byName.set(name, [at]);
+        else list.push(at);
+      }
+    }
+    const removals = [...new Set([...byName.values()].flat())];
+    if (removals.length === 0) return undefined;
+    const behind = new Set(reads.flatMap(({ address }) => this.#makes.get(address) ?? []));
+    // Grows while it is walked.
+    for (const vertex of behind) for (const next of this.#next[vertex] ?? []) behind.add(next);
+    const noticed = new Set(removals);
+    const last = this.#withNeeded(
+      [...this.#removes.values()].filter((at) => this.#isLast(at, { noticed, behind })),
+    );
+    const awaited = removals.filter((at) => !last.has(at));
+    return {
+      needs,
+      removals: byName,
+      awaited: new Set(awaited),
+      deferred: new Set(removals.filter((at) => last.has(at))),
+      released: this.#withDependents(
+        awaited.filter((at) => behind.has(at)),
+        this.#removedDependents(),
+      ),
+      behind,
+    };
+  }
+
+  /** Whether a removal takes away something that a read may have seen. */
+  #isNoticed(removal: number): boolean {
+    const { action, order } = this.#steps[removal]?.change ?? {};
+    return action === "delete" || (action === "replace" && order === "create-first");
+  }
+
+  /** Whether a removal comes after the reads: what is created first is removed last. */
+  #isLast(
+    removal: number,
+    {
+      noticed,
+      behind,
+    }: { readonly noticed: ReadonlySet<number>; readonly behind: ReadonlySet<number> },
+  ): boolean {
+    const change = this.#steps[removal]?.change;
+    if (change?.action === "delete") {
+      return (
+        change.deposed !== "" || this.#objects.get(objectKey(change))?.createBeforeDestroy === true
+      );
+    }
+    if (change?.action !== "replace" || change.order !== "create-first") return false;
+    const make = this.#makes.get(change.address);
+    return noticed.has(removal) || (make !== undefined && behind.has(make));
+  }
+
+  /** The dependencies of changes, and of all that is reached by them. */
+  #needsOf(changes: readonly ResourceChange[]): ReadonlyMap<string, readonly Dependency[]> {
+    const byName = Map.groupBy(
+      this.#changes.filter(({ deposed }) => deposed === ""),
+      ({ address }) => `${resourceOf(address)}[]`,
+    );
+    for (const change of this.#changes) {
+      if (change.deposed === "") byName.set(change.address, [change]);
+    }
+    const needs = new Map<string, readonly Dependency[]>();
+    const add = (name: string, from: readonly ResourceChange[]): void => {
+      needs.set(
+        name,
+        from.flatMap(({ dependencies }) => dependencies.filter(({ kind }) => kind !== "provider")),
+      );
+    };
+    for (const change of changes) add(change.address, [change]);
+    // Grows while it is walked.
+    for (const [, dependencies] of needs) {
+      for (const dependency of dependencies) {
+        const name = nameOf(dependency);
+        if (!needs.has(name)) add(name, byName.get(name) ?? []);
+      }
+    }
+    return needs;
   }
 
   /**
-   * The removals that would wait for what these reads lead to, as dependents stop using an object before its removal, with all that is removed
-   * before them.
+   * Rule 5. For each thing that reads depend on, one vertex joins the removals that a read waits for, and one those that wait for
+   * it, so that the edges are as many as the dependencies.
    */
-  releasesForReads(reads: readonly LateRead[]): ReleasesForReads {
-    const behind = new Set(reads.map(({ read }) => read));
-    // Grows while it is walked.
-    for (const vertex of behind) for (const next of this.#next[vertex] ?? []) behind.add(next);
-    const removals = new Set<number>();
-    const bound = new Set<number>();
-    const dependents = this.#removedDependents();
-    for (const removal of reads.flatMap((one) => one.removals)) {
-      if (!behind.has(removal) || removals.has(removal)) continue;
-      const before = this.#withDependents([removal], dependents);
-      const isFree = [...before].every((at) => this.#steps[at]?.change.order !== "create-first");
-      if (!isFree) bound.add(removal);
-      else for (const at of before) removals.add(at);
+  #connectReads(): void {
+    const { needs, removals, awaited, deferred } = this.#reads;
+    if (awaited.size + deferred.size === 0) return;
+    const joined = (name: string): readonly [after: number, before: number] => [
+      this.#group(`removed before ${name}`, () => {}),
+      this.#group(`removed after ${name}`, () => {}),
+    ];
+    const removalsOf = (needed: string): readonly [after: number, before: number] => {
+      const all = removals.get(needed) ?? [];
+      return [
+        this.#group(`removals of ${needed} before reads`, (group) => {
+          for (const one of all) if (awaited.has(one)) this.#edge(one, group);
+        }),
+        this.#group(`removals of ${needed} after reads`, (group) => {
+          for (const one of all) if (deferred.has(one)) this.#edge(group, one);
+        }),
+      ];
+    };
+    for (const [name, dependencies] of needs) {
+      const [after, before] = joined(name);
+      for (const dependency of dependencies) {
+        const needed = removalsOf(neededName(name, dependency));
+        for (const [former, later] of [joined(nameOf(dependency)), needed]) {
+          this.#edge(former, after);
+          this.#edge(before, later);
+        }
+      }
     }
-    return { removals, behind, bound };
+    for (const { action, address } of this.#changes) {
+      const read = action === "read" ? this.#makes.get(address) : undefined;
+      if (read === undefined) continue;
+      const [after, before] = joined(address);
+      this.#edge(after, read);
+      this.#edge(read, before);
+    }
   }
 
   #declare(change: ResourceChange): void {
@@ -218,7 +371,7 @@ class StepOrder {
         else this.#edge(make, remove);
       }
     }
-    if (remove !== undefined && !this.#early.has(remove) && !this.#forReads.removals.has(remove)) {
+    if (remove !== undefined && !this.#early.has(remove) && !this.#reads.released.has(remove)) {
       for (const need of change.providerNeeds ?? []) this.#afterMakes(remove, need);
     }
     const old = this.#objects.get(objectKey(change));
@@ -248,27 +401,35 @@ class StepOrder {
 
   /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */
   #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "releases"): void {
-    const { removals: forReads, behind } = this.#forReads;
+    const { released, behind } = this.#reads;
     const isBehind = behind.has(vertex);
     const waits = (removal: number) =>
-      why === "ends" || !(this.#early.has(removal) || (isBehind && forReads.has(removal)));
+      why === "ends" || !(this.#early.has(removal) || (isBehind && released.has(removal)));
     const own = this.#steps[vertex]?.change;
+    const removals = this.#removalsOf({ address, scope }).filter(waits);
     if (scope === "instance") {
-      const removal = this.#removes.get(this.#aliases.get(address) ?? address);
-      if (removal !== undefined && waits(removal) && this.#steps[removal]?.change !== own) {
-        this.#edge(vertex, removal);
+      for (const removal of removals) {
+        if (this.#steps[removal]?.change !== own) this.#edge(vertex, removal);
       }
       return;
     }
-    const moved = [...(this.#movedFrom.get(address) ?? [])].flatMap(
-      (former) => this.#removes.get(former) ?? [],
-    );
-    const removals = [...(this.#removesOf.get(address) ?? []), ...moved].filter(waits);
     if (removals.length === 0) return;
     const group = this.#group(`${why} ${address}${isBehind ? " behind reads" : ""}`, (made) => {
       for (const removal of removals) this.#edge(made, removal);
     });
     this.#edge(vertex, group);
+  }
+
+  /** The removals of what an object depends on by record. */
+  #removalsOf({ address, scope }: Pick<Dependency, "address" | "scope">): readonly number[] {
+    if (scope === "instance") {
+      const removal = this.#removes.get(this.#aliases.get(address) ?? address);
+      return removal === undefined ? [] : [removal];
+    }
+    const moved = [...(this.#movedFrom.get(address) ?? [])].flatMap(
+      (former) => this.#removes.get(former) ?? [],
+    );
+    return [...(this.#removesOf.get(address) ?? []), ...moved];
   }
 
   #group(name: string, connect: (group: number) => void): number {
@@ -309,6 +470,24 @@ class StepOrder {
       }
     }
     return dependents;
+  }
+
+  /** Removals with those of what their objects depend on. */
+  #withNeeded(removals: Iterable<number>): ReadonlySet<number> {
+    const all = new Set(removals);
+    const visited = new Set<string>();
+    // Grows while it is walked.
+    for (const at of all) {
+      const change = this.#steps[at]?.change;
+      const object = change && this.#objects.get(objectKey(change));
+      for (const dependency of object?.dependencies ?? []) {
+        const name = nameOf(dependency);
+        if (visited.has(name)) continue;
+        visited.add(name);
+        for (const removal of this.#removalsOf(dependency)) all.add(removal);
+      }
+    }
+    return all;
   }
 
   /** Removals with those of what depends on their objects. */

@@ -32,6 +32,22 @@ export function pendingChanges(
   return new Set([...all].filter((one) => run.changed.has(one)));
 }
 
+/**
+ * Whether what the read of a data source explicitly depends on loses an instance of a module, whose objects are deleted: nothing of the
+ * configuration stands for them any more.
+ */
+export function losesModules(
+  run: PlanRun,
+  { resource: { dependsOn } }: ResourceNode,
+  { module }: ResourceValues,
+): boolean {
+  return dependsOn.some((traversal) => {
+    const subject = parseReference(traversal)?.subject;
+    const call = subject?.kind === "module" ? module.calls.get(subject.name) : undefined;
+    return call !== undefined && run.hasEndedModules(call.address);
+  });
+}
+
 function* resourcesNamed(
   { resource: { count, forEach, body } }: ResourceNode,
   module: ModuleInstance,

@@ -33,6 +33,8 @@ interface DataInstance {
   readonly explicit: ReadonlySet<Target>;
   /** Managed resources with changes that the read has to wait for, besides the explicit ones. */
   readonly pending: ReadonlySet<Target>;
+  /** It waits for the end of objects that nothing of the configuration stands for. */
+  readonly waits: boolean;
   /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
   readonly soft: boolean;
 }
@@ -177,12 +179,19 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
 
 /** Why a data source cannot be read now. */
 function deferral(
-  { ready, explicit, pending, run }: DataInstance,
+  { ready, explicit, pending, waits, run }: DataInstance,
   config: Value,
 ): ActionReason | undefined {
   if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
-  if (pending.size > 0) return "read-because-dependency-pending";
-  for (const target of explicit)
-    if (run.isChanged(target)) return "read-because-dependency-pending";
+  if (waits || pending.size > 0) return "read-because-dependency-pending";
+  for (const target of explicit) {
+    // A read of another data source changes nothing; what that one waits for is not waited for by this.
+    if (modeOf(target) !== "data" && run.isChanged(target))
+      return "read-because-dependency-pending";
+  }
   return undefined;
+}
+
+function modeOf(target: Target): ResourceConfig["mode"] | undefined {
+  return (target.kind === "resource" ? target : target.resource).config?.mode;
 }

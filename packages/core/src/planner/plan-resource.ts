@@ -14,7 +14,7 @@ import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
 import { localName } from "./local-name.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
-import { pendingChanges } from "./pending-changes.ts";
+import { losesModules, pendingChanges } from "./pending-changes.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
@@ -107,7 +107,9 @@ async function planSlots(
     return false;
   }
   const shared = { run, config, body, schema, around, explicit };
-  const pending = config.mode === "data" ? pendingChanges(run, node, resource) : new Set<never>();
+  const isData = config.mode === "data";
+  const pending = isData ? pendingChanges(run, node, resource) : new Set<never>();
+  const waits = isData && losesModules(run, node, resource);
   const imports = run.importsFor(node.id);
   await forEachLimited(slots, run.given.parallelism, async ([at, slot]) => {
     if (!run.given.isIncluded(slot.address)) {
@@ -129,6 +131,7 @@ async function planSlots(
             slot,
             recorded,
             pending,
+            waits,
             soft: node.check !== undefined,
           })
         : await planOne(

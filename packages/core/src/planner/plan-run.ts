@@ -11,6 +11,7 @@ import {
   type ModuleNode,
   type ModulePath,
   type ProviderResolution,
+  parseAddress,
   RESOURCE_META,
   type RemovedStatement,
   type ResolvedImport,
@@ -103,6 +104,8 @@ export class PlanRun {
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
   /** By address of the resource. */
   #objects: ReadonlyMap<string, readonly StateObject[]> | undefined;
+  /** By address of the call: the instances of modules behind it that have objects, by their addresses. */
+  #recordedModules: ReadonlyMap<string, ReadonlyMap<string, ModulePath>> | undefined;
 
   constructor(given: PlanRunOptions) {
     this.given = given;
@@ -147,6 +150,13 @@ export class PlanRun {
   /** Whether there is an instance of a module; its own instances are known by now. */
   hasModule(path: ModulePath): boolean {
     return path.length === 0 || this.world.module(formatModulePath(path)) !== undefined;
+  }
+
+  /** Whether there are objects of instances of modules behind a call that are no more. The instances behind it are known by now. */
+  hasEndedModules(callAddress: string): boolean {
+    this.#recordedModules ??= modulesByCall(this.given.objects.values());
+    const recorded = this.#recordedModules.get(callAddress);
+    return recorded !== undefined && [...recorded.values()].some((path) => !this.hasModule(path));
   }
 
   get world(): EvaluationState {
@@ -362,6 +372,25 @@ export function dependenciesOf(
     if (target.address === self) continue;
     const scope = target.kind === "instance" ? "instance" : "resource";
     found.push({ address: target.address, scope, kind });
+  }
+  return found;
+}
+
+/** The instances of modules that have managed objects, by each call on the way to them. */
+function modulesByCall(
+  objects: Iterable<StateObject>,
+): ReadonlyMap<string, ReadonlyMap<string, ModulePath>> {
+  const found = new Map<string, Map<string, ModulePath>>();
+  for (const { address, mode } of objects) {
+    const { value } = parseAddress(address);
+    if (mode !== "managed" || value === undefined) continue;
+    const name = formatModulePath(value.module);
+    for (const [at, step] of value.module.entries()) {
+      const call = formatModulePath([...value.module.slice(0, at), { ...step, key: undefined }]);
+      const behind = found.get(call) ?? new Map<string, ModulePath>();
+      behind.set(name, value.module);
+      found.set(call, behind);
+    }
   }
   return found;
 }

@@ -1,0 +1,6 @@
+resource "terraform_data" "a" {
+  input = "x"
+}
+output "word" {
+  value = terraform_data.a.output
+}
