@@ -293,4 +293,36 @@ describe("plug-ins of a server", { timeout: 120_000 }, () => {
     expect(up, up.error).toMatchObject({ code: 0 });
     expect((await one.run(["output", "-raw", "made_by"])).output).toBe("0.0.1");
   });
+
+  it("are asked for their schema once for each version, and not read again for a plan", async () => {
+    const log = "$HOME/starts";
+    const counted = (version: string) =>
+      pack({
+        "pulumi-resource-chatty": script(version).replace("\n", `\necho started >>"${log}"\n`),
+      });
+    await using tried = await setUp({ [archiveName("1.2.0")]: await counted("1.2.0") });
+    const one = await tried.folder("one", "1.2.0");
+    const starts = async () =>
+      (await readFile(join(tried.scratch.path, "starts"), "utf8")).split("\n").length - 1;
+    expect(await one.run(["validate"])).toMatchObject({ code: 1 });
+    expect(await one.run(["init"])).toMatchObject({ code: 0 });
+    const first = await one.run(["validate"]);
+    expect(first, first.error).toMatchObject({ code: 0 });
+    expect(await starts()).toBe(1);
+    expect(await one.run(["validate"])).toMatchObject({ code: 0 });
+    const schema = await one.run(["providers", "schema", "-json"]);
+    expect(schema.output).toContain("chatty_chatty_note");
+    expect(await starts()).toBe(1);
+    expect(await one.run(["up", "--yes"])).toMatchObject({ code: 0 });
+    expect(await starts()).toBe(2);
+    // Without the folder each command asks.
+    await one.run(["validate"], { STACKWRIGHT_SCHEMA_CACHE: "off" });
+    expect(await starts()).toBe(3);
+    // What was changed is refused before anything is taken from what is kept.
+    const program = join(tried.plugins, "resource-chatty-v1.2.0", "pulumi-resource-chatty");
+    await appendFile(program, "# changed\n");
+    const refused = await one.run(["plan"]);
+    expect(flat(refused.error)).toContain("has none of the hashes in the lock file");
+    expect(await starts()).toBe(3);
+  });
 });

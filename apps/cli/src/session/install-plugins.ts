@@ -9,7 +9,7 @@ import {
 } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-import { allRequirementsOf } from "./install.ts";
+import { allRequirementsOf, openDigests } from "./install.ts";
 import type { Project } from "./project.ts";
 
 interface InstallPluginsRequest {
@@ -21,6 +21,8 @@ interface InstallPluginsRequest {
   readonly recorded?: Iterable<string>;
   /** False: nothing is brought, and nothing is written. @default true */
   readonly brings?: boolean;
+  /** Plug-ins that did not change since they were read are not read again. @default false */
+  readonly remembersDigests?: boolean;
 }
 
 /**
@@ -32,7 +34,13 @@ interface InstallPluginsRequest {
 export async function installPluginsOf(
   project: Project,
   context: CommandContext,
-  { upgrade = false, writesLock = true, recorded = [], brings = true }: InstallPluginsRequest = {},
+  {
+    upgrade = false,
+    writesLock = true,
+    recorded = [],
+    brings = true,
+    remembersDigests = false,
+  }: InstallPluginsRequest = {},
 ): Promise<InstalledPlugins["plugins"]> {
   if (project.plugins.size === 0) return new Map();
   const { directory, env, signal } = context;
@@ -46,6 +54,7 @@ export async function installPluginsOf(
     cwd: directory,
     upgrade,
     brings,
+    digestMemory: remembersDigests ? await openDigests(env) : undefined,
     signal,
   });
   if (after.toString() === lock.toString()) return plugins;

@@ -88,7 +88,8 @@ export async function install(
   return providers;
 }
 
-async function openDigests(env: NodeJS.ProcessEnv): Promise<DigestMemory | undefined> {
+/** The memory of packages that were read; undefined where every command reads them in full. */
+export async function openDigests(env: NodeJS.ProcessEnv): Promise<DigestMemory | undefined> {
   const { digests } = providerCaches(env);
   if (digests === undefined) return undefined;
   const { createDigestMemory } = await import("@stackwright/tfplugin/install");

@@ -101,6 +101,7 @@ export async function openEngine(
     ? await installPluginsOf(project, context, {
         recorded,
         brings: !asInstalled && !isWrong,
+        remembersDigests,
       })
     : new Map();
   for (const line of [...installedLines(installed), ...pluginLines(plugins)]) {
@@ -136,6 +137,7 @@ export async function openEngine(
     pulumiOrigin({
       directories: pulumiFolders(env),
       installed: plugins,
+      schemaFolder: providerCaches(env).schemas,
       onLog,
       ...(restarts && { host: { restart: {} } }),
     }),

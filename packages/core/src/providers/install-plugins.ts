@@ -4,7 +4,7 @@ import type { InstalledPlugin, InstallPluginOptions } from "./install-pulumi-plu
 import type { PluginServer } from "./plugin-servers.ts";
 
 export interface InstallPluginsOptions
-  extends Pick<InstallPluginOptions, "directory" | "cwd" | "signal"> {
+  extends Pick<InstallPluginOptions, "directory" | "cwd" | "digestMemory" | "signal"> {
   /** What is required; sources without a server are passed over. */
   readonly requirements: readonly ProviderRequirement[];
   /** By full source. */

@@ -19,7 +19,7 @@ import {
   type Version,
   zipHash,
 } from "@stackwright/provider-source";
-import { download, InstallHttpClient } from "@stackwright/tfplugin/install";
+import { type DigestMemory, download, InstallHttpClient } from "@stackwright/tfplugin/install";
 import { EngineError } from "../errors.ts";
 import { archiveOf, isServerUrl, whyUnsafe } from "./plugin-places.ts";
 import type { PluginServer } from "./plugin-servers.ts";
@@ -39,6 +39,8 @@ export interface InstallPluginOptions {
   readonly locked: readonly PackageHash[];
   readonly platform?: Platform;
   readonly http?: InstallHttpClient;
+  /** Knows the hashes of plug-ins that did not change since they were read. @default none: each is read in full */
+  readonly digestMemory?: DigestMemory | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -108,10 +110,15 @@ export async function installPulumiPlugin(
 export async function findInstalledPlugin(
   plugin: PluginServer,
   version: Version,
-  { directory, locked, signal }: Pick<InstallPluginOptions, "directory" | "locked" | "signal">,
+  {
+    directory,
+    locked,
+    digestMemory,
+    signal,
+  }: Pick<InstallPluginOptions, "directory" | "locked" | "digestMemory" | "signal">,
 ): Promise<InstalledPlugin | undefined> {
   const path = folderOfPlugin(directory, plugin, version);
-  const present = await presentHash(path, signal);
+  const present = await presentHash(path, signal, digestMemory);
   if (present === undefined) return undefined;
   // Without a hash in the lock file nothing vouches for it, as with a package that was here before the file.
   if (locked.length > 0 && !locked.includes(present)) {
@@ -159,20 +166,23 @@ async function fetchPlugin(
 async function presentHash(
   path: string,
   signal: AbortSignal | undefined,
+  memory: DigestMemory | undefined,
 ): Promise<PackageHash | undefined> {
   // Pulumi leaves this mark next to a folder while it fills it.
-  return (await exists(`${path}.partial`)) ? undefined : steadyHash(path, signal);
+  return (await exists(`${path}.partial`)) ? undefined : steadyHash(path, signal, memory);
 }
 
 /** The hash of a folder that another process may put in place or take away meanwhile; undefined where there is none. */
 async function steadyHash(
   path: string,
   signal: AbortSignal | undefined,
+  memory?: DigestMemory,
 ): Promise<PackageHash | undefined> {
+  const compute = async () => hashDirectory(path, { ...(signal && { signal }) });
   for (let attempt = 0; ; attempt += 1) {
     if (!(await exists(path))) return undefined;
     try {
-      return await hashDirectory(path, { ...(signal && { signal }) });
+      return memory === undefined ? await compute() : await memory.hash(path, compute);
     } catch (error) {
       signal?.throwIfAborted();
       if (attempt >= MAX_ATTEMPTS) throw error;

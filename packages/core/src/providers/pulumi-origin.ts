@@ -1,6 +1,8 @@
+import type { CallContext, ResourceProvider } from "@stackwright/mux";
 import type { EngineHost, HostedProvider, HostOptions } from "@stackwright/mux/host";
 import type { ProviderReference } from "@stackwright/mux/router";
 import { LOCAL_HOST, type ProviderAddress, VersionConstraints } from "@stackwright/provider-source";
+import type { SchemaStore } from "@stackwright/tfplugin";
 import { EngineError } from "../errors.ts";
 import { redactLogger, redactProcess } from "../secrets/redact-log.ts";
 import type {
@@ -11,6 +13,7 @@ import type {
 } from "./catalog.ts";
 import type { InstalledPlugin } from "./install-pulumi-plugin.ts";
 import { JOINED_PROVIDERS_FILE } from "./joined-file.ts";
+import { type KeptSchema, keptSchema, WHOLE_PACKAGE, withKeptSchema } from "./kept-schema.ts";
 import { type LocalProvider, localName } from "./local-provider.ts";
 import { runtimeProgram } from "./plugin-runtimes.ts";
 import type { ProviderLog } from "./provider-log.ts";
@@ -26,7 +29,16 @@ export interface PulumiOriginOptions {
   /** Programs by name; others are searched in the folders, then in `PATH`, as `pulumi-resource-<name>`. */
   readonly providers?: Readonly<Record<string, LocalProvider>>;
   /** Plug-ins that are installed, by name: no other version of them is used. @default none */
-  readonly installed?: ReadonlyMap<string, Pick<InstalledPlugin, "path" | "version">>;
+  readonly installed?: ReadonlyMap<
+    string,
+    Pick<InstalledPlugin, "path" | "version"> & Partial<Pick<InstalledPlugin, "hashes">>
+  >;
+  /**
+   * Folder where schemas of installed plug-ins are kept beyond the process, by the hashes of their files. One whose schema is kept is
+   * started when something else is asked of it. Who may write there may make a program out to be another one: it belongs to one
+   * user. @default none
+   */
+  readonly schemaFolder?: string | undefined;
   /** Folders with programs, or with installations as Pulumi makes them (`resource-<name>-v<version>`). @default none */
   readonly directories?: readonly string[];
   /** How the processes are hosted. What they write comes without the secrets of the runs that use them. */
@@ -42,7 +54,11 @@ export interface PulumiOriginOptions {
 const DYNAMIC_PROVIDER = "pulumi-nodejs";
 
 /** A program that may be the provider. */
-type Candidate = Omit<LocalProvider, "command"> & PulumiPlugin;
+type Candidate = Omit<LocalProvider, "command"> &
+  PulumiPlugin & {
+    /** Of its files, where these decide what it answers. */
+    readonly digest?: string;
+  };
 
 /**
  * Providers of the Pulumi protocol that are programs on this machine, under sources `stackwright.local/pulumi/<name>`.
@@ -64,7 +80,10 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     const only = installed.get(name);
     if (only !== undefined) {
       const program = await pluginProgram(only.path, name);
-      return program === undefined ? [] : [{ ...program, version: only.version }];
+      if (program === undefined) return [];
+      // What a runtime makes of its files depends on more than these.
+      const digest = program.args === undefined ? only.hashes?.[0] : undefined;
+      return [{ ...program, version: only.version, ...(digest !== undefined && { digest }) }];
     }
     const found = await findPulumiPlugins(name, directories);
     return [...found, { command: `pulumi-resource-${name}`, version: undefined }];
@@ -90,11 +109,26 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     }
     throw noVersion(name, `has version ${version}`, candidates, await reasonsOf(name));
   };
+  let schemas: SchemaStore | undefined;
+  const keptOf = async (
+    { digest, schema }: Candidate,
+    { parameters }: OpenProviderOptions,
+  ): Promise<KeptSchema | undefined> => {
+    const { schemaFolder } = options;
+    if (schemaFolder === undefined || digest === undefined || schema !== undefined) return undefined;
+    if (parameters !== undefined && !("value" in parameters)) return undefined;
+    const { createSchemaFolder } = await import("@stackwright/tfplugin");
+    schemas ??= createSchemaFolder(schemaFolder);
+    return keptSchema(schemas, digest, parameters);
+  };
   const openPulumi = async (
     reference: ProviderReference,
     how: OpenProviderOptions = {},
-  ): Promise<Required<OpenedPulumiProgram>> =>
-    openProgram(nameOf(reference.source), await chosen(reference, how), options, how);
+  ): Promise<Required<OpenedPulumiProgram>> => {
+    const candidate = await chosen(reference, how);
+    const kept = await keptOf(candidate, how);
+    return openProgram(nameOf(reference.source), candidate, options, how, kept);
+  };
   return {
     name: "local Pulumi providers",
     handles: (source) => localName(source, "pulumi") !== undefined,
@@ -132,33 +166,53 @@ async function openProgram(
   candidate: Candidate,
   options: PulumiOriginOptions,
   how: OpenProviderOptions,
+  kept: KeptSchema | undefined,
 ): Promise<Required<OpenedPulumiProgram>> {
-  const { hosted, close } = await start(candidate, options, name, how);
-  const { schema } = candidate;
-  const { parameters, signal } = how;
+  let hosted: HostedProvider | undefined;
+  const launch = async ({ signal }: CallContext) => {
+    const started = await start(candidate, options, name, { ...how, ...(signal && { signal }) });
+    hosted = started.hosted;
+    try {
+      const provider = await packageOf(name, hosted.provider, candidate, how.parameters, signal);
+      return { provider, close: started.close };
+    } catch (error) {
+      await started.close();
+      throw error;
+    }
+  };
+  const check = async (): Promise<void> => {
+    // A provider that is being started again is equivalent to one that runs, and so is one that was not needed yet.
+    const { state = "ready" } = hosted ?? {};
+    if (state === "ready" || state === "restarting") return Promise.resolve();
+    throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `pulumi-resource-${name} has ended`);
+  };
+  if (kept === undefined) return { ...(await launch(how)), check };
+  const isKept = (await kept.read(WHOLE_PACKAGE)) !== undefined;
+  const { deferProvider } = await import("@stackwright/mux/host");
+  // A program that does not start says so when it is opened, unless it is known what it would answer.
+  const { provider, close } = isKept ? deferProvider(launch) : await launch(how);
+  return { provider: withKeptSchema(provider, kept), close, check };
+}
+
+/** The package that a program is, or that its parameters make of it. */
+async function packageOf(
+  name: string,
+  program: ResourceProvider,
+  { schema }: Candidate,
+  parameters: OpenProviderOptions["parameters"],
+  signal: AbortSignal | undefined,
+): Promise<ResourceProvider> {
   let provider =
     schema === undefined
-      ? hosted.provider
-      : { ...hosted.provider, getSchema: async () => Promise.resolve({ schema }) };
+      ? program
+      : { ...program, getSchema: async () => Promise.resolve({ schema }) };
   if (name === DYNAMIC_PROVIDER && schema === undefined) {
     const { withDynamicSchema } = await import("@stackwright/mux/adapters");
     provider = withDynamicSchema(provider);
   }
-  if (parameters !== undefined) {
-    try {
-      const { parameterized } = await import("./parameterized.ts");
-      provider = await parameterized(provider, parameters, { signal });
-    } catch (error) {
-      await close();
-      throw error;
-    }
-  }
-  const check = async (): Promise<void> => {
-    // A provider that is being started again is equivalent to one that runs.
-    if (hosted.state === "ready" || hosted.state === "restarting") return Promise.resolve();
-    throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", `pulumi-resource-${name} has ended`);
-  };
-  return { provider, check, close };
+  if (parameters === undefined) return provider;
+  const { parameterized } = await import("./parameterized.ts");
+  return parameterized(provider, parameters, { signal });
 }
 
 interface Started {

@@ -1,5 +1,7 @@
 export type { AttachedProvider, AttachOptions } from "./attach-provider.ts";
 export { attachProvider, parseDebugProviders } from "./attach-provider.ts";
+export type { DeferredProvider } from "./defer-provider.ts";
+export { deferProvider } from "./defer-provider.ts";
 export type { DialOptions, EngineClient } from "./engine-client.ts";
 export { dialEngine } from "./engine-client.ts";
 export type { EngineHost, EngineHostOptions } from "./engine-host.ts";
