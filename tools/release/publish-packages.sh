@@ -3,6 +3,7 @@
 #
 #   NODE_AUTH_TOKEN=... tools/release/publish-packages.sh .release/packages
 #
+# Refuses packages that name no repository: nobody could see where they come from, and npm signs no origin of them.
 # Installs nothing and runs no script of a package. What the registry has already is left out, so that an interrupted
 # publication is continued by the same call.
 set -eu
@@ -16,6 +17,11 @@ printf '%s\n' "registry=$registry" "//${registry#*://}:_authToken=\${NODE_AUTH_T
 export NPM_CONFIG_USERCONFIG="$work/npmrc"
 for file in "$folder"/*.tgz; do
   [ -f "$file" ] || { echo "no package is in $folder" >&2; exit 1; }
+  tar --extract --to-stdout --file "$file" package/package.json >"$work/package.json"
+  node -e 'process.exitCode = JSON.parse(fs.readFileSync(process.argv[1], "utf8")).repository?.url ? 0 : 1' "$work/package.json" ||
+    { echo "$file: names no repository; set \"repository\" in package.json and build the release again" >&2; exit 1; }
+done
+for file in "$folder"/*.tgz; do
   tar --extract --to-stdout --file "$file" package/package.json >"$work/package.json"
   id=$(node -p 'const { name, version } = JSON.parse(fs.readFileSync(process.argv[1], "utf8")); `${name}@${version}`' "$work/package.json")
   code=0

@@ -10,17 +10,28 @@ const CONTENT_TYPES = `<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="json" ContentType="application/json"/><Default Extension="cjs" ContentType="application/javascript"/><Default Extension="md" ContentType="text/markdown"/><Default Extension="txt" ContentType="text/plain"/><Default Extension="vsixmanifest" ContentType="text/xml"/></Types>
 `;
 
+/** Where the project is for everybody, as manifests name it. */
+export interface Address {
+  readonly repository?: unknown;
+  readonly homepage?: unknown;
+  readonly bugs?: unknown;
+}
+
 /**
  * Writes the extension as one file that VS Code installs. Equal sources give equal bytes.
  *
  * @returns the names of the files in it
  */
-export async function packageExtension(output: string, version: string): Promise<string[]> {
+export async function packageExtension(
+  output: string,
+  version: string,
+  address: Address = {},
+): Promise<string[]> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-vscode-"));
   const extension = join(scratch.path, "extension");
   await mkdir(extension);
   const manifest = JSON.parse(await readFile(join(FOLDER, "extension.json"), "utf8")) as Manifest;
-  const text = `${JSON.stringify({ ...manifest, version }, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ ...manifest, ...address, version }, undefined, 2)}\n`;
   await writeFile(join(extension, "package.json"), text);
   for (const name of ["language-configuration.json", "syntaxes", "README.md"]) {
     await cp(join(FOLDER, name), join(extension, name), { recursive: true });

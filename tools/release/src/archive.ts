@@ -7,7 +7,9 @@ import { requireCommand } from "@stackwright-tools/processes";
 interface ArchiveInputs {
   /** Its files are the content. */
   readonly folder: string;
-  /** Ends with `.tar.gz`. */
+  /** The file or folder in it that is packed alone. @default all of it */
+  readonly content?: string;
+  /** Ends with `.tar.gz` or `.tgz`. */
   readonly output: string;
   /** Of every file. */
   readonly time: Date;
@@ -17,8 +19,13 @@ interface ArchiveInputs {
  * Writes an archive that depends on names, content and executable bits alone: not on who made it, when, where, or in which order the
  * folder lists its files. Needs GNU tar.
  */
-export async function writeArchive({ folder, output, time }: ArchiveInputs): Promise<void> {
-  const tar = output.slice(0, -".gz".length);
+export async function writeArchive({
+  folder,
+  content = ".",
+  output,
+  time,
+}: ArchiveInputs): Promise<void> {
+  const tar = output.replace(/\.t?gz$/, ".unpacked");
   const words = [
     "--sort=name",
     `--mtime=@${Math.floor(time.getTime() / 1000)}`,
@@ -28,7 +35,7 @@ export async function writeArchive({ folder, output, time }: ArchiveInputs): Pro
     "--mode=u=rwX,go=rX",
     "--format=gnu",
   ];
-  await requireCommand(["tar", ...words, "--create", "--file", tar, "--directory", folder, "."], {
+  await requireCommand(["tar", ...words, "--create", "--file", tar, "--directory", folder, content], {
     timeoutMs: 120_000,
   });
   await writeFile(output, await promisify(gzip)(await readFile(tar), { level: 6 }));

@@ -1,8 +1,5 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { requireCommand } from "@stackwright-tools/processes";
 import { gitCommit } from "./git.ts";
 import { publishedPackages } from "./packages.ts";
@@ -10,8 +7,8 @@ import type { PartContext } from "./parts.ts";
 import { whatIsNotReady } from "./readiness/what-is-not-ready.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { ReleaseOptions } from "./release-options.ts";
+import { SUMS, writeSums } from "./sums.ts";
 
-const SUMS = "SHA256SUMS";
 const BUILD_MS = 15 * 60_000;
 
 /**
@@ -75,21 +72,4 @@ async function requireEmpty(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length === 0) return;
   throw new ReleaseError("RELEASE_OPTION_INVALID", `--out: ${folder} is not empty`);
-}
-
-/** In the form that `sha256sum --check` reads. */
-async function writeSums(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .toSorted();
-  const lines: string[] = [];
-  for (const file of files) {
-    const hash = createHash("sha256");
-    await pipeline(createReadStream(join(folder, file)), hash);
-    lines.push(`${hash.digest("hex")}  ${file}\n`);
-  }
-  await writeFile(join(folder, SUMS), lines.join(""));
-  return files.length;
 }

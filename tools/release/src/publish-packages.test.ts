@@ -44,29 +44,54 @@ async function registry() {
   };
 }
 
+const REPOSITORY = { type: "git", url: "git+https://code.acme.org/acme/tool.git" };
+
+/** Packs packages into a folder. */
+async function pack(folder: string, manifests: readonly object[]): Promise<void> {
+  for (const [at, manifest] of manifests.entries()) {
+    const source = join(folder, `${at}`);
+    mkdirSync(join(source, "package"), { recursive: true });
+    writeFileSync(join(source, "package/package.json"), JSON.stringify(manifest));
+    await requireCommand(["tar", "-czf", join(folder, `${at}.tgz`), "-C", source, "package"]);
+  }
+}
+
+async function publishTo(url: string, folder: string, token: string) {
+  return runCommand([SCRIPT, folder], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: folder,
+      NPM_CONFIG_REGISTRY: url,
+      NPM_CONFIG_UPDATE_NOTIFIER: "false",
+      NODE_AUTH_TOKEN: token,
+    },
+    timeoutMs: 120_000,
+  });
+}
+
+it("publishes nothing where one of the packages names no repository", async () => {
+  await using server = await registry();
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-publish-"));
+  await pack(scratch.path, [
+    { name: "@example/a", version: "1.0.0", repository: REPOSITORY },
+    { name: "@example/b", version: "1.0.0" },
+  ]);
+  const { code, stderr } = await publishTo(server.url, scratch.path, "secret");
+  expect(code).toBe(1);
+  expect(stderr).toContain('1.tgz: names no repository; set "repository" in package.json');
+  expect(server.taken.size).toBe(0);
+});
+
 it("publishes what the registry does not have, signed in by the token", async () => {
   await using server = await registry();
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-publish-"));
-  for (const name of ["a", "b"]) {
-    const folder = join(scratch.path, name, "package");
-    mkdirSync(folder, { recursive: true });
-    const manifest = { name: `@example/${name}`, version: "1.0.0" };
-    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-    const archive = join(scratch.path, `${name}.tgz`);
-    await requireCommand(["tar", "-czf", archive, "-C", join(scratch.path, name), "package"]);
-  }
-  const publish = (token: string) =>
-    runCommand([SCRIPT, scratch.path], {
-      cwd: scratch.path,
-      env: {
-        PATH: process.env["PATH"],
-        HOME: scratch.path,
-        NPM_CONFIG_REGISTRY: server.url,
-        NPM_CONFIG_UPDATE_NOTIFIER: "false",
-        NODE_AUTH_TOKEN: token,
-      },
-      timeoutMs: 120_000,
-    });
+  const manifest = { version: "1.0.0", repository: REPOSITORY };
+  await pack(
+    scratch.path,
+    ["a", "b"].map((name) => ({ ...manifest, name: `@example/${name}` })),
+  );
+  const publish = async (token: string) => publishTo(server.url, scratch.path, token);
   expect(await publish("wrong")).not.toMatchObject({ code: 0 });
   expect(server.taken.size).toBe(0);
   const first = await publish("secret");

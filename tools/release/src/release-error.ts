@@ -3,6 +3,7 @@ type ReleaseErrorCode =
   | "RELEASE_OPTION_INVALID"
   | "RELEASE_NOT_READY"
   | "RELEASE_NODE_INVALID"
+  | "RELEASE_ADDRESS_INVALID"
   | "RELEASE_LICENSE";
 
 export class ReleaseError extends Error {

@@ -1,5 +1,6 @@
 import { pendingChangesets } from "../changelog.ts";
 import { git } from "../git.ts";
+import { metadataProblems } from "../metadata/metadata-problems.ts";
 import { soakProblems } from "./soak-reports.ts";
 
 /** What speaks against a release of the commit, each in a line with what to do. */
@@ -18,5 +19,5 @@ export async function whatIsNotReady(root: string): Promise<readonly string[]> {
       `${pending} changesets have no version yet; run "pnpm changeset version" and commit the result`,
     );
   }
-  return [...problems, ...(await soakProblems(root))];
+  return [...problems, ...metadataProblems(root), ...(await soakProblems(root))];
 }
