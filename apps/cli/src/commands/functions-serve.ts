@@ -9,8 +9,8 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { functionLogger, functionName } from "../session/function-log.ts";
 import { portOf, withListenErrors } from "../session/listen-error.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 
 export interface FunctionsServeOptions {
   readonly host: string;
@@ -26,9 +26,9 @@ export async function functionsServe(
   { terminal, directory, signal, forceSignal }: CommandContext,
 ): Promise<ExitCode> {
   const path = resolve(directory, file);
-  const read = await readFile(path);
+  const read = await readFunctions(path);
   await using server = await withListenErrors(async () =>
-    serveFunctions({ ...read, host, port: portOf(port), logger: loggerOn(terminal) }),
+    serveFunctions({ ...read, host, port: portOf(port), logger: functionLogger(terminal) }),
   );
   const count = read.functions.length;
   terminal.write(`${count} ${count === 1 ? "function is" : "functions are"} at ${server.url}\n`);
@@ -39,7 +39,7 @@ export async function functionsServe(
   await using _watching = watch
     ? watchFunctions(path, read, server, {
         onDeployed: (urn, why) => {
-          terminal.writeError(`${nameOf(urn)}: ${why}\n`);
+          terminal.writeError(`${functionName(urn)}: ${why}\n`);
         },
         onProblem: (error) => {
           terminal.writeError(`The changed functions were not deployed: ${messageOf(error)}\n`);
@@ -50,7 +50,8 @@ export async function functionsServe(
   return EXIT.ok;
 }
 
-async function readFile(path: string): Promise<FunctionsFile> {
+/** Reads a file of functions; `CommandError` where it cannot be used. */
+export async function readFunctions(path: string): Promise<FunctionsFile> {
   try {
     return await readFunctionsFile(path);
   } catch (error) {
@@ -65,30 +66,6 @@ async function readFile(path: string): Promise<FunctionsFile> {
         'It is JSON: {"functions": [{"urn": "urn:fss:...", "command": ["node", "function.js"]}], "accounts": [...]}',
     });
   }
-}
-
-/** What functions write, line by line, with the name of the function before it. */
-function loggerOn(terminal: Terminal) {
-  const show = (data: object): void => {
-    const { urn = "", text = "" } = data as { readonly urn?: string; readonly text?: string };
-    for (const line of text.split("\n")) {
-      if (line.trim() !== "") terminal.writeError(`${nameOf(urn)}: ${line}\n`);
-    }
-  };
-  return {
-    debug: () => undefined,
-    info: show,
-    warn: show,
-    error: (data: object, message: string) => {
-      const { error } = data as { readonly error?: unknown };
-      terminal.writeError(`${message}: ${messageOf(error)}\n`);
-    },
-  };
-}
-
-/** Name and version of a function, as shown to users. */
-function nameOf(urn: string): string {
-  return urn.split(":").slice(-2).join(":");
 }
 
 function messageOf(error: unknown): string {

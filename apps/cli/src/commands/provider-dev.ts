@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { TfpluginError } from "@stackwright/tfplugin";
+import { type PluginTransport, TfpluginError } from "@stackwright/tfplugin";
 import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
 import { openReloadingTransport, startReattachServer } from "@stackwright/tfplugin/serve";
 import type { CommandContext } from "../command-context.ts";
@@ -16,27 +16,66 @@ export interface ProviderDevOptions {
   readonly watch: boolean;
   /** Port of the debugger; true for any free one. */
   readonly inspect?: string | true;
+  /** Runs the provider as the function of this file, or of `functions.json`, in place of its program. */
+  readonly function?: string | true;
 }
+
+/** As new projects have it. */
+const FUNCTIONS_FILE = "functions.json";
 
 /**
  * Keeps the provider of the folder running for templates, until it is stopped: prints how a template uses it, shows what it logs, and
  * starts it again when its code changes.
  */
 export async function providerDev(
-  { watch, inspect }: ProviderDevOptions,
+  options: ProviderDevOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, signal, forceSignal } = context;
   const project = await readProviderProject(context);
-  const source = project.address.toString();
+  await using provider =
+    options.function === undefined
+      ? await openProgram(project, options, context)
+      : await openFunction(project, options, context);
+  await using server = await startReattachServer({
+    name: project.address.toString(),
+    provider: provider.transport,
+    onError: reporter(context, "A call failed"),
+  });
+  terminal.write(
+    usageText(project, server.variable.TF_REATTACH_PROVIDERS, options.function !== undefined),
+  );
+  provider.watch();
+  await Promise.race([aborted(signal), aborted(forceSignal)]);
+  return EXIT.ok;
+}
+
+/** A provider that templates are connected to. */
+interface DevelopedProvider extends AsyncDisposable {
+  readonly transport: PluginTransport;
+  /** Follows changes of the code, where that is wanted. */
+  watch(): void;
+}
+
+/** Shows an error with what it is about. */
+function reporter({ terminal }: CommandContext, what: string): (error: unknown) => void {
+  return (error) => {
+    const text = error instanceof Error ? error.message : String(error);
+    terminal.writeError(`${what}: ${printable(text)}\n`);
+  };
+}
+
+/** The provider as a program. */
+async function openProgram(
+  project: ProviderProject,
+  { watch, inspect }: ProviderDevOptions,
+  context: CommandContext,
+): Promise<DevelopedProvider> {
+  const { terminal, signal } = context;
   const command = providerCommand(project.command, {
     ...context,
     nodeOptions: inspect === undefined ? [] : [inspectOption(inspect)],
   });
-  const problem = (what: string) => (error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    terminal.writeError(`${what}: ${printable(text)}\n`);
-  };
   const start = async () => {
     const launched = await launchTerraformProvider({
       ...command,
@@ -50,7 +89,7 @@ export async function providerDev(
   };
   const transport = await openReloadingTransport({
     start,
-    onProblem: problem("The changed provider was not started, the one from before stays"),
+    onProblem: reporter(context, "The changed provider was not started, the one from before stays"),
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!(error instanceof TfpluginError)) throw error;
@@ -59,32 +98,56 @@ export async function providerDev(
       advice: "Its command is in stackwright.provider.json; npm install brings its libraries.",
     });
   });
-  await using server = await startReattachServer({
-    name: source,
-    provider: transport,
-    onError: problem("A call failed"),
-  });
   const reloaded = async (): Promise<void> => {
-    if (await transport.reload()) terminal.writeError(`${source} was started again\n`);
+    if (await transport.reload())
+      terminal.writeError(`${project.address.toString()} was started again\n`);
   };
-  terminal.write(usageText(project, server.variable.TF_REATTACH_PROVIDERS));
-  using _watching = watch
-    ? watchCode(codeFolders(project.command, project.directory), {
+  let watching: Disposable | undefined;
+  return {
+    transport,
+    watch: () => {
+      if (!watch) return;
+      watching = watchCode(codeFolders(project.command, project.directory), {
         programs: new Set(project.command.map((word) => basename(word))),
         onChange: () => {
           void reloaded();
         },
-        onProblem: problem("Not all changes of the code are seen"),
-      })
-    : undefined;
-  await Promise.race([aborted(signal), aborted(forceSignal)]);
-  return EXIT.ok;
+        onProblem: reporter(context, "Not all changes of the code are seen"),
+      });
+    },
+    [Symbol.asyncDispose]: async () => {
+      watching?.[Symbol.dispose]();
+      return Promise.resolve();
+    },
+  };
 }
 
-function usageText({ address, directory, name }: ProviderProject, variable: string): string {
+/** The provider as a function: a local function runtime of its own runs it, and each call passes through the contract. */
+async function openFunction(
+  project: ProviderProject,
+  { watch, inspect, function: file }: ProviderDevOptions,
+  context: CommandContext,
+): Promise<DevelopedProvider> {
+  if (inspect !== undefined) {
+    throw new CommandError("--inspect is for the program, and not for --function.", {
+      advice: "Leave one of them out.",
+    });
+  }
+  const { startDevelopedFunction } = await import("../provider-kit/developed-function.ts");
+  return startDevelopedFunction(
+    { path: join(project.directory, file === true ? FUNCTIONS_FILE : (file ?? "")), watch },
+    context,
+  );
+}
+
+function usageText(
+  { address, directory, name }: ProviderProject,
+  variable: string,
+  isFunction: boolean,
+): string {
   const source = address.toString();
   const bin = join(directory, "bin");
-  const overrides = existsSync(join(bin, `terraform-provider-${name}`))
+  const overrides = !isFunction && existsSync(join(bin, `terraform-provider-${name}`))
     ? [
         "",
         "Or start it with each run instead, by the file that TF_CLI_CONFIG_FILE names:",
@@ -98,7 +161,7 @@ function usageText({ address, directory, name }: ProviderProject, variable: stri
       ]
     : [];
   return [
-    `${source} is running. In the terminal that runs stackwright or terraform:`,
+    `${source} is running${isFunction ? " as a function" : ""}. In the terminal that runs stackwright or terraform:`,
     "",
     `  export TF_REATTACH_PROVIDERS='${variable.replaceAll("'", "'\\''")}'`,
     ...overrides,

@@ -201,6 +201,48 @@ describe("provider dev", () => {
   });
 });
 
+describe("provider dev --function", () => {
+  it("serves templates by the function, and the changed one after a change", {
+    timeout: 90_000,
+  }, async () => {
+    const cwd = await newProject();
+    const dev = spawnCommand(["provider", "dev", "--function"], { cwd });
+    onTestFinished(() => dev[Symbol.asyncDispose]());
+    const [, variable = ""] = await dev.waitFor(/export TF_REATTACH_PROVIDERS='(.*)'/);
+    const run = async (...words: string[]) =>
+      runSpawned(words, {
+        cwd: join(cwd, "example"),
+        env: { TF_REATTACH_PROVIDERS: variable },
+      });
+    const made = await run("up", "--yes");
+    expect(made.text).toContain('id = "todo"');
+    // As on a platform, each call is a process of its own: what the provider makes is where the function runs.
+    expect(await readFile(join(cwd, "notes/todo.txt"), "utf8")).toBe("Write a provider.");
+    expect((await run("plan")).text).toContain("No changes");
+
+    const code = join(cwd, "src/provider.ts");
+    await change(code, "    return { id: name };", "    return { id: `${name}!` };");
+    await dev.waitFor(/notes:latest: changed/);
+    await run("destroy", "--yes");
+    expect((await run("up", "--yes")).text).toContain('id = "todo!"');
+    await change(code, "    return { id: `${name}!` };", "    throw new Error('not today');");
+    await dev.waitFor(/notes:latest: changed[^]*notes:latest: changed/);
+    await run("destroy", "--yes");
+    expect((await run("up", "--yes")).text).toContain("not today");
+    expect(await dev.stop()).toBe(0);
+  });
+
+  it("says what is wrong with the file, and with options that do not go together", async () => {
+    const cwd = await newProject();
+    const dev = async (...words: string[]) =>
+      tryCommand(["provider", "dev", ...words], { cwd, env });
+    expect((await dev("--function", "absent.json")).error).toContain("absent.json");
+    await writeFile(join(cwd, "none.json"), '{"functions": []}');
+    expect((await dev("--function", "none.json")).error).toContain("a provider is one");
+    expect((await dev("--function", "--inspect")).error).toContain("not for --function");
+  });
+});
+
 describe("provider publish", () => {
   it("publishes a program and a function, and a version only once", async () => {
     const cwd = await newProject();

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path/posix";
 import { marked, type Token } from "marked";
+import { LIBRARIES, libraryIndex, libraryPages } from "./library/library-pages.ts";
 
-/** One page of the documentation, as it is in the repository. */
+/** One page of the documentation, as it is in the repository or as it is made of its sources. */
 export interface HelpPage {
   /** Its path in the repository, such as `docs/security.md`. */
   readonly path: string;
@@ -18,16 +19,18 @@ const LEFT_OUT = /(?:^|\/)BENCHMARKS\.md$|^docs\/(?:soak|adr)\//;
 /** The index, and all pages that links lead to from it, in the order of the links. */
 export async function readPages(root: string): Promise<ReadonlyMap<string, HelpPage>> {
   const pages = new Map<string, HelpPage>();
+  const libraries = libraryPages(root);
+  const made = new Map(libraries.map(({ path, markdown }) => [path, markdown]));
   const waiting = [INDEX];
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (pages.has(path)) continue;
-    const text = await readFile(join(root, path), "utf8").catch((error: unknown) => {
+    const text = made.get(path) ?? await readFile(join(root, path), "utf8").catch((error: unknown) => {
       // A container is built without the pages that only contributors read.
       if (path !== INDEX && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
     });
     if (text === undefined) continue;
-    const tokens = marked.lexer(text);
+    const tokens = marked.lexer(path === LIBRARIES ? text + libraryIndex(libraries) : text);
     const heading = tokens.find(({ type }) => type === "heading");
     const title = heading !== undefined && "text" in heading ? String(heading.text) : path;
     pages.set(path, { path, title: title.replaceAll("`", ""), tokens });
