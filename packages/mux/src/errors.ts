@@ -28,6 +28,7 @@ export const MUX_ERRORS = {
   MUX_SCHEMA_CONFLICT: { status: "FAILED_PRECONDITION", retryable: false },
   MUX_SCHEMA_UNAVAILABLE: { status: "UNAVAILABLE", retryable: true },
   MUX_PARAMETERIZE_AMBIGUOUS: { status: "FAILED_PRECONDITION", retryable: false },
+  MUX_PARAMETERS_REFUSED: { status: "INVALID_ARGUMENT", retryable: false },
   MUX_SCHEMA_VERSION: { status: "INVALID_ARGUMENT", retryable: false },
   MUX_URN_INVALID: { status: "INVALID_ARGUMENT", retryable: false },
   MUX_PROVIDER_UNKNOWN: { status: "NOT_FOUND", retryable: false },

@@ -1,15 +1,9 @@
 import { resolve } from "node:path";
-import { isFgBridgeError } from "@stackwright/fg-bridge";
-import {
-  type FunctionsFile,
-  readFunctionsFile,
-  serveFunctions,
-  watchFunctions,
-} from "@stackwright/fg-bridge/runtime";
+import { serveFunctions, watchFunctions } from "@stackwright/fg-bridge/runtime";
 import type { CommandContext } from "../command-context.ts";
-import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { functionLogger, functionName } from "../session/function-log.ts";
+import { readFunctions } from "../session/functions-file.ts";
 import { portOf, withListenErrors } from "../session/listen-error.ts";
 
 export interface FunctionsServeOptions {
@@ -48,24 +42,6 @@ export async function functionsServe(
     : undefined;
   await Promise.race([aborted(signal), aborted(forceSignal)]);
   return EXIT.ok;
-}
-
-/** Reads a file of functions; `CommandError` where it cannot be used. */
-export async function readFunctions(path: string): Promise<FunctionsFile> {
-  try {
-    return await readFunctionsFile(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") {
-      throw new CommandError(`There is no file of functions "${path}".`, { cause: error });
-    }
-    if (!isFgBridgeError(error)) throw error;
-    throw new CommandError(`The file of functions cannot be used: ${error.message}.`, {
-      cause: error,
-      advice:
-        'It is JSON: {"functions": [{"urn": "urn:fss:...", "command": ["node", "function.js"]}], "accounts": [...]}',
-    });
-  }
 }
 
 function messageOf(error: unknown): string {

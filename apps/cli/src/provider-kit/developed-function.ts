@@ -4,8 +4,8 @@ import { serveFunctions, watchFunctions } from "@stackwright/fg-bridge/runtime";
 import type { PluginTransport } from "@stackwright/tfplugin";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-import { readFunctions } from "../commands/functions-serve.ts";
 import { functionLogger, functionName } from "../session/function-log.ts";
+import { readFunctions } from "../session/functions-file.ts";
 import { printable } from "../terminal/printable.ts";
 
 /** Which function is run. */

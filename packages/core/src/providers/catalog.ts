@@ -1,4 +1,5 @@
 import type { ResourceProvider } from "@stackwright/mux";
+import type { PackageParameters } from "@stackwright/mux/host";
 import type {
   NamedLifecycleProvider,
   ProviderMemberKind,
@@ -62,10 +63,8 @@ export interface ProviderOrigin {
   ): Promise<OpenedPulumiProgram>;
 }
 
-/** Words as on a command line, or what an SDK of the package recorded: its name, version, and a value in base64. */
-export type ProgramParameters =
-  | readonly string[]
-  | { readonly name: string; readonly version: string; readonly value: string };
+/** What makes another package of a plug-in of Pulumi. */
+export type ProgramParameters = PackageParameters;
 
 export interface OpenProviderOptions {
   readonly signal?: AbortSignal;

@@ -25,7 +25,7 @@ async function setUp({ words = [TEST_PROGRAMS.chattyProvider] }: { words?: strin
   await writeFile(log, "");
   await writeFile(
     program,
-    `#!/bin/sh\necho started >>"${log}"\nexec "${process.execPath}" ${words.map((word) => `"${word}"`).join(" ")} "$@"\n`,
+    `#!/bin/sh\necho started >>"${log}"\nGARDEN="${scratch.path}" exec "${process.execPath}" ${words.map((word) => `"${word}"`).join(" ")} "$@"\n`,
   );
   await chmod(program, 0o755);
   const origin = (digest = "h1:one", more: PulumiOriginOptions = {}) =>

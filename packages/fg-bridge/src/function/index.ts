@@ -21,6 +21,8 @@ export type {
 export type { ProcessRunnerOptions } from "./process-runner.ts";
 export { createProcessRunner } from "./process-runner.ts";
 export type { ProviderRunner, RunningProvider, StartOptions } from "./provider-runner.ts";
+export type { PulumiRunnerOptions } from "./pulumi-runner.ts";
+export { createPulumiRunner } from "./pulumi-runner.ts";
 export type { ResultStore, ServedResults } from "./result-store.ts";
 export { createServedResults } from "./result-store.ts";
 export type { PoolOptions } from "./session-pool.ts";

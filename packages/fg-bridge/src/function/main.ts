@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
+import { isJsonObject, readJsonObject } from "@stackwright/base/json";
+import type { PackageParameters } from "@stackwright/mux/host";
 import { authenticateBearer, authenticateSignature } from "./authenticate.ts";
 import { openDirectoryJournal } from "./directory-journal.ts";
 import { type FunctionServerOptions, serveFunction } from "./function-server.ts";
 import { createProcessRunner } from "./process-runner.ts";
+import { createPulumiRunner } from "./pulumi-runner.ts";
 import { createServedResults } from "./result-store.ts";
 
 /*
@@ -11,9 +14,11 @@ import { createServedResults } from "./result-store.ts";
  * environment alone. Prints one line of JSON when it listens, and ends at SIGTERM and SIGINT.
  */
 
-const USAGE = `Usage: stackwright-function --provider PATH [options]
+const USAGE = `Usage: stackwright-function (--provider PATH | --pulumi PATH) [options]
 
   --provider PATH      program of the provider (protocol 5)
+  --pulumi PATH        program of a plug-in of Pulumi
+  --parameters JSON    makes another package of it: a list of words, or {"name", "version", "value"} (base64)
   --sha256 HEX         refuse any other program
   --listen HOST:PORT   default 127.0.0.1:8000; the port may come from PORT
   --env NAME           hand this variable on to the provider; may be repeated
@@ -37,6 +42,8 @@ function readArguments() {
     return parseArgs({
       options: {
         provider: { type: "string" },
+        pulumi: { type: "string" },
+        parameters: { type: "string" },
         sha256: { type: "string" },
         listen: { type: "string", default: `127.0.0.1:${process.env.PORT ?? "8000"}` },
         env: { type: "string", multiple: true, default: [] },
@@ -75,14 +82,31 @@ function positive(name: string, text: string): number {
   return Number.isFinite(value) && value > 0 ? value : fail(`--${name} must be a number above 0`);
 }
 
+function parametersOf(text: string | undefined): PackageParameters | undefined {
+  if (text === undefined) return undefined;
+  const { problem, object } = readJsonObject(Buffer.from(`{"given":${text}}`));
+  const given: unknown = problem === undefined ? object["given"] : undefined;
+  if (Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === "string")) {
+    return given;
+  }
+  const { name, version, value } = isJsonObject(given) ? given : {};
+  if (typeof name === "string" && typeof version === "string" && typeof value === "string") {
+    return { name, version, value };
+  }
+  return fail('--parameters is neither a list of words nor {"name", "version", "value"}');
+}
+
 async function main(): Promise<void> {
   const values = readArguments();
   if (values.help) {
     process.stdout.write(USAGE);
     return;
   }
-  const { provider, sha256, journal } = values;
-  if (provider === undefined) fail("--provider is missing");
+  const { provider, pulumi, sha256, journal } = values;
+  const command = provider ?? pulumi ?? fail("--provider or --pulumi is missing");
+  if (provider !== undefined && pulumi !== undefined) fail("--provider and --pulumi exclude another");
+  const parameters = parametersOf(values.parameters);
+  if (provider !== undefined && parameters !== undefined) fail("--parameters is for --pulumi alone");
   const listen =
     /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/.exec(values.listen) ?? fail("--listen is not HOST:PORT");
   const env = Object.fromEntries(
@@ -98,10 +122,11 @@ async function main(): Promise<void> {
   process.once("SIGTERM", () => ended.resolve());
   process.once("SIGINT", () => ended.resolve());
   const server = await serveFunction({
-    runner: await createProcessRunner({
-      command: provider,
+    runner: await (pulumi === undefined ? createProcessRunner : createPulumiRunner)({
+      command,
       env,
       ...(sha256 === undefined ? {} : { sha256 }),
+      ...(parameters === undefined ? {} : { parameters }),
     }),
     host: listen[1] ?? listen[2] ?? "127.0.0.1",
     port: Number(listen[3]),

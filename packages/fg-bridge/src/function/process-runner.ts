@@ -1,9 +1,6 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import {
   createPluginClient,
   type PluginTransport,
@@ -17,6 +14,7 @@ import {
 } from "@stackwright/tfplugin/launch";
 import { serveLifecycleProvider } from "@stackwright/tfplugin/serve";
 import { FgBridgeError, type FgBridgeErrorCode } from "../errors.ts";
+import { checkDigest } from "./check-digest.ts";
 import type { ProviderRunner, RunningProvider, StartOptions } from "./provider-runner.ts";
 import { callProvider } from "./transport-provider.ts";
 
@@ -59,26 +57,6 @@ export async function createProcessRunner(options: ProcessRunnerOptions): Promis
   const { command, sha256 } = options;
   if (sha256 !== undefined) await checkDigest(command, sha256);
   return { name: command, start: (start) => startProcess(options, start) };
-}
-
-async function checkDigest(command: string, expected: string): Promise<void> {
-  const hash = createHash("sha256");
-  try {
-    await pipeline(createReadStream(command), hash);
-  } catch (cause) {
-    throw startFailed(`${command} cannot be read`, cause, false);
-  }
-  if (hash.digest("hex") !== expected.toLowerCase()) {
-    throw startFailed(
-      `${command} is not the program that was meant: its hash differs`,
-      undefined,
-      false,
-    );
-  }
-}
-
-function startFailed(text: string, cause: unknown, retryable = true): FgBridgeError {
-  return new FgBridgeError("FG_PROVIDER_START_FAILED", text, { cause, retryable });
 }
 
 async function startProcess(

@@ -19,6 +19,8 @@ export type { LaunchedProvider } from "./launch-provider.ts";
 export { launchProvider } from "./launch-provider.ts";
 export { LineSplitter, LineTail } from "./line-splitter.ts";
 export type { LivenessPolicy } from "./liveness.ts";
+export type { PackageParameters } from "./parameterize-provider.ts";
+export { parameterizeProvider } from "./parameterize-provider.ts";
 export type { ProviderArguments } from "./provider-arguments.ts";
 export { parseProviderArguments } from "./provider-arguments.ts";
 export type { RunProviderOptions, StopReason } from "./run-provider.ts";
