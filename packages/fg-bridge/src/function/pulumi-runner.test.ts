@@ -3,12 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Value } from "@stackwright/cty";
+import { ctyEquality } from "@stackwright/cty/testing";
 import type { PackageParameters } from "@stackwright/mux/host";
 import { typeOfBlock } from "@stackwright/mux/router";
 import { createPluginClient } from "@stackwright/tfplugin";
 import { describe, expect, it } from "vitest";
 import { startBridgedFunction } from "../testing/bridged-function.ts";
 import { createPulumiRunner, type PulumiRunnerOptions } from "./pulumi-runner.ts";
+
+expect.addEqualityTesters([ctyEquality]);
 
 /* A plug-in on Pulumi's SDK for Node behind a function: each request is a process of its own, parameterized anew. */
 
@@ -61,25 +64,25 @@ describe("a plug-in of Pulumi behind a function", { timeout: 60_000 }, () => {
     );
     const configured = await provider.configure({ config: Value.object({}), ...NONE }, {});
     expect(configured.diagnostics).toEqual([]);
-    const request = { type: "mint_plant", config, prior: nothing, proposed: config };
+    const request = { type: "mint_plant", config, prior: nothing };
     const operation = { operationId: "one" };
-    const planned = await provider.plan(
-      { ...request, priorPrivate: new Uint8Array(), operation } as never,
+    const deferralAllowed = false;
+    const priorPrivate = new Uint8Array();
+    const { planned, plannedPrivate, diagnostics } = await provider.plan(
+      { ...request, proposed: config, priorPrivate, operation, deferralAllowed },
       {},
     );
-    expect(planned.diagnostics).toEqual([]);
+    expect(diagnostics).toEqual([]);
     const applied = await provider.apply(
-      { ...request, planned: planned.planned, plannedPrivate: planned.plannedPrivate, operation } as never,
+      { ...request, planned: planned ?? expect.fail(), plannedPrivate, operation },
       {},
     );
     expect(applied.diagnostics).toEqual([]);
-    expect(new Map(applied.state.entries()).get("label")?.asString()).toBe("mint of mint");
+    const { state, privateBytes } = applied;
+    expect(new Map(state.entries()).get("label")?.asString()).toBe("mint of mint");
     expect(await tried.plants()).toHaveLength(1);
-    const read = await provider.read(
-      { type: "mint_plant", state: applied.state, privateBytes: applied.privateBytes } as never,
-      {},
-    );
-    expect(read.state.equals(applied.state)).toBe(true);
+    const read = await provider.read({ type: "mint_plant", state, privateBytes, deferralAllowed }, {});
+    expect(read.state).toEqual(state);
   });
 
   it("says why it does not become the package that is asked for", async () => {
