@@ -73,7 +73,7 @@ export class Workspace {
     this.#roots = folders;
   }
 
-  /** The text of a file in the editor, new or changed. */
+  /** The text of a file in the editor, new or changed. Of one that is too large nothing is known but that it is there. */
   setOpen(path: string, text: string): void {
     this.#open.set(path, text);
   }
@@ -94,7 +94,7 @@ export class Workspace {
   /** The text of a file; undefined where it cannot be read or is too large. */
   text(path: string): string | undefined {
     const open = this.#open.get(path);
-    if (open !== undefined) return open;
+    if (open !== undefined) return open.length > this.#limits.maxFileBytes ? undefined : open;
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size > this.#limits.maxFileBytes) return undefined;
     const stamp = `${stats.mtimeMs} ${stats.size}`;

@@ -3,9 +3,17 @@ import type { Readable, Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import {
   createProtocolConnection,
+  type DidChangeTextDocumentParams,
+  type DidChangeWatchedFilesParams,
+  type DidChangeWorkspaceFoldersParams,
+  type DidCloseTextDocumentParams,
+  type DidOpenTextDocumentParams,
+  type DidSaveTextDocumentParams,
+  ErrorCodes,
   type InitializeParams,
   type InitializeResult,
   type ProtocolConnection,
+  ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
   TextDocumentSyncKind,
@@ -139,6 +147,10 @@ class Server implements LanguageServer {
       roots: () => [...this.#roots],
       state: () => this.#state,
     });
+    // Where a message ends is not known after a head that cannot be read; what is no JSON is one message that is lost.
+    this.#connection.onError(([error, message]) => {
+      if (message === undefined && !(error instanceof SyntaxError)) this.#resolve(1);
+    });
     this.#connection.onClose(() => this.#resolve(this.#state === "shut down" ? 0 : 1));
     this.#connection.listen();
   }
@@ -173,7 +185,10 @@ class Server implements LanguageServer {
 
   #life(): void {
     const connection = this.#connection;
-    connection.onRequest("initialize", (params: InitializeParams): InitializeResult => {
+    connection.onRequest("initialize", (params: InitializeParams) => {
+      if (this.#state !== "new") {
+        return new ResponseError(ErrorCodes.InvalidRequest, "initialize comes once, and first");
+      }
       this.#state = "running";
       // Clients that know no workspace folders have one root.
       const folders = params.workspaceFolders?.map(({ uri }) => uri) ?? [];
@@ -185,7 +200,7 @@ class Server implements LanguageServer {
       return {
         capabilities: CAPABILITIES,
         serverInfo: { name: "stackwright", version: this.#options.version },
-      };
+      } satisfies InitializeResult;
     });
     connection.onNotification("initialized", () => undefined);
     connection.onRequest("shutdown", () => {
@@ -195,13 +210,13 @@ class Server implements LanguageServer {
     connection.onNotification("exit", () => {
       this.#resolve(this.#state === "shut down" ? 0 : 1);
     });
-    connection.onNotification("workspace/didChangeWorkspaceFolders", ({ event }) => {
-      for (const { uri } of event.removed as { uri: string }[]) {
+    this.#whileRunning("workspace/didChangeWorkspaceFolders", ({ event }: DidChangeWorkspaceFoldersParams) => {
+      for (const { uri } of event.removed) {
         const path = pathOf(uri);
         if (path !== undefined) this.#roots.delete(path);
       }
       this.#workspace.setRoots([...this.#roots]);
-      for (const { uri } of event.added as { uri: string }[]) this.#addRoot(uri);
+      for (const { uri } of event.added) this.#addRoot(uri);
     });
   }
 
@@ -240,28 +255,34 @@ class Server implements LanguageServer {
     this.#workspace.setRoots([...this.#roots]);
   }
 
+  /** Listens to what a client says while the server runs; before and after that it is passed over, as the protocol says. */
+  #whileRunning(method: string, take: (params: never) => void): void {
+    this.#connection.onNotification(method, (params: never) => {
+      if (this.#state === "running") take(params);
+    });
+  }
+
   #synchronization(): void {
-    const connection = this.#connection;
-    connection.onNotification("textDocument/didOpen", ({ textDocument }) => {
+    this.#whileRunning("textDocument/didOpen", ({ textDocument }: DidOpenTextDocumentParams) => {
       const { uri, languageId, version, text } = textDocument;
       this.#documents.set(uri, TextDocument.create(uri, languageId, version, text));
       const path = this.#store(uri);
       if (path !== undefined) this.#checks.saved(path, false);
     });
-    connection.onNotification("textDocument/didChange", ({ textDocument, contentChanges }) => {
+    this.#whileRunning("textDocument/didChange", ({ textDocument, contentChanges }: DidChangeTextDocumentParams) => {
       const { uri, version } = textDocument;
       const document = this.#documents.get(uri);
       if (document === undefined) return;
       TextDocument.update(document, contentChanges, version);
       this.#store(uri);
     });
-    connection.onNotification("textDocument/didSave", ({ textDocument }) => {
+    this.#whileRunning("textDocument/didSave", ({ textDocument }: DidSaveTextDocumentParams) => {
       const path = pathOf(textDocument.uri);
       if (path !== undefined && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
       }
     });
-    connection.onNotification("textDocument/didClose", ({ textDocument: { uri } }) => {
+    this.#whileRunning("textDocument/didClose", ({ textDocument: { uri } }: DidCloseTextDocumentParams) => {
       const path = pathOf(uri);
       this.#documents.delete(uri);
       if (path === undefined) return;
@@ -270,9 +291,9 @@ class Server implements LanguageServer {
       const others = [...this.#workspace.openFiles.keys()];
       if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
     });
-    connection.onNotification("workspace/didChangeWatchedFiles", ({ changes }) => {
+    this.#whileRunning("workspace/didChangeWatchedFiles", ({ changes }: DidChangeWatchedFilesParams) => {
       const folders = new Set(
-        (changes as { uri: string }[]).flatMap(({ uri }) => {
+        changes.flatMap(({ uri }) => {
           const path = pathOf(uri);
           return path === undefined ? [] : [dirname(path)];
         }),
