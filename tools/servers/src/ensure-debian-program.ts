@@ -1,11 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { aptGet } from "./ensure-postgres.ts";
 
-/** A program that tests use, and the package of Debian of the same name that has it. */
-type DebianProgram = "chromium" | "tmux";
+/** A package of Debian with a program that tests use. */
+type DebianProgram = "chromium" | "neovim" | "tmux";
 
-/** Arguments with which a program says its version. */
-const VERSION: Readonly<Record<DebianProgram, string>> = { chromium: "--version", tmux: "-V" };
+/** How the program of a package says its version. */
+const VERSION: Readonly<Record<DebianProgram, readonly [program: string, argument: string]>> = {
+  chromium: ["chromium", "--version"],
+  neovim: ["nvim", "--version"],
+  tmux: ["tmux", "-V"],
+};
 
 /** What the machine is asked; a test answers in its place. */
 interface ProgramMachine {
@@ -17,13 +21,16 @@ interface ProgramMachine {
 
 const THIS_MACHINE: ProgramMachine = {
   isRoot: process.getuid?.() === 0,
-  has: (program) => spawnSync(program, [VERSION[program]]).status === 0,
+  has: (name) => {
+    const [program, argument] = VERSION[name];
+    return spawnSync(program, [argument]).status === 0;
+  },
   aptGet,
 };
 
 /**
- * Whether there is a program: tmux, which draws the terminals of the terminal tests, or Chromium, which opens the console. It is
- * installed by `apt-get` where it is missing and we are root on a system that has that; otherwise `say` receives the reason in
+ * Whether there is a program: tmux, which draws the terminals of the terminal tests, Chromium, which opens the console, or
+ * Neovim, which uses the language server. It is installed by `apt-get` where it is missing and we are root on a system that has that; otherwise `say` receives the reason in
  * one sentence.
  */
 export function ensureDebianProgram(
