@@ -149,9 +149,18 @@ describe("bytes", () => {
     await using client = await RawClient.initialized();
     client.raw("Content-Type: text/plain\r\n\r\nhello");
     expect(await client.server.ended).toBe(1);
-    await using other = await RawClient.initialized();
-    other.raw("Content-Length: many\r\n\r\n{}");
-    expect(await other.server.ended).toBe(1);
+  });
+
+  it.each(["-1", "many", "99999999999", ""])("that announce %s bytes end the server", async (length) => {
+    await using client = await RawClient.initialized();
+    client.raw(`Content-Length: ${length}\r\n\r\n{}`);
+    expect(await client.server.ended).toBe(1);
+  });
+
+  it("whose head does not end end the server", async () => {
+    await using client = await RawClient.initialized();
+    for (let part = 0; part < 10; part++) client.raw(`X-Part: ${"x".repeat(1000)}\r\n`);
+    expect(await client.server.ended).toBe(1);
   });
 
   it("that end in the middle of a message end the server", async () => {

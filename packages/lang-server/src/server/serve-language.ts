@@ -1,5 +1,5 @@
 import { dirname, sep } from "node:path";
-import type { Readable, Writable } from "node:stream";
+import { pipeline, type Readable, type Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import {
   createProtocolConnection,
@@ -27,6 +27,7 @@ import { fileRole, Workspace, type WorkspaceLimits } from "../index/workspace.ts
 import type { ProviderSchemas } from "../schema/provider-schemas.ts";
 import { answerFeatures, type ServerState } from "./feature-requests.ts";
 import { FolderChecks } from "./folder-checks.ts";
+import { FramedInput } from "./framed-input.ts";
 import type { LanguageHost } from "./language-host.ts";
 import { ProviderTrust, type TrustDecision } from "./provider-trust.ts";
 
@@ -85,6 +86,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
 
 class Server implements LanguageServer {
   readonly ended: Promise<0 | 1>;
+  readonly #input = new FramedInput();
   readonly #connection: ProtocolConnection;
   readonly #options: LanguageServerOptions;
   readonly #workspace: Workspace;
@@ -103,7 +105,7 @@ class Server implements LanguageServer {
       this.#resolve = resolve;
     });
     this.#connection = createProtocolConnection(
-      new StreamMessageReader(options.input),
+      new StreamMessageReader(this.#input),
       new StreamMessageWriter(options.output),
     );
     const host = options.host ?? {};
@@ -147,12 +149,10 @@ class Server implements LanguageServer {
       roots: () => [...this.#roots],
       state: () => this.#state,
     });
-    // Where a message ends is not known after a head that cannot be read; what is no JSON is one message that is lost.
-    this.#connection.onError(([error, message]) => {
-      if (message === undefined && !(error instanceof SyntaxError)) this.#resolve(1);
-    });
     this.#connection.onClose(() => this.#resolve(this.#state === "shut down" ? 0 : 1));
     this.#connection.listen();
+    // How it ends is seen by the connection, which is closed with it.
+    pipeline(options.input, this.#input, () => undefined);
   }
 
   get #context(): FeatureContext {
@@ -162,6 +162,7 @@ class Server implements LanguageServer {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#checks[Symbol.asyncDispose]();
     this.#connection.dispose();
+    this.#input.destroy();
     this.#resolve(this.#state === "shut down" ? 0 : 1);
   }
 
