@@ -30,7 +30,10 @@ export async function checkRelease(root: string): Promise<Tally> {
     sums[0] === sums[1] ? [] : [`a release differs when it is built again:\n${sums.join("\n")}`];
   tallies.push({ passed: 1 - failed.length, failed, skipped: [] });
   const words = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"] as const;
-  const check = await runSuiteCommand(words, { cwd: join(scratch.path, "once"), timeoutMs: 60_000 });
+  const check = await runSuiteCommand(words, {
+    cwd: join(scratch.path, "once"),
+    timeoutMs: 60_000,
+  });
   tallies.push(tallyCommand("the sums of a release", check));
   const archives = readdirSync(join(scratch.path, "once")).filter((name) =>
     name.includes("-linux-"),

@@ -35,9 +35,12 @@ export async function writeArchive({
     "--mode=u=rwX,go=rX",
     "--format=gnu",
   ];
-  await requireCommand(["tar", ...words, "--create", "--file", tar, "--directory", folder, content], {
-    timeoutMs: 120_000,
-  });
+  await requireCommand(
+    ["tar", ...words, "--create", "--file", tar, "--directory", folder, content],
+    {
+      timeoutMs: 120_000,
+    },
+  );
   await writeFile(output, await promisify(gzip)(await readFile(tar), { level: 6 }));
   await rm(tar);
 }

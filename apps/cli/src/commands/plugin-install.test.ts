@@ -295,16 +295,12 @@ describe("plug-ins of a server", { timeout: 120_000 }, () => {
   });
 
   it("are asked for their schema once for each version, and not read again for a plan", async () => {
-    const log = "$HOME/starts";
-    const counted = (version: string) =>
-      pack({
-        "pulumi-resource-chatty": script(version).replace("\n", `\necho started >>"${log}"\n`),
-      });
-    await using tried = await setUp({ [archiveName("1.2.0")]: await counted("1.2.0") });
+    await using tried = await setUp({});
+    const log = join(tried.scratch.path, "starts");
+    const counted = script("1.2.0").replace("\n", `\necho started >>"${log}"\n`);
+    tried.served.set(archiveName("1.2.0"), await pack({ "pulumi-resource-chatty": counted }));
     const one = await tried.folder("one", "1.2.0");
-    const starts = async () =>
-      (await readFile(join(tried.scratch.path, "starts"), "utf8")).split("\n").length - 1;
-    expect(await one.run(["validate"])).toMatchObject({ code: 1 });
+    const starts = async () => (await readFile(log, "utf8").catch(() => "")).split("\n").length - 1;
     expect(await one.run(["init"])).toMatchObject({ code: 0 });
     const first = await one.run(["validate"]);
     expect(first, first.error).toMatchObject({ code: 0 });

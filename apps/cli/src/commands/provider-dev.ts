@@ -147,19 +147,20 @@ function usageText(
 ): string {
   const source = address.toString();
   const bin = join(directory, "bin");
-  const overrides = !isFunction && existsSync(join(bin, `terraform-provider-${name}`))
-    ? [
-        "",
-        "Or start it with each run instead, by the file that TF_CLI_CONFIG_FILE names:",
-        "",
-        "  provider_installation {",
-        "    dev_overrides {",
-        `      ${JSON.stringify(source)} = ${JSON.stringify(bin)}`,
-        "    }",
-        "    direct {}",
-        "  }",
-      ]
-    : [];
+  const overrides =
+    !isFunction && existsSync(join(bin, `terraform-provider-${name}`))
+      ? [
+          "",
+          "Or start it with each run instead, by the file that TF_CLI_CONFIG_FILE names:",
+          "",
+          "  provider_installation {",
+          "    dev_overrides {",
+          `      ${JSON.stringify(source)} = ${JSON.stringify(bin)}`,
+          "    }",
+          "    direct {}",
+          "  }",
+        ]
+      : [];
   return [
     `${source} is running${isFunction ? " as a function" : ""}. In the terminal that runs stackwright or terraform:`,
     "",

@@ -24,11 +24,13 @@ export async function readPages(root: string): Promise<ReadonlyMap<string, HelpP
   const waiting = [INDEX];
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (pages.has(path)) continue;
-    const text = made.get(path) ?? await readFile(join(root, path), "utf8").catch((error: unknown) => {
-      // A container is built without the pages that only contributors read.
-      if (path !== INDEX && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    });
+    const text =
+      made.get(path) ??
+      (await readFile(join(root, path), "utf8").catch((error: unknown) => {
+        // A container is built without the pages that only contributors read.
+        if (path !== INDEX && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw error;
+      }));
     if (text === undefined) continue;
     const tokens = marked.lexer(path === LIBRARIES ? text + libraryIndex(libraries) : text);
     const heading = tokens.find(({ type }) => type === "heading");

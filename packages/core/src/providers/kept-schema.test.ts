@@ -1,8 +1,7 @@
 import { chmod, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Version } from "@stackwright/provider-source";
+import { parsePackageHash, Version } from "@stackwright/provider-source";
 import { describe, expect, it } from "vitest";
 import { TEST_PROGRAMS } from "../testing/test-programs.ts";
 import type { ProgramParameters } from "./catalog.ts";
@@ -11,13 +10,8 @@ import { type PulumiOriginOptions, pulumiOrigin } from "./pulumi-origin.ts";
 
 const REFERENCE = { source: "stackwright.local/pulumi/chatty", version: "1.0.0", alias: "" };
 
-/** A provider that takes parameters. */
-const GARDEN = fileURLToPath(
-  new URL("./testing/programs/garden-provider.ts", import.meta.resolve("@stackwright/mux")),
-);
-
 /** A plug-in that writes a line for each of its starts. */
-async function setUp({ words = [TEST_PROGRAMS.chattyProvider] }: { words?: string[] } = {}) {
+async function setUp() {
   const scratch = await mkdtempDisposable(join(tmpdir(), "kept-schema-"));
   const [path, log] = [join(scratch.path, "resource-chatty-v1.0.0"), join(scratch.path, "starts")];
   await mkdir(path);
@@ -25,20 +19,17 @@ async function setUp({ words = [TEST_PROGRAMS.chattyProvider] }: { words?: strin
   await writeFile(log, "");
   await writeFile(
     program,
-    `#!/bin/sh\necho started >>"${log}"\nGARDEN="${scratch.path}" exec "${process.execPath}" ${words.map((word) => `"${word}"`).join(" ")} "$@"\n`,
+    `#!/bin/sh\necho started >>"${log}"\nexec "${process.execPath}" "${TEST_PROGRAMS.chattyProvider}" "$@"\n`,
   );
   await chmod(program, 0o755);
-  const origin = (digest = "h1:one", more: PulumiOriginOptions = {}) =>
-    pulumiOrigin({
-      installed: new Map([
-        [
-          "chatty",
-          { path, version: Version.parse("1.0.0"), ...(digest !== "" && { hashes: [digest] }) },
-        ],
-      ]) as NonNullable<PulumiOriginOptions["installed"]>,
+  const origin = (digest: string | undefined = "h1:one", more: PulumiOriginOptions = {}) => {
+    const hashes = digest === "" ? {} : { hashes: [parsePackageHash(digest)] };
+    return pulumiOrigin({
+      installed: new Map([["chatty", { path, version: Version.parse("1.0.0"), ...hashes }]]),
       schemaFolder: join(scratch.path, "schemas"),
       ...more,
     });
+  };
   return {
     origin,
     program,
@@ -59,11 +50,11 @@ async function setUp({ words = [TEST_PROGRAMS.chattyProvider] }: { words?: strin
 describe("the schema of an installed plug-in", { timeout: 60_000 }, () => {
   it("is kept by the hash of its files: for it alone the program is not started again", async () => {
     await using tried = await setUp();
-    expect(await tried.types(tried.origin())).toEqual(["chatty_chatty_note"]);
+    expect(await tried.types(tried.origin())).toContain("chatty_chatty_note");
     expect(await tried.starts()).toBe(1);
-    expect(await tried.types(tried.origin())).toEqual(["chatty_chatty_note"]);
+    expect(await tried.types(tried.origin())).toContain("chatty_chatty_note");
     expect(await tried.starts()).toBe(1);
-    expect(await tried.types(tried.origin("h1:two"))).toEqual(["chatty_chatty_note"]);
+    expect(await tried.types(tried.origin("h1:two"))).toContain("chatty_chatty_note");
     expect(await tried.starts()).toBe(2);
   });
 
@@ -75,7 +66,7 @@ describe("the schema of an installed plug-in", { timeout: 60_000 }, () => {
     const { schema } = await provider.schema({});
     await provider.stop({});
     expect(await tried.starts()).toBe(1);
-    expect([...schema.resources.keys()]).toEqual(["chatty_chatty_note"]);
+    expect([...schema.resources.keys()]).toContain("chatty_chatty_note");
     const program = await tried.origin().openPulumi?.(REFERENCE);
     expect(await program?.provider.getPluginInfo({}, {})).toEqual({ version: "0.0.1" });
     expect(await tried.starts()).toBe(2);
@@ -101,7 +92,7 @@ describe("the schema of an installed plug-in", { timeout: 60_000 }, () => {
   });
 
   it("is another one for each recorded value of parameters, and not kept for words", async () => {
-    await using tried = await setUp({ words: [GARDEN] });
+    await using tried = await setUp();
     const nameWith = async (parameters: ProgramParameters | undefined) => {
       const program = await tried.origin().openPulumi?.(REFERENCE, { parameters });
       const reply = await program?.provider.getSchema(WHOLE_PACKAGE, {});
@@ -117,7 +108,7 @@ describe("the schema of an installed plug-in", { timeout: 60_000 }, () => {
     for (const parameters of [undefined, recorded("planted"), undefined, recorded("planted")]) {
       names.push(await nameWith(parameters));
     }
-    expect(names).toEqual(["garden", "mint", "garden", "mint"]);
+    expect(names).toEqual(["chatty", "mint", "chatty", "mint"]);
     expect(await tried.starts()).toBe(2);
     // What is another package is not taken for the one that is kept.
     await expect(nameWith(recorded("dug up"))).rejects.toThrow("refuses its parameters");

@@ -115,7 +115,8 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     { parameters }: OpenProviderOptions,
   ): Promise<KeptSchema | undefined> => {
     const { schemaFolder } = options;
-    if (schemaFolder === undefined || digest === undefined || schema !== undefined) return undefined;
+    if (schemaFolder === undefined || digest === undefined || schema !== undefined)
+      return undefined;
     if (parameters !== undefined && !("value" in parameters)) return undefined;
     const { createSchemaFolder } = await import("@stackwright/tfplugin");
     schemas ??= createSchemaFolder(schemaFolder);

@@ -104,9 +104,11 @@ async function main(): Promise<void> {
   }
   const { provider, pulumi, sha256, journal } = values;
   const command = provider ?? pulumi ?? fail("--provider or --pulumi is missing");
-  if (provider !== undefined && pulumi !== undefined) fail("--provider and --pulumi exclude another");
+  if (provider !== undefined && pulumi !== undefined)
+    fail("--provider and --pulumi exclude another");
   const parameters = parametersOf(values.parameters);
-  if (provider !== undefined && parameters !== undefined) fail("--parameters is for --pulumi alone");
+  if (provider !== undefined && parameters !== undefined)
+    fail("--parameters is for --pulumi alone");
   const listen =
     /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/.exec(values.listen) ?? fail("--listen is not HOST:PORT");
   const env = Object.fromEntries(

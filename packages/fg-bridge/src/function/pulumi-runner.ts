@@ -64,9 +64,7 @@ async function startPlugin(
   await using cleanup = new AsyncDisposableStack();
   const folder = await mkdtemp(join(options.temporaryDirectory ?? tmpdir(), "fg-"));
   cleanup.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const engine = cleanup.use(
-    await startEngineHost({ onLog: ({ message }) => onLog?.(message) }),
-  );
+  const engine = cleanup.use(await startEngineHost({ onLog: ({ message }) => onLog?.(message) }));
   try {
     const launched = cleanup.use(
       await launchProvider({

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import {
@@ -5,6 +6,7 @@ import {
   checkTree,
   createDirectoryFiles,
   type Diagnostic,
+  EMPTY_BUNDLE,
   loadModuleTree,
   ModuleError,
   type ModuleNode,
@@ -49,11 +51,9 @@ export async function checkFolder(
   packages: ModulePackages = NOT_INSTALLED,
 ): Promise<readonly Diagnostic[]> {
   const machine = { workingDirectory: folder, home: homedir() };
-  const files = overlayFiles(
-    createDirectoryFiles(folder, { machine }),
-    folder,
-    workspace.openFiles,
-  );
+  // An editor has files of folders that are not there yet, or not any more.
+  const saved = existsSync(folder) ? createDirectoryFiles(folder, { machine }) : EMPTY_BUNDLE;
+  const files = overlayFiles(saved, folder, workspace.openFiles);
   const { root, diagnostics } = await loadModuleTree(files, { packages });
   const context = { schemas, requiredProviders: workspace.requiredProviders(folder) };
   const body = (mode: ResourceMode, type: string) =>

@@ -122,7 +122,8 @@ const hoverAt = (client: RawClient, line: number, character: number) => ({
   position: { line, character },
 });
 
-const SOURCE = 'variable "region" {\n  description = "Where."\n}\n\noutput "x" {\n  value = var.region\n}\n';
+const SOURCE =
+  'variable "region" {\n  description = "Where."\n}\n\noutput "x" {\n  value = var.region\n}\n';
 
 describe("bytes", () => {
   it("of a message may come one by one, and several messages at once", async () => {
@@ -142,7 +143,9 @@ describe("bytes", () => {
       client.raw(client.frame(body));
     }
     client.open("main.tf", SOURCE);
-    expect((await client.request("textDocument/hover", hoverAt(client, 5, 14))).result).not.toBeNull();
+    expect(
+      (await client.request("textDocument/hover", hoverAt(client, 5, 14))).result,
+    ).not.toBeNull();
   });
 
   it("without a length end the server: what follows them cannot be read", async () => {
@@ -151,11 +154,14 @@ describe("bytes", () => {
     expect(await client.server.ended).toBe(1);
   });
 
-  it.each(["-1", "many", "99999999999", ""])("that announce %s bytes end the server", async (length) => {
-    await using client = await RawClient.initialized();
-    client.raw(`Content-Length: ${length}\r\n\r\n{}`);
-    expect(await client.server.ended).toBe(1);
-  });
+  it.each(["-1", "many", "99999999999", ""])(
+    "that announce %s bytes end the server",
+    async (length) => {
+      await using client = await RawClient.initialized();
+      client.raw(`Content-Length: ${length}\r\n\r\n{}`);
+      expect(await client.server.ended).toBe(1);
+    },
+  );
 
   it("whose head does not end end the server", async () => {
     await using client = await RawClient.initialized();
@@ -209,7 +215,10 @@ describe("the life of a connection", () => {
     ];
     for (const params of wrong) {
       const answer = await client.request("textDocument/hover", params);
-      expect([params, answer.error !== undefined || answer.result === null]).toEqual([params, true]);
+      expect([params, answer.error !== undefined || answer.result === null]).toEqual([
+        params,
+        true,
+      ]);
     }
     expect((await client.request("textDocument/nothing", {})).error?.code).toBe(-32601);
     // Places outside of the text are the nearest ones inside.
@@ -218,7 +227,10 @@ describe("the life of a connection", () => {
       [5, 10_000],
       [10_000, 0],
     ] as const) {
-      const answer = await client.request("textDocument/completion", hoverAt(client, line, character));
+      const answer = await client.request(
+        "textDocument/completion",
+        hoverAt(client, line, character),
+      );
       expect(answer.error).toBeUndefined();
     }
     for (const uri of ["untitled:one", "file://host/x.tf", "http://x/main.tf", "", "file:///%ZZ"]) {
@@ -239,7 +251,9 @@ describe("the life of a connection", () => {
       client.frame({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }),
       client.frame({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }),
     ]);
-    client.raw(Buffer.concat([...frames, client.frame({ jsonrpc: "2.0", method: "$/cancelRequest" })]));
+    client.raw(
+      Buffer.concat([...frames, client.frame({ jsonrpc: "2.0", method: "$/cancelRequest" })]),
+    );
     // Each has one answer, whichever.
     for (const id of [500, 501, 502]) {
       await client.answer(id);
@@ -254,12 +268,16 @@ describe("documents", () => {
   it("with CRLF and signs of several units have places in UTF-16, in both directions", async () => {
     await using client = await RawClient.initialized();
     const text = 'locals {\r\n  "😀" = "x"\r\n}\r\n';
-    const uses = 'output "o" {\r\n  value = "😀é ${local.naïve}"\r\n}\r\nlocals {\r\n  naïve = 1\r\n}\r\n';
+    const uses =
+      'output "o" {\r\n  value = "😀é ${local.naïve}"\r\n}\r\nlocals {\r\n  naïve = 1\r\n}\r\n';
     client.open("main.tf", uses);
     client.write("other.tf", text);
     const line = uses.split("\r\n")[1] ?? "";
     const character = line.indexOf("naïve") + 1;
-    const { result } = await client.request("textDocument/definition", hoverAt(client, 1, character));
+    const { result } = await client.request(
+      "textDocument/definition",
+      hoverAt(client, 1, character),
+    );
     const [found] = [result].flat() as { uri: string; range: { start: object; end: object } }[];
     expect(found?.range).toEqual({
       start: { line: 4, character: 2 },
@@ -285,12 +303,11 @@ describe("documents", () => {
     const uri = client.uri("main.tf");
     const frames: Buffer[] = [];
     for (let version = 2; version < 42; version++) {
-      // The first line is written and taken away again, unit by unit of a sign of two.
-      const range = {
-        start: { line: 0, character: 0 },
-        end: { line: 0, character: version % 2 === 0 ? 0 : 4 },
-      };
-      const contentChanges = [{ range, text: version % 2 === 0 ? "# 😀".slice(0, 4) : "" }];
+      // A line is written before all others and taken away again.
+      const isWritten = version % 2 === 0;
+      const start = { line: 0, character: 0 };
+      const range = { start, end: isWritten ? start : { line: 1, character: 0 } };
+      const contentChanges = [{ range, text: isWritten ? "# 😀\n" : "" }];
       frames.push(
         client.frame({
           jsonrpc: "2.0",
@@ -301,7 +318,7 @@ describe("documents", () => {
           jsonrpc: "2.0",
           id: 600 + version,
           method: "textDocument/hover",
-          params: hoverAt(client, 5, 14),
+          params: hoverAt(client, isWritten ? 6 : 5, 14),
         }),
       );
     }
@@ -316,7 +333,9 @@ describe("documents", () => {
     });
     client.notify("textDocument/didClose", { textDocument: { uri: client.uri("absent.tf") } });
     client.open("main.tf", SOURCE, 50);
-    expect((await client.request("textDocument/hover", hoverAt(client, 5, 14))).result).not.toBeNull();
+    expect(
+      (await client.request("textDocument/hover", hoverAt(client, 5, 14))).result,
+    ).not.toBeNull();
   });
 
   it("that are too large are neither read nor searched, and do not keep others waiting", async () => {
@@ -327,13 +346,15 @@ describe("documents", () => {
     client.open("large.tf", large.replace("y", "z"));
     const about = { textDocument: { uri: client.uri("large.tf") } };
     expect((await client.request("textDocument/documentSymbol", about)).result).toBeNull();
-    expect((await client.request("textDocument/hover", hoverAt(client, 5, 14))).result).not.toBeNull();
+    expect(
+      (await client.request("textDocument/hover", hoverAt(client, 5, 14))).result,
+    ).not.toBeNull();
     // A name may be in them, so that it is not changed.
     const renamed = await client.request("textDocument/rename", {
       ...hoverAt(client, 5, 14),
       newName: "place",
     });
-    expect(renamed.error?.message).toContain("large.tf");
+    expect(renamed.error?.message).toContain("is too large to be searched");
   });
 
   it("of folders that are taken away have no problems that stay, and the server goes on", async () => {
@@ -350,13 +371,15 @@ describe("documents", () => {
     rmSync(join(client.folder, "gone"), { recursive: true });
     client.notify("workspace/didChangeWatchedFiles", { changes: [{ uri, type: 3 }] });
     const report = await client.request("textDocument/diagnostic", { textDocument: { uri } });
-    expect(report.error).toBeUndefined();
+    expect(JSON.stringify(report.result)).toContain("absent");
     client.notify("textDocument/didClose", { textDocument: { uri } });
     await client.when(published(false));
     client.notify("workspace/didChangeWorkspaceFolders", {
       event: { removed: [{ uri: uriOf(client.folder), name: "raw" }], added: [] },
     });
     client.open("main.tf", SOURCE);
-    expect((await client.request("textDocument/hover", hoverAt(client, 5, 14))).result).not.toBeNull();
+    expect(
+      (await client.request("textDocument/hover", hoverAt(client, 5, 14))).result,
+    ).not.toBeNull();
   });
 });

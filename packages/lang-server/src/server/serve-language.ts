@@ -211,14 +211,17 @@ class Server implements LanguageServer {
     connection.onNotification("exit", () => {
       this.#resolve(this.#state === "shut down" ? 0 : 1);
     });
-    this.#whileRunning("workspace/didChangeWorkspaceFolders", ({ event }: DidChangeWorkspaceFoldersParams) => {
-      for (const { uri } of event.removed) {
-        const path = pathOf(uri);
-        if (path !== undefined) this.#roots.delete(path);
-      }
-      this.#workspace.setRoots([...this.#roots]);
-      for (const { uri } of event.added) this.#addRoot(uri);
-    });
+    this.#whileRunning(
+      "workspace/didChangeWorkspaceFolders",
+      ({ event }: DidChangeWorkspaceFoldersParams) => {
+        for (const { uri } of event.removed) {
+          const path = pathOf(uri);
+          if (path !== undefined) this.#roots.delete(path);
+        }
+        this.#workspace.setRoots([...this.#roots]);
+        for (const { uri } of event.added) this.#addRoot(uri);
+      },
+    );
   }
 
   /** The innermost folder of the workspace that has it; undefined for one outside. */
@@ -257,8 +260,8 @@ class Server implements LanguageServer {
   }
 
   /** Listens to what a client says while the server runs; before and after that it is passed over, as the protocol says. */
-  #whileRunning(method: string, take: (params: never) => void): void {
-    this.#connection.onNotification(method, (params: never) => {
+  #whileRunning<P>(method: string, take: (params: P) => void): void {
+    this.#connection.onNotification(method, (params: P) => {
       if (this.#state === "running") take(params);
     });
   }
@@ -270,39 +273,48 @@ class Server implements LanguageServer {
       const path = this.#store(uri);
       if (path !== undefined) this.#checks.saved(path, false);
     });
-    this.#whileRunning("textDocument/didChange", ({ textDocument, contentChanges }: DidChangeTextDocumentParams) => {
-      const { uri, version } = textDocument;
-      const document = this.#documents.get(uri);
-      if (document === undefined) return;
-      TextDocument.update(document, contentChanges, version);
-      this.#store(uri);
-    });
+    this.#whileRunning(
+      "textDocument/didChange",
+      ({ textDocument, contentChanges }: DidChangeTextDocumentParams) => {
+        const { uri, version } = textDocument;
+        const document = this.#documents.get(uri);
+        if (document === undefined) return;
+        TextDocument.update(document, contentChanges, version);
+        this.#store(uri);
+      },
+    );
     this.#whileRunning("textDocument/didSave", ({ textDocument }: DidSaveTextDocumentParams) => {
       const path = pathOf(textDocument.uri);
       if (path !== undefined && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
       }
     });
-    this.#whileRunning("textDocument/didClose", ({ textDocument: { uri } }: DidCloseTextDocumentParams) => {
-      const path = pathOf(uri);
-      this.#documents.delete(uri);
-      if (path === undefined) return;
-      this.#workspace.close(path);
-      const folder = dirname(path);
-      const others = [...this.#workspace.openFiles.keys()];
-      if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
-    });
-    this.#whileRunning("workspace/didChangeWatchedFiles", ({ changes }: DidChangeWatchedFilesParams) => {
-      const folders = new Set(
-        changes.flatMap(({ uri }) => {
-          const path = pathOf(uri);
-          return path === undefined ? [] : [dirname(path)];
-        }),
-      );
-      // What is open may call the modules that changed.
-      if (folders.size === 0) return;
-      for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
-    });
+    this.#whileRunning(
+      "textDocument/didClose",
+      ({ textDocument: { uri } }: DidCloseTextDocumentParams) => {
+        const path = pathOf(uri);
+        this.#documents.delete(uri);
+        if (path === undefined) return;
+        this.#workspace.close(path);
+        const folder = dirname(path);
+        const others = [...this.#workspace.openFiles.keys()];
+        if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
+      },
+    );
+    this.#whileRunning(
+      "workspace/didChangeWatchedFiles",
+      ({ changes }: DidChangeWatchedFilesParams) => {
+        const folders = new Set(
+          changes.flatMap(({ uri }) => {
+            const path = pathOf(uri);
+            return path === undefined ? [] : [dirname(path)];
+          }),
+        );
+        // What is open may call the modules that changed.
+        if (folders.size === 0) return;
+        for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
+      },
+    );
   }
 
   /** Takes the text of a document into the workspace; undefined where that is no file that is looked at. */

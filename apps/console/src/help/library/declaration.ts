@@ -1,4 +1,10 @@
-import type { ClassElement, Directive, Statement } from "oxc-parser";
+import type {
+  ClassElement,
+  Class as ClassNode,
+  Directive,
+  Function as FunctionNode,
+  Statement,
+} from "oxc-parser";
 import type { ParsedFile } from "./exported-names.ts";
 
 /** What a name is, as users of a library see it. */
@@ -10,19 +16,12 @@ export interface Declaration {
   readonly comment: string;
 }
 
-type Node = Statement | Directive;
-type Declared = Extract<
-  Node,
-  {
-    type:
-      | "FunctionDeclaration"
-      | "TSDeclareFunction"
-      | "ClassDeclaration"
-      | "TSInterfaceDeclaration"
-      | "TSTypeAliasDeclaration"
-      | "VariableDeclaration";
-  }
->;
+type Variable = Extract<Statement, { type: "VariableDeclaration" }>;
+type Declared =
+  | FunctionNode
+  | ClassNode
+  | Variable
+  | Extract<Statement, { type: "TSInterfaceDeclaration" | "TSTypeAliasDeclaration" }>;
 
 /** Longest value of a constant that is shown. */
 const MAX_VALUE = 400;
@@ -40,7 +39,7 @@ export function declarationsOf(file: ParsedFile, name: string): readonly Declara
   return functions.length > 1 ? found.slice(0, -1) : found;
 }
 
-function declaredBy(statement: Node): Declared | undefined {
+function declaredBy(statement: Statement | Directive): Declared | undefined {
   const inner =
     statement.type === "ExportNamedDeclaration" || statement.type === "ExportDefaultDeclaration"
       ? statement.declaration
@@ -52,7 +51,7 @@ function declaredBy(statement: Node): Declared | undefined {
     case "TSInterfaceDeclaration":
     case "TSTypeAliasDeclaration":
     case "VariableDeclaration":
-      return inner as Declared;
+      return inner;
     default:
       return undefined;
   }
@@ -68,34 +67,29 @@ function namesOf(declared: Declared): readonly string[] {
 function describe(file: ParsedFile, declared: Declared, start: number, name: string): Declaration {
   const { text } = file;
   const comment = commentBefore(file, start);
+  const written = (end: number): string => text.slice(declared.start, end);
   switch (declared.type) {
-    case "FunctionDeclaration":
-    case "TSDeclareFunction": {
-      const end = declared.body?.start ?? declared.end;
-      return { kind: "function", signature: ended(text.slice(declared.start, end)), comment };
-    }
     case "TSInterfaceDeclaration":
-      return { kind: "interface", signature: text.slice(declared.start, declared.end), comment };
+      return { kind: "interface", signature: written(declared.end), comment };
     case "TSTypeAliasDeclaration":
-      return { kind: "type", signature: text.slice(declared.start, declared.end), comment };
-    case "ClassDeclaration": {
+      return { kind: "type", signature: written(declared.end), comment };
+    case "VariableDeclaration":
+      return { kind: "constant", signature: constantText(file, declared, name), comment };
+    case "ClassDeclaration":
+    case "ClassExpression": {
       const members = declared.body.body.flatMap((member) => memberText(file, member));
-      const head = text.slice(declared.start, declared.body.start).trim();
+      const head = written(declared.body.start).trim();
       const signature = `${head} {\n${members.map((member) => `  ${member}\n`).join("")}}`;
       return { kind: "class", signature, comment };
     }
-    case "VariableDeclaration":
-      return { kind: "constant", signature: constantText(file, declared, name), comment };
-    default:
-      return declared satisfies never;
+    default: {
+      const signature = ended(written(declared.body?.start ?? declared.end));
+      return { kind: "function", signature, comment };
+    }
   }
 }
 
-function constantText(
-  { text }: ParsedFile,
-  declared: Extract<Declared, { type: "VariableDeclaration" }>,
-  name: string,
-): string {
+function constantText({ text }: ParsedFile, declared: Variable, name: string): string {
   const one = declared.declarations.find(({ id }) => id.type === "Identifier" && id.name === name);
   if (one === undefined) return `const ${name};`;
   const { id, init } = one;
@@ -114,12 +108,12 @@ function memberText(file: ParsedFile, member: ClassElement): readonly string[] {
   if (member.type === "StaticBlock" || member.type === "TSIndexSignature") return [];
   if (member.key.type === "PrivateIdentifier" || member.accessibility === "private") return [];
   const written = (end: number) => ended(text.slice(member.start, end));
-  const signature =
-    "body" in (member.value ?? {}) && member.type === "MethodDefinition"
-      ? written(member.value.body?.start ?? member.end)
-      : member.type === "PropertyDefinition" && member.typeAnnotation
-        ? written(member.typeAnnotation.end)
-        : written(member.end);
+  let signature = written(member.end);
+  if ("typeAnnotation" in member && member.typeAnnotation) {
+    signature = written(member.typeAnnotation.end);
+  } else if (member.type === "MethodDefinition") {
+    signature = written(member.value.body?.start ?? member.end);
+  }
   const comment = rawCommentBefore(file, member.start);
   return comment === undefined ? [signature] : [comment, signature];
 }
@@ -131,7 +125,9 @@ function ended(text: string): string {
 function rawCommentBefore({ text, comments }: ParsedFile, start: number): string | undefined {
   const found = comments.findLast(({ end }) => end <= start);
   if (found?.type !== "Block" || !found.value.startsWith("*")) return undefined;
-  return text.slice(found.end, start).trim() === "" ? text.slice(found.start, found.end) : undefined;
+  return text.slice(found.end, start).trim() === ""
+    ? text.slice(found.start, found.end)
+    : undefined;
 }
 
 /** The text of the comment before an offset, without its signs. */
