@@ -191,8 +191,9 @@ async function openProgram(
   const isKept = (await kept.read(WHOLE_PACKAGE)) !== undefined;
   const { deferProvider } = await import("@stackwright/mux/host");
   // A program that does not start says so when it is opened, unless it is known what it would answer.
-  const { provider, close } = isKept ? deferProvider(launch) : await launch(how);
-  return { provider: withKeptSchema(provider, kept), close, check };
+  const opened = isKept ? deferProvider(launch) : await launch(how);
+  const provider = withKeptSchema(opened.provider, kept);
+  return { provider, check, close: async () => opened.close() };
 }
 
 /** The package that a program is, or that its parameters make of it. */

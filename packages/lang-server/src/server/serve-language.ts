@@ -3,16 +3,17 @@ import { pipeline, type Readable, type Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import {
   createProtocolConnection,
-  type DidChangeTextDocumentParams,
-  type DidChangeWatchedFilesParams,
-  type DidChangeWorkspaceFoldersParams,
-  type DidCloseTextDocumentParams,
-  type DidOpenTextDocumentParams,
-  type DidSaveTextDocumentParams,
+  DidChangeTextDocumentNotification,
+  DidChangeWatchedFilesNotification,
+  DidChangeWorkspaceFoldersNotification,
+  DidCloseTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  DidSaveTextDocumentNotification,
   ErrorCodes,
   type InitializeParams,
   type InitializeResult,
   type ProtocolConnection,
+  type ProtocolNotificationType,
   ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
@@ -211,17 +212,14 @@ class Server implements LanguageServer {
     connection.onNotification("exit", () => {
       this.#resolve(this.#state === "shut down" ? 0 : 1);
     });
-    this.#whileRunning(
-      "workspace/didChangeWorkspaceFolders",
-      ({ event }: DidChangeWorkspaceFoldersParams) => {
-        for (const { uri } of event.removed) {
-          const path = pathOf(uri);
-          if (path !== undefined) this.#roots.delete(path);
-        }
-        this.#workspace.setRoots([...this.#roots]);
-        for (const { uri } of event.added) this.#addRoot(uri);
-      },
-    );
+    this.#whileRunning(DidChangeWorkspaceFoldersNotification.type, ({ event }) => {
+      for (const { uri } of event.removed) {
+        const path = pathOf(uri);
+        if (path !== undefined) this.#roots.delete(path);
+      }
+      this.#workspace.setRoots([...this.#roots]);
+      for (const { uri } of event.added) this.#addRoot(uri);
+    });
   }
 
   /** The innermost folder of the workspace that has it; undefined for one outside. */
@@ -260,22 +258,22 @@ class Server implements LanguageServer {
   }
 
   /** Listens to what a client says while the server runs; before and after that it is passed over, as the protocol says. */
-  #whileRunning<P>(method: string, take: (params: P) => void): void {
-    this.#connection.onNotification(method, (params: P) => {
+  #whileRunning<P, R>(type: ProtocolNotificationType<P, R>, take: (params: P) => void): void {
+    this.#connection.onNotification(type, (params) => {
       if (this.#state === "running") take(params);
     });
   }
 
   #synchronization(): void {
-    this.#whileRunning("textDocument/didOpen", ({ textDocument }: DidOpenTextDocumentParams) => {
+    this.#whileRunning(DidOpenTextDocumentNotification.type, ({ textDocument }) => {
       const { uri, languageId, version, text } = textDocument;
       this.#documents.set(uri, TextDocument.create(uri, languageId, version, text));
       const path = this.#store(uri);
       if (path !== undefined) this.#checks.saved(path, false);
     });
     this.#whileRunning(
-      "textDocument/didChange",
-      ({ textDocument, contentChanges }: DidChangeTextDocumentParams) => {
+      DidChangeTextDocumentNotification.type,
+      ({ textDocument, contentChanges }) => {
         const { uri, version } = textDocument;
         const document = this.#documents.get(uri);
         if (document === undefined) return;
@@ -283,38 +281,32 @@ class Server implements LanguageServer {
         this.#store(uri);
       },
     );
-    this.#whileRunning("textDocument/didSave", ({ textDocument }: DidSaveTextDocumentParams) => {
+    this.#whileRunning(DidSaveTextDocumentNotification.type, ({ textDocument }) => {
       const path = pathOf(textDocument.uri);
       if (path !== undefined && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
       }
     });
-    this.#whileRunning(
-      "textDocument/didClose",
-      ({ textDocument: { uri } }: DidCloseTextDocumentParams) => {
-        const path = pathOf(uri);
-        this.#documents.delete(uri);
-        if (path === undefined) return;
-        this.#workspace.close(path);
-        const folder = dirname(path);
-        const others = [...this.#workspace.openFiles.keys()];
-        if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
-      },
-    );
-    this.#whileRunning(
-      "workspace/didChangeWatchedFiles",
-      ({ changes }: DidChangeWatchedFilesParams) => {
-        const folders = new Set(
-          changes.flatMap(({ uri }) => {
-            const path = pathOf(uri);
-            return path === undefined ? [] : [dirname(path)];
-          }),
-        );
-        // What is open may call the modules that changed.
-        if (folders.size === 0) return;
-        for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
-      },
-    );
+    this.#whileRunning(DidCloseTextDocumentNotification.type, ({ textDocument: { uri } }) => {
+      const path = pathOf(uri);
+      this.#documents.delete(uri);
+      if (path === undefined) return;
+      this.#workspace.close(path);
+      const folder = dirname(path);
+      const others = [...this.#workspace.openFiles.keys()];
+      if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
+    });
+    this.#whileRunning(DidChangeWatchedFilesNotification.type, ({ changes }) => {
+      const folders = new Set(
+        changes.flatMap(({ uri }) => {
+          const path = pathOf(uri);
+          return path === undefined ? [] : [dirname(path)];
+        }),
+      );
+      // What is open may call the modules that changed.
+      if (folders.size === 0) return;
+      for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
+    });
   }
 
   /** Takes the text of a document into the workspace; undefined where that is no file that is looked at. */

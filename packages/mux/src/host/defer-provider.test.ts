@@ -24,11 +24,11 @@ function counted(fails = false) {
       },
     });
   });
-  return { counts, signals, ...deferred };
+  return { counts, signals, deferred, provider: deferred.provider };
 }
 
 it("is started once, by the first calls that it has to answer", async () => {
-  const { counts, signals, provider, close } = counted();
+  const { counts, signals, provider, deferred } = counted();
   expect(await provider.cancel({}, {})).toEqual({});
   expect(counts).toEqual({ starts: 0, cancels: 0, closes: 0 });
   const { signal } = new AbortController();
@@ -36,29 +36,29 @@ it("is started once, by the first calls that it has to answer", async () => {
   expect(await Promise.all(asked)).toEqual([{ version: "1.0.0" }, { version: "1.0.0" }]);
   expect(signals).toEqual([signal]);
   await provider.cancel({}, {});
-  await close();
+  await deferred.close();
   expect(counts).toEqual({ starts: 1, cancels: 1, closes: 1 });
 });
 
 it("starts nothing when it is closed, and nothing after that", async () => {
-  const { counts, provider, close } = counted();
-  await close();
+  const { counts, provider, deferred } = counted();
+  await deferred.close();
   await expect(provider.getPluginInfo({}, {})).rejects.toMatchObject({ code: "MUX_CLOSED" });
   expect(counts).toEqual({ starts: 0, cancels: 0, closes: 0 });
 });
 
 it("ends what is still starting when it is closed", async () => {
-  const { counts, provider, close } = counted();
+  const { counts, provider, deferred } = counted();
   const asked = provider.getPluginInfo({}, {});
-  await close();
+  await deferred.close();
   expect(counts).toMatchObject({ starts: 1, closes: 1 });
   await asked;
 });
 
 it("does not try again what failed to start", async () => {
-  const { counts, provider, close } = counted(true);
+  const { counts, provider, deferred } = counted(true);
   await expect(provider.getPluginInfo({}, {})).rejects.toThrow("it does not start");
   await expect(provider.getPluginInfo({}, {})).rejects.toThrow("it does not start");
-  await close();
+  await deferred.close();
   expect(counts.starts).toBe(1);
 });

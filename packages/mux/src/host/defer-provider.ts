@@ -35,7 +35,6 @@ export function deferProvider(
     },
     explain: (error) => error,
   });
-  const { cancel } = provider;
   const close = async (): Promise<void> => {
     isClosed = true;
     const running = await started?.catch(() => undefined);
@@ -45,7 +44,7 @@ export function deferProvider(
     provider: {
       ...provider,
       cancel: async (request, context) =>
-        started === undefined ? {} : await cancel(request, context),
+        started === undefined ? {} : provider.cancel(request, context),
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -1,7 +1,9 @@
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { requireCommand } from "@stackwright-tools/processes";
 import { describe, expect, it } from "vitest";
+import { completePackage } from "../packages.ts";
 import { completeManifest } from "./complete-manifest.ts";
 import { manifestProblems, metadataProblems } from "./metadata-problems.ts";
 import { publicAddress } from "./public-address.ts";
@@ -48,7 +50,7 @@ describe("the public address", () => {
     "https://127.0.0.1/acme/tool",
     "git@code.acme.org:acme/tool.git",
   ])("is not %s", (repository) => {
-    expect(() => publicAddress({ repository })).toThrow("an https: URL that everybody can open");
+    expect(() => publicAddress({ repository })).toThrow("a public https: URL");
   });
 });
 
@@ -60,6 +62,28 @@ it("a packed manifest names the repository, its own folder in it, and where defe
     repository: { type: "git", url: `git+${REPOSITORY}`, directory: "packages/tool" },
     bugs: { url: "https://code.acme.org/acme/tool/issues" },
   });
+});
+
+it("a package is written again with a complete manifest, and the same bytes each time", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-complete-"));
+  const at = (name: string) => join(scratch.path, name);
+  await mkdir(at("package/bin"), { recursive: true });
+  await writeFile(at("package/package.json"), JSON.stringify(COMPLETE));
+  await writeFile(at("package/bin/tool"), "#!/bin/sh\n", { mode: 0o755 });
+  await requireCommand(["tar", "-czf", at("packed.tgz"), "-C", scratch.path, "package"]);
+  const address = publicAddress({ repository: REPOSITORY }) ?? expect.fail();
+  const settings = { folder: "packages/tool", address, time: new Date(0) };
+  for (const name of ["one.tgz", "two.tgz"]) {
+    await completePackage(at("packed.tgz"), at(name), settings);
+  }
+  expect((await readFile(at("one.tgz"))).equals(await readFile(at("two.tgz")))).toBe(true);
+  const read = ["tar", "-xzOf", at("one.tgz"), "package/package.json"] as const;
+  expect(JSON.parse(await requireCommand(read))).toMatchObject({
+    name: "@acme/tool",
+    repository: { url: `git+${REPOSITORY}`, directory: "packages/tool" },
+  });
+  const listed = await requireCommand(["tar", "-tvzf", at("one.tgz")]);
+  expect(listed).toMatch(/^-rwxr-xr-x .* package\/bin\/tool$/m);
 });
 
 it("names what a manifest lacks", () => {
@@ -86,7 +110,7 @@ it("is not ready without an address, and where a package lacks something", async
     'packages/tool/package.json has no "license"',
   ]);
   await write("package.json", { repository: "https://localhost/x" });
-  expect(metadataProblems(scratch.path)[0]).toContain("everybody can open");
+  expect(metadataProblems(scratch.path)[0]).toContain("public https: URL");
   await write("package.json", { repository: REPOSITORY });
   await write("packages/tool/package.json", COMPLETE);
   expect(metadataProblems(scratch.path)).toEqual([]);

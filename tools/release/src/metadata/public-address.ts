@@ -19,7 +19,7 @@ interface RootManifest {
 
 /**
  * Reads the public address from the `package.json` of the repository, the one place that has it: all that is published gets it from
- * there. Undefined where there is none yet. `RELEASE_ADDRESS_INVALID` where it is no address that everybody can open.
+ * there. Undefined where there is none yet. `RELEASE_ADDRESS_INVALID` where it is no public address.
  */
 export function readPublicAddress(root: string): PublicAddress | undefined {
   return publicAddress(
@@ -62,6 +62,6 @@ function addressIn(member: string, value: unknown): string {
   if (isPublic) return text.replace(/\/+$/, "");
   throw new ReleaseError(
     "RELEASE_ADDRESS_INVALID",
-    `"${member}" in package.json is ${JSON.stringify(value)}; it must be an https: URL that everybody can open`,
+    `"${member}" in package.json is ${JSON.stringify(value)}; it must be a public https: URL`,
   );
 }

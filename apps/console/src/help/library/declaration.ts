@@ -44,17 +44,20 @@ function declaredBy(statement: Statement | Directive): Declared | undefined {
     statement.type === "ExportNamedDeclaration" || statement.type === "ExportDefaultDeclaration"
       ? statement.declaration
       : statement;
-  switch (inner?.type) {
-    case "FunctionDeclaration":
-    case "TSDeclareFunction":
-    case "ClassDeclaration":
-    case "TSInterfaceDeclaration":
-    case "TSTypeAliasDeclaration":
-    case "VariableDeclaration":
-      return inner;
-    default:
-      return undefined;
-  }
+  return inner !== null && inner !== undefined && isDeclared(inner) ? inner : undefined;
+}
+
+const DECLARED: ReadonlySet<string> = new Set<Declared["type"]>([
+  "FunctionDeclaration",
+  "TSDeclareFunction",
+  "ClassDeclaration",
+  "TSInterfaceDeclaration",
+  "TSTypeAliasDeclaration",
+  "VariableDeclaration",
+]);
+
+function isDeclared(node: { readonly type: string }): node is Declared {
+  return DECLARED.has(node.type);
 }
 
 function namesOf(declared: Declared): readonly string[] {
@@ -82,10 +85,15 @@ function describe(file: ParsedFile, declared: Declared, start: number, name: str
       const signature = `${head} {\n${members.map((member) => `  ${member}\n`).join("")}}`;
       return { kind: "class", signature, comment };
     }
-    default: {
+    case "FunctionDeclaration":
+    case "FunctionExpression":
+    case "TSDeclareFunction":
+    case "TSEmptyBodyFunctionExpression": {
       const signature = ended(written(declared.body?.start ?? declared.end));
       return { kind: "function", signature, comment };
     }
+    default:
+      return declared satisfies never;
   }
 }
 
