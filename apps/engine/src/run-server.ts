@@ -49,7 +49,7 @@ import { StackSetWorker } from "./rfs-api/stack-set-worker.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
-import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { memoryBoundOf, stepLimitsOf, stuckBoundsOf } from "./step-bounds.ts";
 import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import type { SpanSink } from "./tracing/span.ts";
@@ -64,6 +64,7 @@ import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import { LiveServers } from "./worker/live-servers.ts";
 import type { OfferedTool } from "./worker/offered-tools.ts";
 import type { FindProvider } from "./worker/read-registry.ts";
+import { RefusedWorkers } from "./worker/refused-workers.ts";
 import { type RunWorker, startRunWorker } from "./worker/run-worker.ts";
 
 interface RunServerOptions {
@@ -192,6 +193,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
   const { access, credentials, sessions, audit } = options;
   const { addressKey, moduleAddressKey } = options;
+  const refusedWorkers = new RefusedWorkers(clock);
   const stateUploads = new UploadPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [], tools = [] } = options;
   const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
@@ -242,7 +244,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
             notifications,
             auditWebhookKey: options.auditWebhookKey,
             tools,
-            server: { ...options.facts, directories: directoriesOf(options) },
+            stuck: stuckBoundsOf(options.limits),
+            server: { ...options.facts, directories: directoriesOf(options), refusedWorkers },
           }),
       },
       {
@@ -344,7 +347,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
         }),
       );
       stack.use(new StackSetWorker({ ...parts, logger, renewer }));
-      stack.use(new NotificationWorker({ ...parts, ...notifications, renewer }));
+      const stuck = stuckBoundsOf(options.limits);
+      stack.use(new NotificationWorker({ ...parts, ...notifications, renewer, stuck }));
       stack.use(
         new AuditForwarder({
           ...parts,

@@ -222,6 +222,16 @@ const FLAGS = {
     kind: "number",
     help: "MiB of memory of the processes of a step; half of the machine's by default",
   },
+  "run-unclaimed-minutes": {
+    path: ["runLimits", "unclaimedMinutes"],
+    kind: "number",
+    help: "how long a step waits for a worker until it is reported as stuck; 5 by default",
+  },
+  "run-silent-minutes": {
+    path: ["runLimits", "silentMinutes"],
+    kind: "number",
+    help: "how long nothing is heard of a step until it is reported as stuck; 30 by default",
+  },
   "vcs-folder": {
     path: ["vcsFolders"],
     kind: "list",

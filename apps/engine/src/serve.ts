@@ -56,7 +56,7 @@ import { startStorageEndpoint } from "./storage-endpoint.ts";
 import { cacheStore } from "./store-cache.ts";
 import { storeHistoryOf } from "./store-history.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
-import { readTlsFiles, watchTlsFiles } from "./tls-files.ts";
+import { endOfCertificate, readTlsFiles, watchTlsFiles } from "./tls-files.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
@@ -131,6 +131,7 @@ export async function serve(
   const address = parseStoreAddress(resolved.store, directory);
   const loaded = await serverKeys(resolved, address, env);
   const tls = resolved.tls && (await readTlsFiles(resolved.tls));
+  let certificate = tls?.cert;
 
   const signIn =
     resolved.signInFile === undefined
@@ -287,6 +288,8 @@ export async function serve(
         identityKeys: async () => void (await identityKeys.published()),
         directories: [blobDirectory],
         skewMs: async () => storeClock.skewMs(),
+        certificateEndMs: () =>
+          certificate === undefined ? undefined : endOfCertificate(certificate),
       },
       vcsFolders: resolved.vcsFolders?.map((folder) => resolve(directory, folder)),
       storageEndpoint: () => {
@@ -395,6 +398,7 @@ export async function serve(
       scheduler: clock,
       intervalMs: parts.tlsCheckMs,
       take: ({ cert, key }) => {
+        certificate = cert;
         storageServer?.replaceTls({ identity: { certificate: cert, privateKey: key } });
         (app.server as unknown as TlsServer).setSecureContext({ cert, key, minVersion: "TLSv1.2" });
       },

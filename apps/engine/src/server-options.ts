@@ -7,6 +7,8 @@ import { helpOf } from "./serve-flags.ts";
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
 const count = (description: string, minimum: number, maximum: number) =>
   Type.Integer({ description, minimum, maximum });
+const minutes = (description: string) =>
+  Type.Number({ description, minimum: 0.01, maximum: 10_080 });
 
 /** Options of a server: from a file, from the options of the command, or from a program. */
 export const ServerOptionsSchema = Type.Object(
@@ -134,6 +136,8 @@ export const ServerOptionsSchema = Type.Object(
           applyMinutes: Type.Optional(count(helpOf("run-apply-minutes"), 1, 10_080)),
           stopSeconds: Type.Optional(count(helpOf("run-stop-seconds"), 0, 86_400)),
           memoryMib: Type.Optional(count(helpOf("run-memory-mib"), 256, 16_777_216)),
+          unclaimedMinutes: Type.Optional(minutes(helpOf("run-unclaimed-minutes"))),
+          silentMinutes: Type.Optional(minutes(helpOf("run-silent-minutes"))),
         },
         { additionalProperties: false, description: "limits of each step of a run" },
       ),

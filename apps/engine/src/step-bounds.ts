@@ -1,4 +1,5 @@
 import { totalmem } from "node:os";
+import { DEFAULT_STUCK_BOUNDS, type StuckBounds } from "./queue/stuck-steps.ts";
 import type { StepLimits } from "./worker/step-deadline.ts";
 
 /** Bounds of each step of a run, as they are configured. */
@@ -9,6 +10,8 @@ interface StepBounds {
   readonly stopSeconds?: number | undefined;
   /** Of all processes of a step together. */
   readonly memoryMib?: number | undefined;
+  readonly unclaimedMinutes?: number | undefined;
+  readonly silentMinutes?: number | undefined;
 }
 
 /** How long steps may take. */
@@ -23,6 +26,15 @@ export function stepLimitsOf({
     shadowMs: shadowMinutes && shadowMinutes * 60_000,
     applyMs: applyMinutes && applyMinutes * 60_000,
     stopMs: stopSeconds === undefined ? undefined : stopSeconds * 1_000,
+  };
+}
+
+/** From when on steps count as stuck. */
+export function stuckBoundsOf({ unclaimedMinutes, silentMinutes }: StepBounds = {}): StuckBounds {
+  const { unclaimedMs, silentMs } = DEFAULT_STUCK_BOUNDS;
+  return {
+    unclaimedMs: unclaimedMinutes === undefined ? unclaimedMs : unclaimedMinutes * 60_000,
+    silentMs: silentMinutes === undefined ? silentMs : silentMinutes * 60_000,
   };
 }
 

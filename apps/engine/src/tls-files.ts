@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Clock } from "@stackwright/base/clock";
@@ -24,6 +25,11 @@ interface TlsWatchOptions {
   readonly take: (content: TlsContent) => void;
   /** How often the files are read. @default 10,000 */
   readonly intervalMs?: number | undefined;
+}
+
+/** When the first certificate of a chain ends, in milliseconds since 1970. */
+export function endOfCertificate(chain: string): number {
+  return new X509Certificate(chain).validToDate.getTime();
 }
 
 /** `ENGINE_CONFIG_INVALID` for files that cannot be read or are no certificate with its key. */

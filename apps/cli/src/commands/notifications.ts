@@ -32,6 +32,7 @@ const EVENTS = [
   "run.applied",
   "run.failed",
   "run.policy_failed",
+  "run.stuck",
   "drift.found",
   "stack.locked_long",
 ] as const satisfies readonly NotificationDestination["events"][number][];

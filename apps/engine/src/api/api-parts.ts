@@ -16,6 +16,7 @@ import type { LogBell } from "../logs/log-bell.ts";
 import type { NotificationParts } from "../notify/notification-parts.ts";
 import type { PolicyRunner } from "../policy/policy-runner.ts";
 import type { RunClaim } from "../queue/claim.ts";
+import type { StuckBounds } from "../queue/stuck-steps.ts";
 import type { TicketBell } from "../queue/ticket-bell.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
@@ -59,6 +60,8 @@ export interface ApiOptions extends TransactionParts {
   readonly tools: readonly OfferedTool[];
   /** What this server says of itself to those who operate it. */
   readonly server: ServerFacts;
+  /** From when on steps count as stuck. */
+  readonly stuck: StuckBounds;
 }
 
 /** What the routes of remote workers work with, beyond what all routes have. */

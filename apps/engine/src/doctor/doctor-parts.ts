@@ -1,5 +1,6 @@
 import type { Clock } from "@stackwright/base/clock";
 import type { StorageBackend } from "@stackwright/storage";
+import type { StuckBounds } from "../queue/stuck-steps.ts";
 import type { AccountRecords } from "./account-records.ts";
 
 /** What is examined, and when. */
@@ -11,6 +12,7 @@ export interface DoctorParts {
   /** The name of a stack, by its project and id. */
   readonly nameOf: (project: string, stack: string) => string;
   readonly nowMs: number;
+  readonly stuck: StuckBounds;
   readonly signal: AbortSignal;
 }
 

@@ -26,12 +26,14 @@ import {
   ticketPlace,
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "../queue/append-events.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { freeze } from "../queue/freeze.ts";
 import { lockStack, unlockStack } from "../queue/stack-lock.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { RefusedWorkers } from "../worker/refused-workers.ts";
 import { examine } from "./examine.ts";
 import type { ServerFacts } from "./server-facts.ts";
 
@@ -214,7 +216,7 @@ it("names what is due, what failed, what was not delivered and what ends", async
 });
 
 it("says what of the server is not as it should be", async () => {
-  const { codes } = await start();
+  const { codes, examined, clock } = await start();
   const key = { keyId: "k", secrets: 1, dataKeys: 2, isCurrent: false, isAvailable: false };
   const broken: ServerFacts = {
     secretKeys: async () => [key, { ...key, isAvailable: true }],
@@ -228,6 +230,37 @@ it("says what of the server is not as it should be", async () => {
     "clock_skewed",
     "key_former",
   ]);
+
+  const refusedWorkers = new RefusedWorkers(clock);
+  refusedWorkers.note("token-1", 4);
+  const endMs = clock.wallMs() + 13 * 24 * HOUR_MS;
+  const outdated = { ...HEALTHY, refusedWorkers, certificateEndMs: () => endMs };
+  expect(await examined(outdated)).toMatchObject([
+    { code: "worker_refused", detail: expect.stringContaining("token-1") },
+    { code: "certificate_ends" },
+  ]);
+  clock.skip(13 * 24 * HOUR_MS);
+  expect(await codes(outdated)).toEqual(["certificate_ended"]);
+});
+
+it("names a step of which nothing is heard, by the last event of its run", async () => {
+  const { run, claim, clock, codes, parts } = await start();
+  const reference = await run();
+  const { own } = await claim();
+  const looked = async (): Promise<readonly string[]> => {
+    const found = codes();
+    await own.advance(6_000);
+    await clock.advance(1_000);
+    return found;
+  };
+  clock.skip(29 * 60_000);
+  await transact(parts, async (tx) =>
+    appendEvents(tx, reference, [{ at: tx.nowMs, event: { type: "log", text: "..." } }]),
+  );
+  clock.skip(29 * 60_000);
+  expect(await looked()).toEqual([]);
+  clock.skip(60_000);
+  expect(await looked()).toEqual(["step_silent"]);
 });
 
 it("a damaged record is named, and keeps nothing from being examined", async () => {

@@ -2,6 +2,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { CredentialStore } from "@stackwright/registry";
 import type { StorageBackend } from "@stackwright/storage";
 import { STACK_KIND } from "../domain/run-places.ts";
+import { DEFAULT_STUCK_BOUNDS, type StuckBounds } from "../queue/stuck-steps.ts";
 import { AccountRecords } from "./account-records.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
 import type { DoctorParts } from "./doctor-parts.ts";
@@ -21,6 +22,8 @@ interface ExamineOptions {
   readonly account: string;
   /** Of the server itself, where the caller operates it. @default it is left out */
   readonly server?: ServerFacts | undefined;
+  /** From when on steps count as stuck. @default those of a server without options */
+  readonly stuck?: StuckBounds | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -31,6 +34,7 @@ export async function examine({
   credentials,
   account,
   server,
+  stuck = DEFAULT_STUCK_BOUNDS,
   signal,
 }: ExamineOptions): Promise<readonly Finding[]> {
   const records = new AccountRecords(storage, account, signal);
@@ -46,6 +50,7 @@ export async function examine({
     records,
     nameOf: (project, stack) => names.get(`${project}/${stack}`) ?? stack,
     nowMs,
+    stuck,
     signal,
   };
   const found = await Promise.all([

@@ -12,6 +12,11 @@ export const FINDINGS = Object.freeze({
     severity: "warning",
     advice: "Follow its log: stackwright runs logs. Cancel it if its provider hangs.",
   },
+  step_silent: {
+    severity: "warning",
+    advice:
+      "Follow its log: stackwright runs logs. If its provider hangs, cancel the run; with --force where that does not end it.",
+  },
   step_unclaimed: {
     severity: "error",
     advice:
@@ -21,6 +26,10 @@ export const FINDINGS = Object.freeze({
     severity: "error",
     advice:
       "Start a server or read the logs of those there: one relieves a dead worker after the time to live of its lease.",
+  },
+  worker_refused: {
+    severity: "error",
+    advice: "Install the release of the server where that worker is, and start it again.",
   },
   queue_locked: {
     severity: "warning",
@@ -110,6 +119,14 @@ export const FINDINGS = Object.freeze({
     severity: "error",
     advice:
       "Synchronise the clocks of the server and of its store: signatures, tokens and schedules are wrong meanwhile.",
+  },
+  certificate_ends: {
+    severity: "warning",
+    advice: "Put a new certificate into the files of the server: it takes it without a restart.",
+  },
+  certificate_ended: {
+    severity: "error",
+    advice: "Put a new certificate into the files of the server: it takes it without a restart.",
   },
   disk_full: {
     severity: "error",

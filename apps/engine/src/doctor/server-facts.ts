@@ -1,4 +1,5 @@
 import type { ServerKeyUse } from "../server-key-uses.ts";
+import type { RefusedWorkers } from "../worker/refused-workers.ts";
 
 /** What this server says of itself, for those who operate it. */
 export interface ServerFacts {
@@ -10,4 +11,8 @@ export interface ServerFacts {
   readonly skewMs: () => Promise<number | undefined>;
   /** The directories in which it writes. */
   readonly directories: readonly string[];
+  /** When the certificate that it serves ends, in milliseconds since 1970. @default it has none */
+  readonly certificateEndMs?: (() => number | undefined) | undefined;
+  /** Workers of other releases that it refused of late. @default none */
+  readonly refusedWorkers?: RefusedWorkers | undefined;
 }

@@ -3,11 +3,14 @@ import { readStored, tenancyOf } from "@stackwright/storage";
 import { fenceResourceId } from "@stackwright/storage/lease";
 import { SKEW_ERROR_MS, SKEW_WARNING_MS } from "../clock/store-clock.ts";
 import { WORKER_LEASE } from "../domain/run-places.ts";
-import type { DoctorParts } from "./doctor-parts.ts";
+import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
+import { DAY_MS, type DoctorParts } from "./doctor-parts.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { ServerFacts } from "./server-facts.ts";
 
 const SLOW_MS = 1_000;
+/** From when on a certificate has to be replaced that is not by itself. */
+const CERTIFICATE_MS = 14 * DAY_MS;
 const FREE_BYTES = 1024 ** 3;
 const FREE_SHARE = 0.05;
 
@@ -19,6 +22,8 @@ export async function serverFindings(
   return [
     ...(await storeFindings(parts)),
     ...(await clockFindings(facts)),
+    ...certificateFindings(parts, facts),
+    ...refusalFindings(facts),
     ...(await keyFindings(parts, facts)),
     ...(await Promise.all(facts.directories.map(diskFindings))).flat(),
   ];
@@ -41,6 +46,25 @@ async function clockFindings({ skewMs }: ServerFacts): Promise<readonly Finding[
   const direction = skew > 0 ? "ahead of" : "behind";
   const detail = `the clock of the server is ${(off / 1_000).toFixed(1)} s ${direction} that of its store`;
   return [finding(off < SKEW_ERROR_MS ? "clock_skewed" : "clock_far_off", detail)];
+}
+
+function certificateFindings(
+  { nowMs }: DoctorParts,
+  { certificateEndMs }: ServerFacts,
+): readonly Finding[] {
+  const endMs = certificateEndMs?.();
+  if (endMs === undefined || endMs - nowMs > CERTIFICATE_MS) return [];
+  const at = new Date(endMs).toISOString();
+  return endMs <= nowMs
+    ? [finding("certificate_ended", `the certificate of the server ended at ${at}`)]
+    : [finding("certificate_ends", `the certificate of the server ends at ${at}`)];
+}
+
+function refusalFindings({ refusedWorkers }: ServerFacts): readonly Finding[] {
+  return (refusedWorkers?.list() ?? []).map(({ actor, protocol, sinceMs }) => {
+    const detail = `workers of the token ${actor} get no steps: they speak version ${protocol} with servers, and this server version ${WORKER_PROTOCOL}`;
+    return finding("worker_refused", detail, { sinceMs });
+  });
 }
 
 async function keyFindings(

@@ -8,15 +8,16 @@ import {
   type LeaseName,
   resolveTiming,
 } from "@stackwright/storage/lease";
-import { DEFAULT_POOL, WORKER_LEASE } from "../domain/run-places.ts";
+import { DEFAULT_POOL, memberPlace, WORKER_LEASE } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { STEPS } from "../queue/claim.ts";
+import { type StuckStep, stuckStep } from "../queue/stuck-steps.ts";
+import { idOf } from "../queue/transaction.ts";
 import { type DoctorParts, HOUR_MS, MINUTE_MS } from "./doctor-parts.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { StackHolds } from "./stack-holds.ts";
 
 const HELD_MS = 15 * MINUTE_MS;
-const UNCLAIMED_MS = 5 * MINUTE_MS;
 const LONG_MS = 2 * HOUR_MS;
 const POLL_MS = 500;
 
@@ -31,7 +32,7 @@ export async function stepFindings(
   parts: DoctorParts,
   holds: StackHolds,
 ): Promise<readonly Finding[]> {
-  const { records, nameOf, nowMs } = parts;
+  const { records, nameOf, nowMs, stuck } = parts;
   const found: Finding[] = [];
   const claims = new Map<string, Step[]>();
   for (const { project, message: ticket } of await records.list(SERVER_KINDS.ticket)) {
@@ -40,15 +41,17 @@ export async function stepFindings(
     const step = STEPS[ticket.step] ?? "step";
     const { claim } = ticket;
     if (claim === undefined) {
-      const sinceMs = Number(ticket.createdAtMs);
       const held = heldBy(holds, project, ticket);
       if (held !== undefined) {
+        const sinceMs = Number(ticket.createdAtMs);
         const detail = `the step ${step} waits: ${held.detail}`;
         if (nowMs - sinceMs >= HELD_MS)
           found.push(finding(held.code, detail, { ...where, sinceMs }));
         continue;
       }
-      if (nowMs - sinceMs < UNCLAIMED_MS) continue;
+      const waits = stuckStep(ticket, 0n, nowMs, stuck);
+      if (waits === undefined) continue;
+      const { sinceMs } = waits;
       const pool = ticket.pool === "" ? DEFAULT_POOL : ticket.pool;
       const tried =
         ticket.attempts === 0 ? "" : `; ${ticket.attempts} attempts ended without a result`;
@@ -60,6 +63,12 @@ export async function stepFindings(
     if (nowMs - sinceMs >= LONG_MS) {
       const detail = `the step ${step} is executed by ${claim.worker}`;
       found.push(finding("step_long", detail, { ...where, sinceMs }));
+    }
+    const silent = await silenceOf(parts, project, ticket);
+    if (silent !== undefined) {
+      const minutes = Math.floor((nowMs - silent.sinceMs) / MINUTE_MS);
+      const detail = `nothing was heard of the step ${step} for ${minutes} minutes; ${claim.worker} executes it`;
+      found.push(finding("step_silent", detail, { ...where, sinceMs: silent.sinceMs }));
     }
     const held = claims.get(claim.worker) ?? [];
     claims.set(claim.worker, [...held, { project, stack, ticket }]);
@@ -75,6 +84,21 @@ export async function stepFindings(
     }),
   );
   return [...found, ...away.flat()];
+}
+
+/** Since when nothing is heard of a claimed step, if that is too long. */
+async function silenceOf(
+  { account, storage, records, nowMs, stuck, signal }: DoctorParts,
+  project: string,
+  ticket: RunTicket,
+): Promise<StuckStep | undefined> {
+  // Whatever its log says, so that few logs are read.
+  if (stuckStep(ticket, 0n, nowMs, stuck) === undefined) return undefined;
+  const place = memberPlace({ account, project, stack: ticket.stack }, ticket.run);
+  const log = await records.readOne(SERVER_KINDS.log, project, async () =>
+    readStored(storage, "strong", idOf(SERVER_KINDS.log, place), { signal }),
+  );
+  return stuckStep(ticket, log?.writtenAtMs ?? 0n, nowMs, stuck);
 }
 
 /** The lock or freeze that keeps workers from a step. */

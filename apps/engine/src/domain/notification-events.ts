@@ -6,6 +6,7 @@ export const NOTIFICATION_EVENTS = Object.freeze([
   "run.applied",
   "run.failed",
   "run.policy_failed",
+  "run.stuck",
   "drift.found",
   "stack.locked_long",
 ] as const);

@@ -33,6 +33,7 @@ export class RunMetrics implements WorkerObserver {
   readonly #waits: Histogram<"step">;
   readonly #queued: Gauge<"state">;
   readonly #oldest: Gauge;
+  readonly #stuck: Gauge<"why">;
   #tickets: ReadTickets | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -79,6 +80,13 @@ export class RunMetrics implements WorkerObserver {
       registers,
       collect,
     });
+    this.#stuck = new Gauge({
+      name: "stackwright_runs_stuck",
+      help: "Steps of runs in the queue of the store that a server noted as stuck: no worker takes them, or nothing is heard of them.",
+      labelNames: ["why"],
+      registers,
+      collect,
+    });
   }
 
   /** Begins to read the queue when metrics are. */
@@ -118,6 +126,10 @@ export class RunMetrics implements WorkerObserver {
     const waiting = all.filter(({ ticket }) => ticket.claim === undefined);
     this.#queued.set({ state: "waiting" }, waiting.length);
     this.#queued.set({ state: "claimed" }, all.length - waiting.length);
+    const stuck = (some: readonly ListedTicket[]): number =>
+      some.filter(({ ticket }) => ticket.stuckNotedAtMs !== 0n).length;
+    this.#stuck.set({ why: "unclaimed" }, stuck(waiting));
+    this.#stuck.set({ why: "silent" }, stuck(all) - stuck(waiting));
     const nowMs = this.#clock.wallMs();
     const ages = waiting.map(({ ticket }) => nowMs - Number(ticket.createdAtMs));
     this.#oldest.set(Math.max(0, ...ages) / 1000);

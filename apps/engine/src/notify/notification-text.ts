@@ -6,6 +6,7 @@ const TEXTS: Readonly<Record<NotificationEventName, string>> = {
   "run.applied": "was applied",
   "run.failed": "failed",
   "run.policy_failed": "has a plan that policies forbid",
+  "run.stuck": "is stuck",
   "drift.found": "differs from its recorded state",
   "stack.locked_long": "has been locked for long",
 };

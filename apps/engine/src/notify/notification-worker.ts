@@ -16,8 +16,10 @@ import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { matchesStack } from "../domain/stack-pattern.ts";
 import { mirrorKind } from "../queue/mirror-kind.ts";
+import { DEFAULT_STUCK_BOUNDS, type StuckBounds } from "../queue/stuck-steps.ts";
 import { idOf } from "../queue/transaction.ts";
 import { noteHeldLocks } from "./note-held-locks.ts";
+import { noteStuckSteps } from "./note-stuck-steps.ts";
 import type { NotificationParts } from "./notification-parts.ts";
 import { sendNotification } from "./send-notification.ts";
 import { settleAttempt, settleUnsent } from "./settle-delivery.ts";
@@ -33,6 +35,8 @@ const SWEEP_MS = 10_000;
 const LEAST_MS = 200;
 /** How often locks are looked at. */
 const LOCKS_MS = 60_000;
+/** How often steps are. */
+const STEPS_MS = 10_000;
 /** How long a destination is served before others have their turn. */
 const TURN_MS = 30_000;
 /** How long the lease of a destination is waited for: longer than a dead server keeps one. */
@@ -44,6 +48,8 @@ const MAX_WAITING = 1_000;
 
 interface NotificationWorkerParts extends NotificationParts {
   readonly renewer?: Renewer | undefined;
+  /** From when on steps count as stuck. @default those of a server without options */
+  readonly stuck?: StuckBounds | undefined;
 }
 
 /** An event that waits for one destination. */
@@ -68,6 +74,7 @@ export class NotificationWorker {
   #served = new Map<string, number>();
   #bell = Promise.withResolvers<void>();
   #locksAtMs = Number.NEGATIVE_INFINITY;
+  #stepsAtMs = Number.NEGATIVE_INFINITY;
   readonly #loops: Promise<unknown>;
 
   constructor(parts: NotificationWorkerParts) {
@@ -114,6 +121,10 @@ export class NotificationWorker {
         if (clock.monotonicMs() - this.#locksAtMs >= LOCKS_MS) {
           await noteHeldLocks(this.#parts, signal);
           this.#locksAtMs = clock.monotonicMs();
+        }
+        if (clock.monotonicMs() - this.#stepsAtMs >= STEPS_MS) {
+          await noteStuckSteps(this.#parts, this.#parts.stuck ?? DEFAULT_STUCK_BOUNDS, signal);
+          this.#stepsAtMs = clock.monotonicMs();
         }
         pauseMs = Math.min(pauseMs, this.#turn());
       } catch (error) {

@@ -23,7 +23,14 @@ export interface TimedEvent {
   readonly event: RunLogEvent;
 }
 
-const EMPTY: RunLog = { next: 1n, bytes: 0n, segments: 0, closed: false, truncated: false };
+const EMPTY: RunLog = {
+  next: 1n,
+  bytes: 0n,
+  segments: 0,
+  closed: false,
+  truncated: false,
+  writtenAtMs: 0n,
+};
 
 /**
  * Appends events to the log of a run within a transaction: the sequence has no gaps, because segment and log are written
@@ -54,6 +61,7 @@ export async function appendEvents(
     segments: log.segments + Math.ceil(lines.length / SEGMENT_EVENTS),
     closed: close,
     truncated: log.truncated || isFull,
+    writtenAtMs: BigInt(tx.nowMs),
   });
   if (lines.length === 0) return;
   // A second move of one transaction writes a second segment, which begins where the first one ends.

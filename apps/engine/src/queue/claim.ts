@@ -92,6 +92,7 @@ export async function claimTicket(
     }
     const { attempts, background } = ticket.message;
     tx.update(ticket, {
+      stuckNotedAtMs: 0n,
       claim: {
         worker: worker.id,
         epoch: worker.epoch,

@@ -131,7 +131,13 @@ export async function recordPlan(
       }
     } else if (autoApply) {
       await move(tx, planned, "approved", worker.id);
-      tx.update(ticket, { step: RunTicket_Step.STEP_APPLY, claim: undefined, attempts: 0 });
+      tx.update(ticket, {
+        step: RunTicket_Step.STEP_APPLY,
+        claim: undefined,
+        attempts: 0,
+        freeSinceMs: BigInt(tx.nowMs),
+        stuckNotedAtMs: 0n,
+      });
     } else {
       await move(tx, planned, "awaiting_approval", worker.id);
       tx.remove(ticket);

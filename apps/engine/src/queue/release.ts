@@ -52,7 +52,12 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       return true;
     }
     const attempts = ticket.message.attempts + (isReturned ? 0 : 1);
-    const free = { claim: undefined, attempts };
+    const free = {
+      claim: undefined,
+      attempts,
+      freeSinceMs: BigInt(tx.nowMs),
+      stuckNotedAtMs: 0n,
+    };
     if (isAt(run, "applying")) {
       if (attempts < MAX_RECOVERIES) {
         tx.guardRow(run.row);

@@ -50,6 +50,8 @@ export function freeTicket(
     attempts: 0,
     claim: undefined,
     createdAtMs: BigInt(nowMs),
+    freeSinceMs: BigInt(nowMs),
+    stuckNotedAtMs: 0n,
     pool,
     background: background && step === RunTicket_Step.STEP_PLAN,
     leftAtMs: 0n,

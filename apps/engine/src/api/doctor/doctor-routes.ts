@@ -29,7 +29,7 @@ const FindingView = Type.Object(
 
 /** `/doctor`: what is stuck in the account of the caller, and why. */
 export function doctorRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const { storage, clock, credentials, server, principalOf, stopping } = parts;
+  const { storage, clock, credentials, server, stuck, principalOf, stopping } = parts;
 
   fastify.get(
     "/doctor",
@@ -60,6 +60,7 @@ export function doctorRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         clock,
         credentials,
         account: principal.account,
+        stuck,
         server: isOperator ? server : undefined,
         signal: AbortSignal.any([gone.signal, stopping]),
       });

@@ -92,7 +92,9 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     },
     async (request, reply) => {
       const { body } = request;
-      requireProtocol(body.protocol);
+      requireProtocol(body.protocol, (protocol) =>
+        api.server.refusedWorkers?.note(principalOf(request).actor, protocol),
+      );
       if (body.request === undefined) {
         throw new ServerError("invalid_request", "the body has no number of the request");
       }
@@ -356,8 +358,9 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
 }
 
 /** A worker of another release could not execute what it claims, and each claim would count as an attempt that was lost. */
-function requireProtocol(protocol = 3): void {
+function requireProtocol(protocol = 3, refused: (protocol: number) => void): void {
   if (protocol === WORKER_PROTOCOL) return;
+  refused(protocol);
   throw new ServerError(
     "conflict",
     `the worker speaks version ${protocol} with servers, and this server version ${WORKER_PROTOCOL}: install the same release`,

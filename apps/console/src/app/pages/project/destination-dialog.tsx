@@ -14,6 +14,7 @@ const EVENTS: Readonly<Record<EventName, string>> = {
   "run.applied": "a run was applied",
   "run.failed": "a run failed",
   "run.policy_failed": "policies forbid a plan",
+  "run.stuck": "a run is stuck",
   "drift.found": "drift was found",
   "stack.locked_long": "a stack has been locked for hours",
 };

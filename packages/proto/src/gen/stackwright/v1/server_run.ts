@@ -249,6 +249,10 @@ export interface RunTicket {
    * last, in milliseconds since 1970; 0 while no server has left it.
    */
   leftAtMs: bigint;
+  /** Since when no worker has it, in milliseconds since 1970; 0 where a release before 0.2.0 made or released it. */
+  freeSinceMs: bigint;
+  /** When a server noted that it is stuck, in milliseconds since 1970; 0 while it is not. */
+  stuckNotedAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -322,6 +326,8 @@ export interface RunLog {
   closed: boolean;
   /** The bound was reached: log lines are no longer stored. */
   truncated: boolean;
+  /** When events were added last, in milliseconds since 1970; 0 where a release before 0.2.0 did. */
+  writtenAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1982,6 +1988,8 @@ function createBaseRunTicket(): RunTicket {
     pool: "",
     background: false,
     leftAtMs: 0n,
+    freeSinceMs: 0n,
+    stuckNotedAtMs: 0n,
   };
 }
 
@@ -2022,6 +2030,18 @@ export const RunTicket: MessageFns<RunTicket> = {
         throw new globalThis.Error("value provided for field message.leftAtMs of type int64 too large");
       }
       writer.uint32(80).int64(message.leftAtMs);
+    }
+    if (message.freeSinceMs !== 0n) {
+      if (BigInt.asIntN(64, message.freeSinceMs) !== message.freeSinceMs) {
+        throw new globalThis.Error("value provided for field message.freeSinceMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.freeSinceMs);
+    }
+    if (message.stuckNotedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.stuckNotedAtMs) !== message.stuckNotedAtMs) {
+        throw new globalThis.Error("value provided for field message.stuckNotedAtMs of type int64 too large");
+      }
+      writer.uint32(96).int64(message.stuckNotedAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2127,6 +2147,22 @@ export const RunTicket: MessageFns<RunTicket> = {
             message.leftAtMs = reader.int64() as bigint;
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.freeSinceMs = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.stuckNotedAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2173,6 +2209,12 @@ export const RunTicket: MessageFns<RunTicket> = {
     message.pool = object.pool ?? "";
     message.background = object.background ?? false;
     message.leftAtMs = (object.leftAtMs !== undefined && object.leftAtMs !== null) ? BigInt(object.leftAtMs) : 0n;
+    message.freeSinceMs = (object.freeSinceMs !== undefined && object.freeSinceMs !== null)
+      ? BigInt(object.freeSinceMs)
+      : 0n;
+    message.stuckNotedAtMs = (object.stuckNotedAtMs !== undefined && object.stuckNotedAtMs !== null)
+      ? BigInt(object.stuckNotedAtMs)
+      : 0n;
     return message;
   },
 };
@@ -2342,7 +2384,7 @@ export const RunTicket_Claim: MessageFns<RunTicket_Claim> = {
 };
 
 function createBaseRunLog(): RunLog {
-  return { next: 0n, bytes: 0n, segments: 0, closed: false, truncated: false };
+  return { next: 0n, bytes: 0n, segments: 0, closed: false, truncated: false, writtenAtMs: 0n };
 }
 
 export const RunLog: MessageFns<RunLog> = {
@@ -2367,6 +2409,12 @@ export const RunLog: MessageFns<RunLog> = {
     }
     if (message.truncated !== false) {
       writer.uint32(40).bool(message.truncated);
+    }
+    if (message.writtenAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.writtenAtMs) !== message.writtenAtMs) {
+        throw new globalThis.Error("value provided for field message.writtenAtMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.writtenAtMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2432,6 +2480,14 @@ export const RunLog: MessageFns<RunLog> = {
             message.truncated = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.writtenAtMs = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2469,6 +2525,9 @@ export const RunLog: MessageFns<RunLog> = {
     message.segments = object.segments ?? 0;
     message.closed = object.closed ?? false;
     message.truncated = object.truncated ?? false;
+    message.writtenAtMs = (object.writtenAtMs !== undefined && object.writtenAtMs !== null)
+      ? BigInt(object.writtenAtMs)
+      : 0n;
     return message;
   },
 };
