@@ -48,11 +48,12 @@ import { createRfsPort } from "./rfs-api/rfs-port.ts";
 import { StackSetWorker } from "./rfs-api/stack-set-worker.ts";
 import type { ServerPlugin } from "./server-app.ts";
 import type { ServerOptions } from "./server-options.ts";
+import type { SpanSink } from "./span/span.ts";
+import type { TraceScope } from "./span/trace-scope.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
 import { memoryBoundOf, stepLimitsOf, stuckBoundsOf } from "./step-bounds.ts";
 import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
-import type { SpanSink } from "./tracing/span.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
@@ -88,6 +89,8 @@ interface RunServerOptions {
   readonly metrics?: RunMetrics | undefined;
   /** Where the time of steps is reported. @default nowhere */
   readonly spans?: SpanSink | undefined;
+  /** Knows what is part of which trace. */
+  readonly traces: TraceScope;
   /** Bounds of each step. */
   readonly limits?: ServerOptions["runLimits"];
   /** How long a run that only plans may wait for a worker. @default 24 */
@@ -168,7 +171,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const keys = createStoredKeys({ storage, current, former });
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const policies = new PolicyRunner({ clock });
-  const parts = { storage, blobs, clock, token, keys, random: Math.random, policies };
+  const { traces } = options;
+  const parts = { storage, blobs, clock, token, keys, random: Math.random, policies, traces };
   const bell = new LogBell({ storage, clock, logger });
   const tickets = new TicketBell({ storage, clock, logger });
   const live = new LiveView({ storage, logger });
@@ -344,6 +348,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           maxCopyBytes: (options.vcsCopiesMib ?? 10_240) * 1024 ** 2,
           localFolders,
           hosts,
+          spans: options.spans,
         }),
       );
       stack.use(new StackSetWorker({ ...parts, logger, renewer }));

@@ -11,6 +11,7 @@ import { APART_KINDS, type ApartKind, openExecutor } from "./executor-choice.ts"
 import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
+import { TraceScope } from "./span/trace-scope.ts";
 import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
@@ -56,7 +57,8 @@ export async function runWorkerCommand(
   const ca = caFile === undefined ? undefined : await readText(resolve(directory, caFile));
   if (ca !== undefined) setDefaultCACertificates([...getCACertificates("default"), ca]);
   const clock = systemClock;
-  const logger = createServerLogger(given["log-level"] ?? "info", logs);
+  const traces = new TraceScope();
+  const logger = createServerLogger(given["log-level"] ?? "info", logs, traces);
   const folder = resolve(directory, given.directory ?? "runs");
   const bounds = {
     planMinutes: numberOf(given, "plan-minutes"),
@@ -100,6 +102,7 @@ export async function runWorkerCommand(
     clock,
     logger,
     spans,
+    traces,
     ...(storage !== undefined && { storage }),
   }).catch((error: unknown) => {
     if (!isClientError(error)) throw error;

@@ -52,12 +52,14 @@ import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
 import { createSessionAuthenticator } from "./sign-in/session-authenticator.ts";
 import { readSignInFile } from "./sign-in/sign-in-file.ts";
 import { signInPlugin } from "./sign-in/sign-in-plugin.ts";
+import { TraceScope } from "./span/trace-scope.ts";
 import { startStorageEndpoint } from "./storage-endpoint.ts";
 import { cacheStore } from "./store-cache.ts";
 import { storeHistoryOf } from "./store-history.ts";
 import { createLoginPort } from "./tfe-api/login-port.ts";
 import { endOfCertificate, readTlsFiles, watchTlsFiles } from "./tls-files.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
+import { RequestTraces } from "./tracing/trace-requests.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
 
@@ -126,7 +128,8 @@ export async function serve(
   checkListening(resolved);
   const { env = process.env, directory = process.cwd(), signal } = parts;
   signal?.throwIfAborted();
-  const logger = createServerLogger(resolved.logLevel, parts.logs);
+  const scope = new TraceScope();
+  const logger = createServerLogger(resolved.logLevel, parts.logs, scope);
   const clock = systemClock;
   const address = parseStoreAddress(resolved.store, directory);
   const loaded = await serverKeys(resolved, address, env);
@@ -262,6 +265,7 @@ export async function serve(
         }),
       metrics: metrics.runs,
       spans,
+      traces: scope,
       addressKey: async () => registry.secrets.key("tfe-address"),
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
@@ -319,7 +323,7 @@ export async function serve(
     authenticator,
     region: resolved.region,
     metrics,
-    traces: spans && { spans, clock },
+    traces: new RequestTraces({ scope, clock, spans }),
     logger,
     isDraining: () => draining.signal.aborted,
     mirrorHosts: resolved.mirrorHosts,

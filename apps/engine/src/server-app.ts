@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import swagger from "@fastify/swagger";
-import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import {
@@ -23,8 +22,7 @@ import { limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { openapiPage } from "./openapi-page.ts";
-import type { SpanSink } from "./tracing/span.ts";
-import { traceRequests } from "./tracing/trace-requests.ts";
+import type { RequestTraces } from "./tracing/trace-requests.ts";
 
 /** A further face of the server: the engine's own API is one. */
 export interface ServerPlugin {
@@ -40,8 +38,8 @@ export interface ServerAppOptions {
   readonly authenticator: Authenticator;
   readonly region: string;
   readonly metrics: ServerMetrics;
-  /** Where the time of requests is reported. @default nowhere */
-  readonly traces?: { readonly spans: SpanSink; readonly clock: Clock } | undefined;
+  /** What requests are part of. */
+  readonly traces: RequestTraces;
   readonly logger: Logger;
   /** Says whether requests should go elsewhere, as the server is about to stop. */
   readonly isDraining: () => boolean;
@@ -69,6 +67,8 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   const { registry, credentials, authenticator, region, metrics, tls } = options;
   const app = fastify({
     loggerInstance: options.logger,
+    childLoggerFactory: (logger, bindings, given, raw) =>
+      options.traces.child(logger as Logger, bindings, given, raw),
     genReqId: () => randomUUID(),
     // Client and proxy headers do not choose the id of a request: it is in the audit trail.
     requestIdHeader: false,
@@ -88,7 +88,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   app.server.requestTimeout = 0;
 
   metrics.observe(app);
-  if (options.traces !== undefined) traceRequests(app, options.traces.spans, options.traces.clock);
+  options.traces.observe(app);
   limitBodyTime(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff" });

@@ -13,6 +13,11 @@ export interface ExecutionJob {
   readonly step: RunClaim["step"];
   /** Since when the step waited for a worker, in milliseconds since 1970. @default not known */
   readonly waitingSinceMs?: number;
+  /**
+   * Where the step continues a trace, as W3C Trace Context writes it: `parent` led to it, and `link` is where the run was requested, if
+   * that is another trace. @default a trace of the run alone
+   */
+  readonly trace?: { readonly parent: string; readonly link?: string };
   readonly mode: "normal" | "destroy" | "refresh-only";
   /** Name of the stack: `terraform.workspace`. */
   readonly workspace: string;

@@ -162,7 +162,7 @@ async function request(
   row: StoredRow<PlanSet>,
   { member, reference }: MemberRun,
 ): Promise<Step> {
-  const { id, mode, actor, message } = row.message;
+  const { id, mode, actor, message, traceParent } = row.message;
   try {
     await addRun(tx, {
       reference,
@@ -173,6 +173,7 @@ async function request(
       message,
       autoApply: false,
       planSet: id,
+      traceParent,
     });
   } catch (error) {
     // It refuses before it writes.
@@ -304,8 +305,10 @@ async function applyNext(
     event: { type: "approval", actor, plan_digest: planDigest, comment },
   }));
   await appendEvents(tx, reference, events);
-  await move(tx, at, "approved", approvals.at(-1)?.actor ?? ACTOR, { approvals });
-  const ticket = freeTicket(message, RunTicket_Step.STEP_APPLY, tx.nowMs);
+  const { applyTraceParent } = row.message;
+  const change = { approvals, applyTraceParent };
+  const approved = await move(tx, at, "approved", approvals.at(-1)?.actor ?? ACTOR, change);
+  const ticket = freeTicket(approved.row.message, RunTicket_Step.STEP_APPLY, tx.nowMs);
   tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
   return { kind: "rest" };
 }

@@ -80,6 +80,7 @@ export async function createPlanSet(parts: TransactionParts, given: NewPlanSet):
 }
 
 async function requirePlannable(
+      traceParent: tx.traceParent,
   tx: Transaction,
   { stack, name, configuration }: NewPlanSet["members"][number],
 ): Promise<void> {

@@ -50,7 +50,10 @@ export async function approvePlanSet(
     tx.update(row, {
       approvals,
       updatedAtMs: atMs,
-      ...(approvals.length >= set.requiredApprovals && { phase: PlanSet_Phase.PHASE_APPLYING }),
+      ...(approvals.length >= set.requiredApprovals && {
+        phase: PlanSet_Phase.PHASE_APPLYING,
+        applyTraceParent: tx.traceParent,
+      }),
     });
   });
 }

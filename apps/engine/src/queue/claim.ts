@@ -37,6 +37,8 @@ export interface RunClaim {
   readonly background: boolean;
   /** Stage of the cancel that was requested before this claim; 0 without one. */
   readonly cancelStage: number;
+  /** Where the step belongs, as W3C Trace Context writes it; empty: to a trace of the run alone. */
+  readonly traceParent: string;
 }
 
 interface ClaimOptions {
@@ -90,7 +92,7 @@ export async function claimTicket(
       // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);
     }
-    const { attempts, background } = ticket.message;
+    const { attempts, background, traceParent } = ticket.message;
     tx.update(ticket, {
       stuckNotedAtMs: 0n,
       claim: {
@@ -107,7 +109,17 @@ export async function claimTicket(
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;
     const { id } = ticket;
-    return { reference, step, ticket: id, worker, tokenDigest, attempts, background, cancelStage };
+    return {
+      reference,
+      step,
+      ticket: id,
+      worker,
+      tokenDigest,
+      attempts,
+      background,
+      cancelStage,
+      traceParent,
+    };
   });
 }
 

@@ -71,8 +71,11 @@ export async function approveRun(
       tx.update(run.row, { approvals, updatedAtMs: BigInt(tx.nowMs) });
       return;
     }
-    await move(tx, run, "approved", actor, { approvals });
-    const ticket = freeTicket(message, RunTicket_Step.STEP_APPLY, tx.nowMs);
+    const { row } = await move(tx, run, "approved", actor, {
+      approvals,
+      applyTraceParent: tx.traceParent,
+    });
+    const ticket = freeTicket(row.message, RunTicket_Step.STEP_APPLY, tx.nowMs);
     tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
   });
 }

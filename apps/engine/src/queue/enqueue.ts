@@ -78,6 +78,8 @@ interface NewServerRun {
   readonly shadowOf?: string;
   /** The plan set that it is of: it is approved with that. @default none */
   readonly planSet?: string;
+  /** Where it belongs. @default where the request does */
+  readonly traceParent?: string;
   /** Applies what can be planned, and leaves the rest to further runs. @default all is planned at once */
   readonly stage?: Partial<Pick<RunStage, "number" | "previous" | "before">>;
   /** The answer to the request is stored with the run. */
@@ -214,6 +216,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     ...tool,
     shadowOf: given.shadowOf ?? "",
     planSet: given.planSet ?? "",
+    traceParent: given.traceParent ?? tx.traceParent,
     source,
     ...(given.stage !== undefined && { stage: RunStage.create({ number: 1, ...given.stage }) }),
     history: [

@@ -55,6 +55,7 @@ export async function requestNextStage(
       background: run.background,
       targets: run.targets,
       replace: stage.replace,
+      traceParent: run.applyTraceParent === "" ? run.traceParent : run.applyTraceParent,
       stage: { number: stage.number + 1, previous: id, before: stage.left },
     });
     tx.update(row, { stage: { ...stage, next: next.id } });

@@ -27,6 +27,7 @@ interface RunAt<P extends RunPhase> {
 type RunChange = Partial<
   Pick<
     Run,
+    | "applyTraceParent"
     | "approvals"
     | "autoApply"
     | "baseRevision"

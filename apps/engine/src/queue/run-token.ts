@@ -62,7 +62,7 @@ export async function findClaim(
   const { id, version } = fence.resource;
   const worker = { id: claim.worker, epoch: claim.epoch, guard: { id, version } };
   const reference = runOfTicket(ticket.id.tenancy, ticket.message);
-  const { attempts, background } = ticket.message;
+  const { attempts, background, traceParent } = ticket.message;
   return {
     claim: {
       reference,
@@ -73,6 +73,7 @@ export async function findClaim(
       attempts,
       background,
       cancelStage: 0,
+      traceParent,
     },
     writesState: claim.writesState,
   };

@@ -51,6 +51,7 @@ export async function requestShadow(
     planOnly: true,
     skipRefresh: run.skipRefresh,
     shadowOf: reference.run,
+    traceParent: run.traceParent,
   });
   const row = await tx.findOrNew(SERVER_KINDS.comparison, runPlace(reference), () =>
     PlanComparison.create(),

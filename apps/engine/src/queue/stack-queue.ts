@@ -37,7 +37,14 @@ export async function recordConfiguration(
 
 /** A ticket that no worker has claimed. */
 export function freeTicket(
-  { id: run, stack, pool, background }: Pick<Run, "id" | "stack" | "pool" | "background">,
+  {
+    id: run,
+    stack,
+    pool,
+    background,
+    traceParent,
+    applyTraceParent,
+  }: Pick<Run, "id" | "stack" | "pool" | "background" | "traceParent" | "applyTraceParent">,
   step: RunTicket_Step,
   nowMs: number,
   ticketClass: RunTicket_Class = RunTicket_Class.CLASS_BLOCKING,
@@ -55,6 +62,8 @@ export function freeTicket(
     pool,
     background: background && step === RunTicket_Step.STEP_PLAN,
     leftAtMs: 0n,
+    traceParent:
+      step === RunTicket_Step.STEP_PLAN || applyTraceParent === "" ? traceParent : applyTraceParent,
   };
 }
 

@@ -12,6 +12,7 @@ import {
 import { decodeRecord, type RecordKind, typeUrlOf } from "../domain/record-kind.ts";
 import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import type { TraceScope } from "../span/trace-scope.ts";
 
 /** A stored message, or the place of one that is not stored. */
 export interface Row<M> {
@@ -47,6 +48,8 @@ export interface TransactionParts {
   readonly random: () => number;
   /** What the first batch has beside its own writes. @default nothing */
   readonly companion?: Companion | undefined;
+  /** Knows where what is requested belongs. @default nowhere */
+  readonly traces?: TraceScope | undefined;
 }
 
 /** One attempt: strong reads, then at most one atomic batch. */
@@ -141,6 +144,11 @@ export class Transaction {
   /** A text that no other write has. */
   makeId(): string {
     return this.#parts.token();
+  }
+
+  /** Where what this transaction requests belongs, as W3C Trace Context writes it; empty: nowhere. */
+  get traceParent(): string {
+    return this.#parts.traces?.traceParent ?? "";
   }
 
   get isEmpty(): boolean {

@@ -4,7 +4,7 @@ import { isClientError, type Operations, type ServerClient } from "@stackwright/
 import type { Lease } from "@stackwright/storage/lease";
 import type { JobStore } from "../executor/execution-job.ts";
 import { backgroundCapacity, MAX_RETRY_MS } from "../queue/choose-ticket.ts";
-import { traceOfRun } from "../tracing/span.ts";
+import { traceIdOf } from "../span/trace-context.ts";
 import { type ExecuteClaimParts, executeClaim } from "../worker/execute-claim.ts";
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
 import { MAX_NAMED_RUNS, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
@@ -148,13 +148,14 @@ export class RemoteTenure {
 
   async #execute(claim: Claim): Promise<void> {
     const { logger, clientOf, clock, store } = this.#parts;
-    const { run, step, token } = claim;
+    const { run, step, token, trace_parent: traceParent = "" } = claim;
     if (claim.protocol !== WORKER_PROTOCOL) {
       throw new TypeError("the server has a release that this worker does not fit");
     }
     // A step of the same run here is over, or has lost its claim.
     await this.#running.ended(run);
-    logger.info({ run, step, traceId: traceOfRun(run).traceId }, "a run was claimed");
+    const traceId = traceIdOf(run, traceParent);
+    logger.info({ run, step, traceId }, "a run was claimed");
     const { signal: lost } = this.#lease;
     const client = clientOf(token);
     const host = remoteClaimHost({
@@ -167,12 +168,12 @@ export class RemoteTenure {
     });
     // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
     const stage = step === "recover" ? claim.cancel_stage : 0;
-    const executed = { run, step, lost, store: { ...store, token } };
+    const executed = { run, step, lost, store: { ...store, token }, traceParent };
     this.#running.add(run, { claim, stage }, async (onStart) => {
       try {
         await executeClaim(this.#parts, executed, host, onStart);
       } catch (error) {
-        logger.error({ run, err: error }, "the execution of a step failed");
+        logger.error({ run, traceId, err: error }, "the execution of a step failed");
       } finally {
         this.#endedAt.set(run, clock.monotonicMs());
       }

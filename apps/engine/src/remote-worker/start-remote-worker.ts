@@ -8,7 +8,8 @@ import { createRemoteStorage } from "@stackwright/storage/remote";
 import { ServerError } from "../domain/server-error.ts";
 import type { JobStore } from "../executor/execution-job.ts";
 import type { Executor } from "../executor/executor.ts";
-import type { SpanSink } from "../tracing/span.ts";
+import type { SpanSink } from "../span/span.ts";
+import type { TraceScope } from "../span/trace-scope.ts";
 import type { OfferedTool } from "../worker/offered-tools.ts";
 import { LEASE_TOKEN, WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import type { RunWorker } from "../worker/run-worker.ts";
@@ -51,6 +52,8 @@ interface RemoteWorkerOptions {
   readonly logger: Logger;
   /** Where the time of steps is reported. @default nowhere */
   readonly spans?: SpanSink | undefined;
+  /** Knows what is part of which step. @default nothing does */
+  readonly traces?: TraceScope | undefined;
 }
 
 /** A worker that claims steps at a server. */
@@ -72,7 +75,7 @@ export async function startRemoteWorker(options: RemoteWorkerOptions): Promise<R
   if (first === undefined) throw new ServerError("invalid_request", "a worker needs a server");
   const userAgent = "stackwright-worker";
   const contact = new ServerContact(clock);
-  const send = contact.watch(group.fetch);
+  const send = withTrace(options.traces, contact.watch(group.fetch));
   const clientOf = (secret: string): ServerClient =>
     createServerClient({
       server: first.url,
@@ -125,6 +128,7 @@ export async function startRemoteWorker(options: RemoteWorkerOptions): Promise<R
     capacity,
     tools: options.tools,
     spans: options.spans,
+    traces: options.traces,
     ...(limits !== undefined && { limits }),
   };
   const begin = async (signal: AbortSignal) => beginRemoteTenure(parts, signal);
@@ -166,4 +170,15 @@ function storeOf(
 function placeAt(server: string, endpoint: WorkerEndpoint): StoragePlace {
   const host = new URL(server).hostname.replace(/^\[|\]$/g, "");
   return { host, port: endpoint.storage_port, tls: endpoint.storage_tls };
+}
+
+/** Sends what a step requests as part of its trace. */
+function withTrace(traces: TraceScope | undefined, send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const { traceParent = "" } = traces ?? {};
+    if (traceParent === "") return send(input, init);
+    const headers = new Headers(init?.headers);
+    headers.set("traceparent", traceParent);
+    return send(input, { ...init, headers });
+  };
 }

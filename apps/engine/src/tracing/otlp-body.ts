@@ -1,6 +1,9 @@
-import type { Span, SpanValue } from "./span.ts";
+import type { Span, SpanValue } from "../span/span.ts";
 
-const KINDS = { internal: 1, server: 2, client: 3 } as const satisfies Record<Span["kind"], number>;
+const KINDS = { internal: 1, server: 2, client: 3, consumer: 5 } as const satisfies Record<
+  Span["kind"],
+  number
+>;
 const FAILED = 2;
 
 /** Spans as a request of the OpenTelemetry protocol, in its JSON form. */
@@ -15,14 +18,15 @@ export function otlpBody(spans: readonly Span[], resource: Readonly<Record<strin
   };
 }
 
-function spanOf({ kind, startMs, endMs, isFailed, attributes, link, ...span }: Span) {
+function spanOf({ kind, startMs, endMs, isFailed, attributes, links, ...span }: Span) {
   return {
     ...span,
     kind: KINDS[kind],
     startTimeUnixNano: nanosOf(startMs),
     endTimeUnixNano: nanosOf(Math.max(startMs, endMs)),
     attributes: attributesOf(attributes),
-    ...(link !== undefined && { links: [{ traceId: link.traceId, spanId: link.spanId }] }),
+    ...(links !== undefined &&
+      links.length > 0 && { links: links.map(({ traceId, spanId }) => ({ traceId, spanId })) }),
     ...(isFailed && { status: { code: FAILED } }),
   };
 }

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
+import type { Span, SpanSink } from "../span/span.ts";
 import { otlpBody } from "./otlp-body.ts";
-import type { Span, SpanSink } from "./span.ts";
 import type { TraceTarget } from "./trace-target.ts";
 
 /** Spans that wait to be sent: of more, the newest are dropped. */

@@ -1,7 +1,15 @@
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
-import { newSpanId, type Span, type SpanSink, type SpanValue, traceOfRun } from "./span.ts";
+import {
+  newSpanId,
+  type Span,
+  type SpanPlace,
+  type SpanSink,
+  type SpanValue,
+  traceOfRun,
+} from "../span/span.ts";
+import { spanPlaceOf, traceParentOf } from "../span/trace-context.ts";
 
 /** Calls of one step that get spans, and characters of an address in one. */
 const MAX_SPANS = 20_000;
@@ -21,6 +29,8 @@ export class StepSpans {
   readonly #startMs: number;
   readonly #spanId = newSpanId();
   readonly #traceId: string;
+  /** What led to the step; undefined where it is the beginning of its trace. */
+  readonly #parent: SpanPlace | undefined;
   readonly #begun = new Map<string, Begun>();
   #count = 0;
   #dropped = 0;
@@ -30,11 +40,12 @@ export class StepSpans {
     this.#sink = sink;
     this.#job = job;
     this.#startMs = startMs;
-    this.#traceId = traceOfRun(job.run).traceId;
+    this.#parent = spanPlaceOf(job.trace?.parent ?? "");
+    this.#traceId = (this.#parent ?? traceOfRun(job.run)).traceId;
     const { waitingSinceMs } = job;
     if (waitingSinceMs === undefined) return;
     sink.add({
-      traceId: this.#traceId,
+      ...this.#root(),
       spanId: newSpanId(),
       name: `wait ${job.step}`,
       kind: "internal",
@@ -47,7 +58,7 @@ export class StepSpans {
 
   /** The step as the parent of the spans of others, in the form of W3C Trace Context: what the variable `TRACEPARENT` has. */
   get traceParent(): string {
-    return `00-${this.#traceId}-${this.#spanId}-01`;
+    return traceParentOf({ traceId: this.#traceId, spanId: this.#spanId });
   }
 
   event({ type, ...event }: RunLogEvent, at: number): void {
@@ -79,9 +90,11 @@ export class StepSpans {
     for (const place of this.#begun.keys()) this.#end(place, at, "unresolved");
     const { name, step, mode, tool } = this.#job;
     const phase = end?.how === "result" ? end.result.phase : (end?.how ?? "failed");
+    const link = spanPlaceOf(this.#job.trace?.link ?? "");
     this.#sink.add({
-      traceId: this.#traceId,
+      ...this.#root(),
       spanId: this.#spanId,
+      ...(link !== undefined && { links: [link] }),
       name: `run ${step}`,
       kind: "internal",
       startMs: this.#startMs,
@@ -97,6 +110,12 @@ export class StepSpans {
         ...(this.#dropped > 0 && { "stackwright.spans_dropped": this.#dropped }),
       },
     });
+  }
+
+  /** The trace of the step, and its parent there. */
+  #root(): Pick<Span, "traceId" | "parentSpanId"> {
+    const { spanId: parentSpanId } = this.#parent ?? {};
+    return { traceId: this.#traceId, ...(parentSpanId !== undefined && { parentSpanId }) };
   }
 
   #begin(place: string, name: string, startMs: number, attributes: Begun["attributes"]): void {

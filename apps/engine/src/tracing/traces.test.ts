@@ -2,10 +2,10 @@ import { systemClock } from "@stackwright/base/clock";
 import { silentLogger } from "@stackwright/base/logger";
 import { createManualClock } from "@stackwright/base/testing";
 import { expect, it } from "vitest";
+import type { Span } from "../span/span.ts";
+import { traceOfRun } from "../span/span.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
 import { startCollector } from "../testing/start-collector.ts";
-import type { Span } from "./span.ts";
-import { traceOfRun } from "./span.ts";
 import { SpanExporter } from "./span-exporter.ts";
 import { traceTargetOf } from "./trace-target.ts";
 
@@ -16,7 +16,7 @@ variable "password" { sensitive = true }
 resource "terraform_data" "a" { input = var.password }
 `;
 
-it("a run is one trace from its plan to the calls of its apply, which the requests about it link to, without a value", {
+it("a run is one trace from its request to the calls of its apply, which the requests about it link to, without a value", {
   timeout: 120_000,
 }, async () => {
   const collector = await startCollector();
@@ -34,7 +34,8 @@ it("a run is one trace from its plan to the calls of its apply, which the reques
   const id = String(made.json["id"]);
   const phase = async () => (await call("GET", `${S}/runs/${id}`)).json["phase"];
   await expect.poll(phase, POLL).toBe("applied");
-  const trace = traceOfRun(id);
+  const trace = { traceId: "a".repeat(32) };
+  expect(made.json["trace_id"]).toBe(trace.traceId);
   const ofRun = () => collector.spans.filter(({ traceId }) => traceId === trace.traceId);
   await expect.poll(() => ofRun().map(({ name }) => name), POLL).toContain("run apply");
 
@@ -70,13 +71,23 @@ it("a run is one trace from its plan to the calls of its apply, which the reques
       BigInt(wait?.endTimeUnixNano ?? 0),
     );
   }
-  const requested = () => collector.spans.find(({ traceId }) => traceId === "a".repeat(32));
+  const requested = () => ofRun().find(({ kind }) => kind === 2);
   await expect.poll(requested, POLL).toMatchObject({
     name: "POST /api/v1/projects/:project/stacks/:stack/runs",
     parentSpanId: "b".repeat(16),
-    kind: 2,
-    links: [{ traceId: trace.traceId }],
     attributes: { "stackwright.run": id, "http.response.status_code": "201" },
+  });
+  // Without an approval the apply goes on where the run was requested.
+  for (const step of [plan, apply]) {
+    expect(step).toMatchObject({ parentSpanId: requested()?.spanId });
+    expect(step).not.toHaveProperty("links");
+  }
+  // A request about the run links to its trace.
+  const asked = () =>
+    collector.spans.find((one) => one.links?.some((link) => link.traceId === trace.traceId));
+  await expect.poll(asked, POLL).toMatchObject({
+    name: "GET /api/v1/projects/:project/stacks/:stack/runs/:run",
+    links: [{ spanId: requested()?.spanId }],
   });
   expect(JSON.stringify(collector.requests)).not.toContain(CANARY);
 });
@@ -96,7 +107,8 @@ it("programs of a step get its span as the parent of theirs, unless their stack 
     const id = String((await call("POST", `${S}/runs`, { body })).json["id"]);
     const phase = async () => (await call("GET", `${S}/runs/${id}`)).json["phase"];
     await expect.poll(phase, POLL).toBe("plan_finished");
-    const { traceId } = traceOfRun(id);
+    const { json: run } = await call("GET", `${S}/runs/${id}`);
+    const traceId = String(run["trace_id"]);
     const step = () =>
       collector.spans.find((one) => one.traceId === traceId && one.name === "run plan");
     await expect.poll(step, POLL).toBeDefined();

@@ -159,6 +159,7 @@ async function planHead(
       note: isAsked ? `Planned again for ${usersOf(again)}.` : "",
       handled: handledOf(stored, again),
       plannedAtMs: BigInt(Math.floor(record.parts.clock.wallMs())),
+      traceParent: record.traceParent,
     };
   });
   if (tree === "") return;
@@ -192,6 +193,7 @@ async function findApplies(record: PullRequestRecord): Promise<void> {
       applyRequested: policyOf(connection.apply) === "on_merge",
       applyRequestedBy: "merge",
       appliedByMerge: true,
+      traceParent: record.traceParent,
     }));
     return;
   }

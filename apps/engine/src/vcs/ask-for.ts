@@ -5,6 +5,8 @@ import { BRANCH_KEY, type ConnectionReference, keyedPlace, pullRequestKey } from
 
 /** Comments that wait to be carried out, for one pull request. */
 const MAX_COMMANDS = 20;
+/** Deliveries whose traces a task remembers, while it waits. */
+const MAX_TRACES = 8;
 
 /** Makes work for a connection due: a look at its branch, or at a pull request. Returns the key of the task. */
 export async function askFor(
@@ -22,10 +24,13 @@ export async function askFor(
       createdAtMs: BigInt(tx.nowMs),
     }),
   );
-  const { wanted, commands } = row.message;
+  const { wanted, commands, traceParents } = row.message;
+  const { traceParent } = tx;
   tx.update(row, {
     wanted: wanted + 1n,
     commands: command === undefined ? commands : [...commands, command].slice(-MAX_COMMANDS),
+    traceParents:
+      traceParent === "" ? traceParents : [...traceParents, traceParent].slice(-MAX_TRACES),
     attempts: 0,
     nextAtMs: BigInt(tx.nowMs),
   });

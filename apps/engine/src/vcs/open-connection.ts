@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isFgBridgeError } from "@stackwright/fg-bridge";
 import type { VcsConnection } from "@stackwright/proto/stackwright";
 import type { Lease } from "@stackwright/storage/lease";
+import { tracedCall } from "../span/traced-call.ts";
 import { kindOf } from "./connection-kind.ts";
 import { openSecrets } from "./connection-secrets.ts";
 import { GitRepository } from "./git/git-repository.ts";
@@ -53,11 +54,21 @@ export async function openConnection(
           token,
           hosts: parts.hosts,
         });
+  const told = {
+    "stackwright.project": reference.project,
+    "stackwright.connection": reference.name,
+  };
   return {
     reference,
     connection,
     repository,
-    provider,
+    provider: {
+      ...provider,
+      writeComment: async (...given) =>
+        tracedCall(parts, "write comment", told, async () => provider.writeComment(...given)),
+      writeStatus: async (...given) =>
+        tracedCall(parts, "write status", told, async () => provider.writeStatus(...given)),
+    },
     markerOf: (pullRequest) => {
       const text = `comment\0${connection.id}\0${pullRequest}`;
       const mac = createHmac("sha256", webhookSecret).update(text).digest("hex").slice(0, 32);

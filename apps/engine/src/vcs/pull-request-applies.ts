@@ -44,6 +44,7 @@ export async function carryOutCommands(
         ? BigInt(Math.floor(record.parts.clock.wallMs()))
         : stored.applyRequestedAtMs,
     note: `Apply requested by ${usersOf([last])}.`,
+    traceParent: record.traceParent,
   }));
   if (requested.state !== VcsPullRequest_State.STATE_OPEN) return;
   if (requested.applies.length > 0) return;

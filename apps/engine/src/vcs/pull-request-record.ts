@@ -89,6 +89,11 @@ export class PullRequestRecord {
     }
   }
 
+  /** Where what is requested now belongs; empty: nowhere. */
+  get traceParent(): string {
+    return this.parts.traces?.traceParent ?? "";
+  }
+
   /** As people write it. */
   name(): string {
     return /^[0-9]+$/.test(this.id) ? `#${this.id}` : this.id;

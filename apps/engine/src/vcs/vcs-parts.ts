@@ -5,6 +5,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import type { Lease } from "@stackwright/storage/lease";
 import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
+import type { SpanSink } from "../span/span.ts";
 import type { GitRepository } from "./git/git-repository.ts";
 import type { OutgoingHosts } from "./provider/outgoing-hosts.ts";
 import type { VcsProvider } from "./provider/vcs-provider.ts";
@@ -23,6 +24,8 @@ export interface VcsParts extends TransactionParts {
   readonly localFolders: readonly string[];
   /** Hosts that connections may reach. */
   readonly hosts: OutgoingHosts;
+  /** Where the time of the work is reported. @default nowhere */
+  readonly spans?: SpanSink | undefined;
 }
 
 /** A connection while its work is done: one server at a time has its lease. */

@@ -13,6 +13,7 @@ import { advanceBranch } from "./advance-branch.ts";
 import { type AdvancedPullRequest, advancePullRequest } from "./advance-pull-request.ts";
 import { trimCopies } from "./git/kept-copies.ts";
 import { openConnection } from "./open-connection.ts";
+import { tracedTask } from "./traced-task.ts";
 import type { VcsParts } from "./vcs-parts.ts";
 import { type ConnectionReference, connectionPlace } from "./vcs-places.ts";
 
@@ -204,6 +205,22 @@ export class VcsWorker {
     lease: Lease,
   ): Promise<void> {
     this.#rung.delete(place.name);
+    const { traces, storage } = this.#parts;
+    // Where nothing asked for it, the pull request says what the task belongs to.
+    const isSilent = traces === undefined || task.pullRequest === "";
+    const id = idOf(SERVER_KINDS.vcsPullRequest, place);
+    const found = isSilent ? undefined : await readStored(storage, "strong", id);
+    const pull = found && decodeRecord(SERVER_KINDS.vcsPullRequest, found);
+    await tracedTask(this.#parts, reference, task, pull, async () =>
+      this.#attempt(reference, { place, task }, lease),
+    );
+  }
+
+  async #attempt(
+    reference: ConnectionReference,
+    { place, task }: StoredTask,
+    lease: Lease,
+  ): Promise<void> {
     const { storage, logger } = this.#parts;
     const { signal: ending } = this.#ending;
     const late = AbortSignal.timeout(TASK_MS);
@@ -250,7 +267,9 @@ export class VcsWorker {
         return;
       }
       const done = new Set(seen.commands.map(({ delivery }) => delivery));
+      const traced = new Set(seen.traceParents);
       tx.update(row, {
+        traceParents: row.message.traceParents.filter((one) => !traced.has(one)),
         commands: commands.filter(({ delivery }) => !done.has(delivery)),
         attempts: 0,
         problem: "",

@@ -10,6 +10,7 @@ import type { RunClaim } from "../queue/claim.ts";
 import { isDriftCheck } from "../queue/drift-record.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf } from "../queue/transaction.ts";
+import { placeOfRun, traceParentOf } from "../span/trace-context.ts";
 import { findCurrentVersion, findStateVersion } from "../terraform-state/state-versions.ts";
 import type { ClaimJob } from "./claim-host.ts";
 import { deployedValues } from "./deployed-values.ts";
@@ -32,7 +33,7 @@ const MODES = new Map<Run_Mode, ExecutionJob["mode"]>([
 /** What an executor gets to execute the step of a claim. `unprocessable` for a run of a kind that this release does not know. */
 export async function claimJob(
   parts: StoredClaimParts,
-  { reference, step, attempts }: RunClaim,
+  { reference, step, attempts, traceParent }: RunClaim,
 ): Promise<ClaimJob> {
   const { keys } = parts;
   const { stack } = reference;
@@ -51,6 +52,7 @@ export async function claimJob(
     run: reference.run,
     step,
     ...waitOf(step, run),
+    ...(traceParent !== "" && { trace: traceOf(traceParent, run) }),
     mode: modeOf(run.mode),
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
@@ -101,6 +103,12 @@ function waitOf(
     ({ to }) => to === (step === "plan" ? PHASE_QUEUED : PHASE_APPROVED),
   );
   return begun === undefined ? {} : { waitingSinceMs: Number(begun.atMs) };
+}
+
+/** What a step continues, and where its run was requested: an approval begins another trace. */
+function traceOf(parent: string, run: Run): NonNullable<ExecutionJob["trace"]> {
+  const link = traceParentOf(placeOfRun(run));
+  return { parent, ...(link !== parent && { link }) };
 }
 
 /** The modules that the plan of a run was made with, for the step that applies it. */

@@ -9,6 +9,7 @@ import { releaseClaim } from "../queue/release.ts";
 import { createRunToken, digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
+import { traceIdOf } from "../span/trace-context.ts";
 import { isLeftToOthers } from "./left-to-others.ts";
 import { LiveServers } from "./live-servers.ts";
 import { workerPrefix } from "./remote-protocol.ts";
@@ -104,7 +105,8 @@ export async function claimNext(
     } catch (error) {
       if (error instanceof ServerError && error.code === "claim_lost") throw error;
       // The others need not wait for one that is damaged.
-      parts.logger.error({ run, err: error }, "a ticket could not be claimed");
+      const traceId = traceIdOf(run, one.ticket.traceParent);
+      parts.logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
     }
   }
   return undefined;

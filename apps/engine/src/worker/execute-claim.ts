@@ -4,7 +4,9 @@ import type { ExecutionJob } from "../executor/execution-job.ts";
 import type { Execution, ExecutionEnd, Executor } from "../executor/executor.ts";
 import { LogWriter } from "../logs/log-writer.ts";
 import type { RunClaim } from "../queue/claim.ts";
-import type { SpanSink } from "../tracing/span.ts";
+import type { SpanSink } from "../span/span.ts";
+import { stepPlaceOf } from "../span/trace-context.ts";
+import { TracedWork, type TraceScope } from "../span/trace-scope.ts";
 import { StepSpans } from "../tracing/step-spans.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { type OfferedTool, offeredTool } from "./offered-tools.ts";
@@ -26,6 +28,8 @@ export interface ExecuteClaimParts {
   readonly tools?: readonly OfferedTool[] | undefined;
   /** Where the time of steps and of the calls of providers is reported. @default nowhere */
   readonly spans?: SpanSink | undefined;
+  /** Knows for lines of the log which run they are about. @default nothing does */
+  readonly traces?: TraceScope | undefined;
 }
 
 /** The claim to be executed, as far as its worker needs it. */
@@ -36,6 +40,8 @@ interface ExecutedClaim {
   readonly lost: AbortSignal | undefined;
   /** Where the executor reaches the store; undefined where it shares that of its process. */
   readonly store: ExecutionJob["store"];
+  /** Where the step belongs; empty: to a trace of the run alone. */
+  readonly traceParent: string;
 }
 
 /**
@@ -43,6 +49,18 @@ interface ExecutedClaim {
  * is a result.
  */
 export async function executeClaim(
+  parts: ExecuteClaimParts,
+  claim: ExecutedClaim,
+  host: ClaimHost,
+  onStart: (execution: Execution) => void,
+): Promise<boolean> {
+  const execute = async (): Promise<boolean> => executeTraced(parts, claim, host, onStart);
+  const { traces } = parts;
+  if (traces === undefined) return execute();
+  return traces.run(new TracedWork(stepPlaceOf(claim.run, claim.traceParent), claim.run), execute);
+}
+
+async function executeTraced(
   parts: ExecuteClaimParts,
   claim: ExecutedClaim,
   host: ClaimHost,

@@ -24,7 +24,7 @@ import { digestOfRunToken } from "../queue/run-token.ts";
 import { listTickets, sweepQueues } from "../queue/sweep.ts";
 import { idOf } from "../queue/transaction.ts";
 import { fireSchedules } from "../schedule/fire-schedules.ts";
-import { traceOfRun } from "../tracing/span.ts";
+import { traceIdOf } from "../span/trace-context.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
 import { isLeftToOthers, vouchForKey } from "./left-to-others.ts";
@@ -208,21 +208,26 @@ export class Tenure {
       if (now - endedAt < retryMs(attempts) || this.#running.has(run)) continue;
       if ((this.#leftUntil.get(run) ?? 0) > now) continue;
       try {
-        if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(run, now);
+        if (await isLeftToOthers(this.#parts, this.#servers, one)) this.#leave(one, now);
         else await this.#claim(one);
       } catch (error) {
         if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
         // The others need not wait for one that is damaged.
         this.#endedAt.set(run, now);
-        logger.error({ run, err: error }, "a ticket could not be claimed");
+        const traceId = traceIdOf(run, one.ticket.traceParent);
+        logger.error({ run, traceId, err: error }, "a ticket could not be claimed");
       }
     }
   }
 
   /** Lets other servers claim a step whose key this one has not. */
-  #leave(run: string, now: number): void {
+  #leave({ ticket: { run, traceParent } }: ListedTicket, now: number): void {
     this.#leftUntil.set(run, now + LEFT_MS);
-    this.#parts.logger.warn({ run }, "a run is left to another server, as its key is not here");
+    const traceId = traceIdOf(run, traceParent);
+    this.#parts.logger.warn(
+      { run, traceId },
+      "a run is left to another server, as its key is not here",
+    );
   }
 
   /** Lets a step wait that others have left, where its key is here. */
@@ -232,7 +237,11 @@ export class Tenure {
     } catch (error) {
       if (this.#ending.signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
       this.#parts.logger.warn(
-        { run: one.ticket.run, err: error },
+        {
+          run: one.ticket.run,
+          traceId: traceIdOf(one.ticket.run, one.ticket.traceParent),
+          err: error,
+        },
         "the wait of a step was not prolonged",
       );
     }
@@ -252,7 +261,11 @@ export class Tenure {
     const reason = "the result of the step could not be stored";
     const idle = { ticket: id, worker: this.id, guard, actor: this.id, reason };
     if (await releaseClaim(this.#parts, idle)) {
-      this.#parts.logger.warn({ run: ticket.run }, "a claim without an execution was released");
+      const traceId = traceIdOf(ticket.run, ticket.traceParent);
+      this.#parts.logger.warn(
+        { run: ticket.run, traceId },
+        "a claim without an execution was released",
+      );
     }
   }
 
@@ -275,7 +288,8 @@ export class Tenure {
       if (claim === undefined) grants.revoke(token);
     }
     if (claim === undefined) return;
-    const { traceId } = traceOfRun(ticket.run);
+    const { traceParent } = claim;
+    const traceId = traceIdOf(ticket.run, traceParent);
     logger.info({ run: ticket.run, step: claim.step, traceId }, "a run was claimed");
     // What a cancel left open is what a recovery resolves: only a later request stops the recovery itself.
     const stage = claim.step === "recover" ? claim.cancelStage : 0;
@@ -285,6 +299,7 @@ export class Tenure {
       run: ticket.run,
       step: claim.step,
       lost,
+      traceParent,
       store: isApart ? { address: { socketPath }, token } : undefined,
     };
     const host = storedClaimHost(this.#parts, claim, this.#ending.signal);
@@ -296,7 +311,7 @@ export class Tenure {
         over?.(isEnded ? "ended" : lost.aborted ? "lost" : "failed");
       } catch (error) {
         over?.(lost.aborted ? "lost" : "failed");
-        logger.error({ run: ticket.run, err: error }, "the execution of a step failed");
+        logger.error({ run: ticket.run, traceId, err: error }, "the execution of a step failed");
       } finally {
         grants.revoke(token);
         this.#endedAt.set(ticket.run, clock.monotonicMs());
@@ -326,7 +341,7 @@ export class Tenure {
         const dead = { ticket: id, worker, guard: lease.guard, actor: this.id, reason };
         if (await releaseClaim(this.#parts, dead)) {
           this.#parts.logger.warn(
-            { run: ticket.run, worker },
+            { run: ticket.run, traceId: traceIdOf(ticket.run, ticket.traceParent), worker },
             "a claim of a dead worker was released",
           );
         }

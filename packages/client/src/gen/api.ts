@@ -109,6 +109,8 @@ export interface Claim {
   readonly background?: boolean | undefined;
   readonly cancel_stage: number;
   readonly token: string;
+  /** the span that the step continues, as a traceparent header */
+  readonly trace_parent?: string | undefined;
 }
 
 export interface ClaimEnd {
@@ -1146,6 +1148,10 @@ export interface Run {
   readonly approvers: readonly string[];
   readonly superseded_by?: string | undefined;
   /** what a run of the mode plan_only plans */
+  /** the trace that its plan is part of */
+  readonly trace_id: string;
+  /** the trace that its apply is part of, if that is another one */
+  readonly apply_trace_id?: string | undefined;
   readonly source?: string | undefined;
   readonly retry_of?: string | undefined;
   readonly approvals: readonly ({

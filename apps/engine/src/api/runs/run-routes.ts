@@ -10,6 +10,7 @@ import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
 import { overrideFreeze } from "../../queue/freeze.ts";
 import { idOf } from "../../queue/transaction.ts";
+import { placeOfRun } from "../../span/trace-context.ts";
 import {
   type ApiParts,
   Digest,
@@ -106,7 +107,10 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const readRun = async (reference: RunReference) => {
     const found = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
     if (found === undefined) throw new ServerError("not_found", `there is no run ${reference.run}`);
-    return { run: decodeRecord(RUN_KIND, found), etag: etagOf(found.version) };
+    const run = decodeRecord(RUN_KIND, found);
+    // A request about a run links to its trace.
+    parts.traces?.work?.link(placeOfRun(run));
+    return { run, etag: etagOf(found.version) };
   };
 
   /** Retention bounds the runs of a stack, so that all of them can be read for one page. */

@@ -5,6 +5,7 @@ import { modeNameOf } from "../../domain/run-modes.ts";
 import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { ENGINE_TOOL } from "../../queue/stack-tool.ts";
+import { placeOfApply, placeOfRun } from "../../span/trace-context.ts";
 
 const REPEATED_MODES = [
   Type.Literal("apply"),
@@ -50,6 +51,10 @@ export const RunSchema = Type.Object(
     pool: Type.String({ description: "the workers that execute it; those of servers: default" }),
     created_at: Type.String(),
     updated_at: Type.String(),
+    trace_id: Type.String({ description: "the trace that its plan is part of" }),
+    apply_trace_id: Type.Optional(
+      Type.String({ description: "the trace that its apply is part of, if that is another one" }),
+    ),
     plan_digest: Type.Optional(Type.String()),
     revision: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.String()),
@@ -96,6 +101,8 @@ export const RunSchema = Type.Object(
 
 /** A run as the API shows it. */
 export function runViewOf(run: Run): Static<typeof RunSchema> {
+  const { traceId } = placeOfRun(run);
+  const { traceId: applyTraceId } = placeOfApply(run);
   const { planDigest, revision, reason, reasonCode, cancel, freezeOverride, stage } = run;
   return {
     id: run.id,
@@ -115,6 +122,8 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
     pool: run.pool === "" ? DEFAULT_POOL : run.pool,
     created_at: timeOf(run.createdAtMs),
     updated_at: timeOf(run.updatedAtMs),
+    trace_id: traceId,
+    ...(applyTraceId !== traceId && { apply_trace_id: applyTraceId }),
     ...(planDigest !== "" && { plan_digest: planDigest }),
     ...(revision !== 0n && { revision: Number(revision) }),
     ...(reason !== "" && { reason }),

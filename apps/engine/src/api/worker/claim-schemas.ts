@@ -79,6 +79,9 @@ export const Claim = Type.Object(
     background: Type.Optional(Type.Boolean()),
     cancel_stage: Type.Integer(),
     token: Type.String(),
+    trace_parent: Type.Optional(
+      Type.String({ description: "the span that the step continues, as a traceparent header" }),
+    ),
   },
   { title: "Claim" },
 );

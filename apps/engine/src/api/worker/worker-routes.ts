@@ -367,7 +367,10 @@ function requireProtocol(protocol = 3, refused: (protocol: number) => void): voi
   );
 }
 
-function viewOf({ reference, step, attempts, background, cancelStage }: RunClaim, token: string) {
+function viewOf(
+  { reference, step, attempts, background, cancelStage, traceParent }: RunClaim,
+  token: string,
+) {
   const { stack, run } = reference;
   return {
     protocol: WORKER_PROTOCOL,
@@ -378,6 +381,7 @@ function viewOf({ reference, step, attempts, background, cancelStage }: RunClaim
     background,
     cancel_stage: cancelStage,
     token,
+    ...(traceParent !== "" && { trace_parent: traceParent }),
   };
 }
 

@@ -100,6 +100,10 @@ export interface Run {
   imports: RunImport[];
   /** Of a run that only plans: what it plans, such as a branch. A newer one of the same source ends it while it waits; empty: none. */
   source: string;
+  /** The span that the run was requested in, as W3C Trace Context writes it; empty: it has a trace of its own. */
+  traceParent: string;
+  /** The span of the approval that let it be applied; empty: its apply belongs where its plan does. */
+  applyTraceParent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -313,6 +317,8 @@ function createBaseRun(): Run {
     planSet: "",
     imports: [],
     source: "",
+    traceParent: "",
+    applyTraceParent: "",
   };
 }
 
@@ -467,6 +473,12 @@ export const Run: MessageFns<Run> = {
     }
     if (message.source !== "") {
       writer.uint32(586).string(message.source);
+    }
+    if (message.traceParent !== "") {
+      writer.uint32(594).string(message.traceParent);
+    }
+    if (message.applyTraceParent !== "") {
+      writer.uint32(602).string(message.applyTraceParent);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -844,6 +856,22 @@ export const Run: MessageFns<Run> = {
             message.source = reader.string(true);
             continue;
           }
+          case 74: {
+            if (tag !== 594) {
+              break;
+            }
+
+            message.traceParent = reader.string(true);
+            continue;
+          }
+          case 75: {
+            if (tag !== 602) {
+              break;
+            }
+
+            message.applyTraceParent = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -932,6 +960,8 @@ export const Run: MessageFns<Run> = {
     message.planSet = object.planSet ?? "";
     message.imports = object.imports?.map((e) => RunImport.fromPartial(e)) || [];
     message.source = object.source ?? "";
+    message.traceParent = object.traceParent ?? "";
+    message.applyTraceParent = object.applyTraceParent ?? "";
     return message;
   },
 };

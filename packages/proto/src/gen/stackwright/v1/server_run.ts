@@ -54,7 +54,7 @@ export interface PlanSet {
   phase: PlanSet_Phase;
   /** In the order of the request. */
   members: PlanSetMember[];
-  /** MODE_APPLY or MODE_PLAN_ONLY. */
+  /** MODE_APPLY, MODE_PLAN_ONLY or MODE_DESTROY. */
   mode: Run_Mode;
   /** Who requested it: the id of a credential. */
   actor: string;
@@ -78,6 +78,10 @@ export interface PlanSet {
   createdAtMs: bigint;
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /** The span that the set was requested in, as W3C Trace Context writes it; empty: none. */
+  traceParent: string;
+  /** The span of the approval that completed the rule; empty: none. */
+  applyTraceParent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -253,6 +257,8 @@ export interface RunTicket {
   freeSinceMs: bigint;
   /** When a server noted that it is stuck, in milliseconds since 1970; 0 while it is not. */
   stuckNotedAtMs: bigint;
+  /** The span that the step continues, as W3C Trace Context writes it; empty: the run has a trace of its own. */
+  traceParent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -922,6 +928,8 @@ function createBasePlanSet(): PlanSet {
     settled: false,
     createdAtMs: 0n,
     updatedAtMs: 0n,
+    traceParent: "",
+    applyTraceParent: "",
   };
 }
 
@@ -977,6 +985,12 @@ export const PlanSet: MessageFns<PlanSet> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(120).int64(message.updatedAtMs);
+    }
+    if (message.traceParent !== "") {
+      writer.uint32(130).string(message.traceParent);
+    }
+    if (message.applyTraceParent !== "") {
+      writer.uint32(138).string(message.applyTraceParent);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1122,6 +1136,22 @@ export const PlanSet: MessageFns<PlanSet> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.traceParent = reader.string(true);
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.applyTraceParent = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1173,6 +1203,8 @@ export const PlanSet: MessageFns<PlanSet> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.traceParent = object.traceParent ?? "";
+    message.applyTraceParent = object.applyTraceParent ?? "";
     return message;
   },
 };
@@ -1990,6 +2022,7 @@ function createBaseRunTicket(): RunTicket {
     leftAtMs: 0n,
     freeSinceMs: 0n,
     stuckNotedAtMs: 0n,
+    traceParent: "",
   };
 }
 
@@ -2042,6 +2075,9 @@ export const RunTicket: MessageFns<RunTicket> = {
         throw new globalThis.Error("value provided for field message.stuckNotedAtMs of type int64 too large");
       }
       writer.uint32(96).int64(message.stuckNotedAtMs);
+    }
+    if (message.traceParent !== "") {
+      writer.uint32(162).string(message.traceParent);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2163,6 +2199,14 @@ export const RunTicket: MessageFns<RunTicket> = {
             message.stuckNotedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.traceParent = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2215,6 +2259,7 @@ export const RunTicket: MessageFns<RunTicket> = {
     message.stuckNotedAtMs = (object.stuckNotedAtMs !== undefined && object.stuckNotedAtMs !== null)
       ? BigInt(object.stuckNotedAtMs)
       : 0n;
+    message.traceParent = object.traceParent ?? "";
     return message;
   },
 };

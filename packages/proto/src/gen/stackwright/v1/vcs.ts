@@ -125,6 +125,8 @@ export interface VcsTask {
   problem: string;
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
+  /** Spans of the deliveries that are not worked on yet, as W3C Trace Context writes them, the oldest first. */
+  traceParents: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -239,6 +241,8 @@ export interface VcsPullRequest {
   handled: string[];
   /** Its applies are the runs that the branch got for the merge. */
   appliedByMerge: boolean;
+  /** The span in which its present runs were requested, as W3C Trace Context writes it; empty: none. */
+  traceParent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -793,6 +797,7 @@ function createBaseVcsTask(): VcsTask {
     nextAtMs: 0n,
     problem: "",
     createdAtMs: 0n,
+    traceParents: [],
   };
 }
 
@@ -830,6 +835,9 @@ export const VcsTask: MessageFns<VcsTask> = {
         throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
       }
       writer.uint32(64).int64(message.createdAtMs);
+    }
+    for (const v of message.traceParents) {
+      writer.uint32(74).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -919,6 +927,14 @@ export const VcsTask: MessageFns<VcsTask> = {
             message.createdAtMs = reader.int64() as bigint;
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.traceParents.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -961,6 +977,7 @@ export const VcsTask: MessageFns<VcsTask> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.traceParents = object.traceParents?.map((e) => e) || [];
     return message;
   },
 };
@@ -1474,6 +1491,7 @@ function createBaseVcsPullRequest(): VcsPullRequest {
     applyRequestedAtMs: 0n,
     handled: [],
     appliedByMerge: false,
+    traceParent: "",
   };
 }
 
@@ -1568,6 +1586,9 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
     }
     if (message.appliedByMerge !== false) {
       writer.uint32(208).bool(message.appliedByMerge);
+    }
+    if (message.traceParent !== "") {
+      writer.uint32(218).string(message.traceParent);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1801,6 +1822,14 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
             message.appliedByMerge = reader.bool();
             continue;
           }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.traceParent = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1867,6 +1896,7 @@ export const VcsPullRequest: MessageFns<VcsPullRequest> = {
       : 0n;
     message.handled = object.handled?.map((e) => e) || [];
     message.appliedByMerge = object.appliedByMerge ?? false;
+    message.traceParent = object.traceParent ?? "";
     return message;
   },
 };

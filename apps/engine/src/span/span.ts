@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 export type SpanValue = string | number | boolean;
 
 /** Where a span is: 32 and 16 hexadecimal digits. */
-interface SpanPlace {
+export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -12,14 +12,14 @@ interface SpanPlace {
 export interface Span extends SpanPlace {
   readonly parentSpanId?: string;
   readonly name: string;
-  readonly kind: "internal" | "server" | "client";
+  readonly kind: "internal" | "server" | "client" | "consumer";
   /** Milliseconds since 1970. */
   readonly startMs: number;
   readonly endMs: number;
   readonly isFailed: boolean;
   readonly attributes: Readonly<Record<string, SpanValue>>;
-  /** A span of another trace that this one led to. */
-  readonly link?: SpanPlace;
+  /** Spans of other traces that this one is about, or follows from. */
+  readonly links?: readonly SpanPlace[];
 }
 
 /** Takes spans that have ended. Never throws, and never waits. */
@@ -35,7 +35,7 @@ export function newTraceId(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** The trace of a run: all servers and workers know it by the id of the run, and it is found by that. */
+/** The trace of a run that was requested by nothing that is traced: all servers and workers know it by the id of the run. */
 export function traceOfRun(run: string): SpanPlace {
   const digest = createHash("sha256").update(run).digest("hex");
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
