@@ -4,13 +4,16 @@ import { systemClock } from "@stackwright/base/clock";
 import { RunTicket } from "@stackwright/proto/stackwright";
 import { createWatchCache } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
+import { Counter, Histogram } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { problemsOf } from "../testing/prometheus-expression.ts";
 import { kindClassOf } from "./kind-class.ts";
 import { observeStore } from "./observe-store.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/metrics.md");
+const RULES = join(import.meta.dirname, "../../docs/alert-rules.yaml");
 
 const createMetrics = () => new ServerMetrics({ engine: "memory", clock: systemClock });
 
@@ -29,15 +32,99 @@ it.runIf(process.platform === "linux")(
   },
 );
 
-it("the alerts of the page name metrics that exist", async () => {
+/** The metrics by name, with what the page says of their labels. */
+function metricsOf({ registry }: ServerMetrics) {
+  return new Map(
+    registry.getMetricsAsArray().map((metric) => {
+      const { name, help, labelNames } = metric as unknown as {
+        readonly name: string;
+        readonly help: string;
+        readonly labelNames: readonly string[];
+      };
+      const type =
+        metric instanceof Histogram ? "histogram" : metric instanceof Counter ? "counter" : "gauge";
+      return [name, { type, help, labels: [...labelNames] }] as const;
+    }),
+  );
+}
+
+/** Named by the library that measures the process. */
+const FOREIGN = /^stackwright_(?:process|nodejs)_/;
+
+it("the labels of each metric are those of the page", async () => {
   using metrics = createMetrics();
-  const names = new Set(metrics.registry.getMetricsAsArray().map(({ name }) => name));
-  const [, rules = ""] = /```yaml\n(groups:[\s\S]*?)```/.exec(await readFile(PAGE, "utf8")) ?? [];
-  const used = [...rules.matchAll(/stackwright_[a-z0-9_]+/g)].map(([name]) => name);
-  expect(used.length).toBeGreaterThan(5);
-  for (const name of used) {
-    expect(names.has(name) || names.has(name.replace(/_(bucket|count|sum)$/, "")), name).toBe(true);
+  const page = await readFile(PAGE, "utf8");
+  const rows = [
+    ...page.matchAll(/^\| `(stackwright_[a-z0-9_]+)` +\| ([^|]*) \| [^|]*\S[^|]* \|$/gm),
+  ];
+  expect(rows.length).toBeGreaterThan(20);
+  const known = metricsOf(metrics);
+  for (const [, name = "", cell = ""] of rows) {
+    if (FOREIGN.test(name)) continue;
+    const named = [...cell.matchAll(/`([a-z_]+)`/g)].map(([, label]) => label);
+    expect([name, named.toSorted()]).toEqual([name, known.get(name)?.labels.toSorted()]);
   }
+});
+
+it("names and units are as Prometheus has them", () => {
+  using metrics = createMetrics();
+  for (const [name, { type, help, labels }] of metricsOf(metrics)) {
+    expect(name).toMatch(/^stackwright(?:_[a-z0-9]+)+$/);
+    expect(help, name).not.toBe("");
+    if (FOREIGN.test(name)) continue;
+    expect(help, name).toMatch(/^[A-Z].*\.$/);
+    // Base units: seconds and bytes.
+    expect(name).not.toMatch(
+      /_(?:ms|millis|milliseconds|minutes|hours|kib|mib|kilobytes|percent)(?:_|$)/,
+    );
+    expect(name.endsWith("_total"), name).toBe(type === "counter");
+    expect(name).not.toMatch(/_(?:count|sum|bucket|info)$/);
+    if (type === "histogram") expect(name).toMatch(/_(?:seconds|bytes)$/);
+    for (const label of labels) {
+      expect(label).toMatch(/^[a-z][a-z_]*$/);
+      expect(["le", "quantile", "job", "instance"]).not.toContain(label);
+    }
+  }
+});
+
+/** The names and the expressions of the alerts. */
+async function alertRules(): Promise<readonly (readonly [string, string])[]> {
+  const text = await readFile(RULES, "utf8");
+  return text
+    .split(/^ {6}- alert: /m)
+    .slice(1)
+    .map((rule) => {
+      const [, line = "", block] = /^ {8}expr: (\|)?(.*(?:\n {10}.*)*)$/m.exec(rule) ?? [];
+      return [rule.slice(0, rule.indexOf("\n")), (block ?? line).trim()] as const;
+    });
+}
+
+it("the expressions of the alerts are sound, and ask for metrics and labels that exist", async () => {
+  using metrics = createMetrics();
+  const known = metricsOf(metrics);
+  const rules = await alertRules();
+  expect(rules.length).toBeGreaterThan(10);
+  expect(new Set(rules.map(([name]) => name)).size).toBe(rules.length);
+  for (const [name, expression] of rules) {
+    expect([name, problemsOf(expression, known)]).toEqual([name, []]);
+  }
+  expect(await readFile(RULES, "utf8")).not.toMatch(/\t| $/m);
+});
+
+it.each([
+  ["max(stackwright_queue_age)", "there is no metric"],
+  ["max(stackwright_queue_oldest_seconds", 'is expected instead of ""'],
+  ["max(rate(stackwright_queue_oldest_seconds[5m]))", "is a gauge"],
+  ["sum(stackwright_store_failures_total) > 1", "is a counter"],
+  ["sum(rate(stackwright_store_failures_total))", "is not taken over a range"],
+  ["sum(rate(stackwright_run_wait_seconds[5m]))", "is a histogram"],
+  ["sum by (stack) (rate(stackwright_run_wait_seconds_count[5m])) > 1", "has no label stack"],
+  ['max(stackwright_worker_steps_running{pool="x"})', "has no label pool"],
+  ["median(stackwright_worker_capacity)", "there is no metric"],
+  ["max(stackwright_worker_capacity) § 1", "cannot be read"],
+])("the check of expressions refuses %s", (expression, problem) => {
+  using metrics = createMetrics();
+  expect(problemsOf(expression, metricsOf(metrics)).join()).toContain(problem);
 });
 
 describe("the metrics of a store", () => {
