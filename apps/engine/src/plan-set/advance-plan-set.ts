@@ -262,11 +262,11 @@ function inAll(lists: readonly (readonly string[])[]): string[] {
 }
 
 /** Of the stacks and their plans, in the order in which they are applied. */
-function digestOf({ members }: PlanSet, runs: readonly MemberRun[]): string {
+function digestOf(set: PlanSet, runs: readonly MemberRun[]): string {
   const digests = new Map(
     runs.map(({ member, row }) => [member.stack, row?.message.planDigest ?? ""]),
   );
-  const plans = inOrder(members).map(({ stack }) => [stack, digests.get(stack)]);
+  const plans = inOrder(set).map(({ stack }) => [stack, digests.get(stack)]);
   return createHash("sha256").update(JSON.stringify(plans)).digest("hex");
 }
 
@@ -277,7 +277,7 @@ async function applyNext(
   runs: readonly MemberRun[],
 ): Promise<Step> {
   const byStack = new Map(runs.map((one) => [one.member.stack, one]));
-  const next = inOrder(row.message.members)
+  const next = inOrder(row.message)
     .map(({ stack }) => byStack.get(stack))
     .find((one) => {
       const phase = one && phaseIn(one);

@@ -13,6 +13,8 @@ import {
   planSetPlace,
   projectTenancy,
   STACK_KIND,
+  STACK_OUTPUTS_KIND,
+  stackPlace,
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -20,6 +22,7 @@ import { readQueue } from "../queue/stack-queue.ts";
 import { isOutside, readStackTool } from "../queue/stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { type PlanSetReference, placeOfSet } from "./plan-set-reference.ts";
+import { wayBetween } from "./set-order.ts";
 
 /** Most stacks of a set: each is a write of the batch that creates it. */
 export const MAX_MEMBERS = 20;
@@ -56,20 +59,28 @@ export async function createPlanSet(parts: TransactionParts, given: NewPlanSet):
     }
     for (const member of members) {
       await requirePlannable(tx, member);
-      if (mode === Run_Mode.MODE_APPLY) await takeStack(tx, reference, member);
+      if (mode !== Run_Mode.MODE_PLAN_ONLY) await takeStack(tx, reference, member);
     }
+    const reads = mode === Run_Mode.MODE_DESTROY ? await recordedReads(tx, members) : new Map();
     const now = BigInt(tx.nowMs);
     const set = PlanSet.create({
       id: reference.set,
       phase: PlanSet_Phase.PHASE_PLANNING,
       members: members.map(({ stack: { stack }, name: stackName, configuration }) =>
-        PlanSetMember.create({ stack, stackName, configuration, run: tx.makeId() }),
+        PlanSetMember.create({
+          stack,
+          stackName,
+          configuration,
+          run: tx.makeId(),
+          reads: reads.get(stack) ?? [],
+        }),
       ),
       mode,
       actor,
       message,
       createdAtMs: now,
       updatedAtMs: now,
+      traceParent: tx.traceParent,
     });
     tx.create(SERVER_KINDS.planSet, placeOfSet(reference), set);
     if (idempotency !== undefined) {
@@ -79,8 +90,46 @@ export async function createPlanSet(parts: TransactionParts, given: NewPlanSet):
   });
 }
 
+/**
+ * The members that the states of others were made with: these are destroyed before what they read. `unprocessable` for stacks that read one
+ * another, of which none could be the first.
+ */
+async function recordedReads(
+  tx: Transaction,
+  members: NewPlanSet["members"],
+): Promise<ReadonlyMap<string, string[]>> {
+  const reads = new Map<string, string[]>();
+  const keyOf = ({ account, project, stack }: StackReference): string =>
+    `${account}/${project}/${stack}`;
+  const known = new Map(members.map(({ stack }) => [keyOf(stack), stack.stack]));
+  for (const { stack } of members) {
+    const recorded = await tx.find(STACK_OUTPUTS_KIND, stackPlace(stack));
+    const others = (recorded?.message.inputs ?? []).flatMap((input) => {
+      const other = known.get(keyOf(input));
+      return other === undefined || other === stack.stack ? [] : [other];
+    });
+    reads.set(stack.stack, [...new Set(others)]);
+  }
+  const reading = members.map(({ stack: { stack }, name: stackName }) => ({
+    stack,
+    stackName,
+    reads: reads.get(stack) ?? [],
+  }));
+  for (const { stack, stackName, reads: others } of reading) {
+    for (const other of others) {
+      const way = wayBetween(reading, other, stack);
+      if (way === undefined) continue;
+      const names = [stackName, ...way].map((one) => `"${one}"`).join(" reads ");
+      throw new ServerError(
+        "unprocessable",
+        `stacks read one another in a circle: ${names}; destroy them one by one`,
+      );
+    }
+  }
+  return reads;
+}
+
 async function requirePlannable(
-      traceParent: tx.traceParent,
   tx: Transaction,
   { stack, name, configuration }: NewPlanSet["members"][number],
 ): Promise<void> {

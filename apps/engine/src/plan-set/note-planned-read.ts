@@ -1,5 +1,5 @@
 import { isEnded } from "@stackwright/core";
-import type { PlanSetMember } from "@stackwright/proto/stackwright";
+import { type PlanSetMember, Run_Mode } from "@stackwright/proto/stackwright";
 import { isSetEnded } from "../domain/plan-set-phases.ts";
 import { planSetPlace, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -46,7 +46,9 @@ export async function notePlannedRead(
     const { account, project } = claim.reference.stack;
     const row = await tx.find(SERVER_KINDS.planSet, planSetPlace({ account, project }, planSet));
     if (row === undefined || isSetEnded(row.message.phase)) return { kind: "failed" };
-    const { members } = row.message;
+    const { members, mode } = row.message;
+    // What is destroyed reads what is there: the others of the set are destroyed after it.
+    if (mode === Run_Mode.MODE_DESTROY) return { kind: "as-is" };
     const reader = members.find(({ run }) => run === id);
     const other = members.find(({ stackName }) => stackName === name);
     // That a stack cannot read itself is said where it reads.

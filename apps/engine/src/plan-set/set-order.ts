@@ -1,9 +1,20 @@
-import type { PlanSetMember } from "@stackwright/proto/stackwright";
+import { type PlanSet, type PlanSetMember, Run_Mode } from "@stackwright/proto/stackwright";
 
 type Reading = Pick<PlanSetMember, "stack" | "stackName" | "reads">;
 
-/** The members of a set in the order in which their plans may be applied: each behind those that it reads, else as they were given. */
-export function inOrder<M extends Reading>(members: readonly M[]): readonly M[] {
+/**
+ * The members of a set in the order in which their plans may be applied: each behind those that it reads, else as they were given. Of what is
+ * destroyed it is the other way round: what a stack reads is there as long as it is.
+ */
+export function inOrder({
+  members,
+  mode,
+}: Pick<PlanSet, "members" | "mode">): readonly PlanSetMember[] {
+  const ordered = behindTheirReads(members);
+  return mode === Run_Mode.MODE_DESTROY ? ordered.toReversed() : ordered;
+}
+
+function behindTheirReads<M extends Reading>(members: readonly M[]): readonly M[] {
   const byStack = new Map(members.map((member) => [member.stack, member]));
   const ordered = new Set<M>();
   const seen = new Set<M>();

@@ -804,7 +804,7 @@ export interface PlanSetMember {
 
 export type PlanSetMemberPhase = "queued" | "preparing" | "planning" | "planned" | "awaiting_approval" | "approved" | "applying" | "policy_failed" | "plan_finished" | "applied" | "no_changes" | "partially_applied" | "failed" | "discarded" | "canceled" | "superseded" | "rolled_back" | "not_requested";
 
-export type PlanSetMode = "apply" | "plan_only";
+export type PlanSetMode = "apply" | "plan_only" | "destroy";
 
 export type PlanSetPhase = "planning" | "awaiting_approval" | "applying" | "applied" | "no_changes" | "plan_finished" | "failed" | "discarded" | "canceled";
 

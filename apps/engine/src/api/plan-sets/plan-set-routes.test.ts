@@ -200,3 +200,42 @@ it("only plans where that is asked for, and says what is wrong with a request", 
   expect([repeated.status, repeated.json["id"]]).toEqual([201, first.json["id"]]);
   expect(repeated.headers.get("idempotency-replayed")).toBe("true");
 });
+
+it("destroys stacks before those whose outputs their states were made with, whatever the order of the request", {
+  timeout: 120_000,
+}, async () => {
+  const { call, request, reached, approve } = await start();
+  const texts = { network: NETWORK, app: APP, dns: DNS };
+  const made = await request(texts);
+  await approve(await reached(made.json["id"], "awaiting_approval"));
+  await reached(made.json["id"], "applied");
+  const asked = await request({ network: NETWORK, dns: DNS, app: APP }, "destroy");
+  expect(asked).toMatchObject({ status: 201, json: { mode: "destroy" } });
+  const set = await reached(asked.json["id"], "awaiting_approval");
+  expect(set.stacks.map(({ stack, reads: others }) => [stack, others])).toEqual([
+    ["dns", ["app"]],
+    ["app", ["network"]],
+    ["network", []],
+  ]);
+  expect(set.stacks).toMatchObject([1, 2, 1].map((count) => ({ changes: { delete: count } })));
+  await approve(set);
+  const done = await reached(set.id, "applied");
+  expect(phasesOf(done)).toEqual(["dns applied", "app applied", "network applied"]);
+  const ended = await Promise.all(
+    done.stacks.map(async ({ stack, run }) => {
+      const shown = await call("GET", `${P}/stacks/${stack}/runs/${run}`);
+      return Date.parse(String(shown.json["updated_at"]));
+    }),
+  );
+  expect(ended).toEqual(ended.toSorted((a, b) => a - b));
+  for (const stack of Object.keys(texts)) {
+    expect((await call("GET", `${P}/stacks/${stack}/state`)).json["resources"]).toEqual([]);
+  }
+});
+
+it("a planner plans sets, and requests none that destroys", async () => {
+  const { call, tokenOf, upload } = await start();
+  const token = await tokenOf("planner");
+  const body = { stacks: [await upload("network", NETWORK)], mode: "destroy" };
+  expect(await call("POST", SETS, { body, token })).toMatchObject({ status: 403 });
+});

@@ -126,7 +126,7 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const principal = principalOf(request);
       const { project } = request.params;
       const { stacks, mode = "apply", message = "" } = request.body;
-      if (mode === "apply") requireApiRole(principal, "operator");
+      if (mode !== "plan_only") requireApiRole(principal, "operator");
       const members = await membersOf(parts, principal, project, stacks);
       const reference = { project: { account: principal.account, project }, set: parts.token() };
       const location = `/api/v1/projects/${project}/plan-sets/${reference.set}`;
@@ -241,7 +241,7 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const gone = new AbortController();
       reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
       const texts: string[] = [];
-      for (const member of inOrder(set.members)) {
+      for (const member of inOrder(set)) {
         const view = await readPlanView(parts, runOfMember(reference, member), member.stackName);
         if (view === undefined) continue;
         const title = `${request.params.project}/${member.stackName}`;

@@ -9,9 +9,14 @@ import { inOrder } from "../../plan-set/set-order.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { timeOf } from "../runs/run-view.ts";
 
-const Mode = Type.Union([Type.Literal("apply"), Type.Literal("plan_only")], {
-  title: "PlanSetMode",
-});
+const Mode = Type.Union(
+  [Type.Literal("apply"), Type.Literal("plan_only"), Type.Literal("destroy")],
+  { title: "PlanSetMode" },
+);
+const MODE_NAMES: Readonly<Partial<Record<Run_Mode, Static<typeof Mode>>>> = {
+  [Run_Mode.MODE_PLAN_ONLY]: "plan_only",
+  [Run_Mode.MODE_DESTROY]: "destroy",
+};
 
 const MemberView = Type.Object(
   {
@@ -104,11 +109,11 @@ export function planSetViewOf(
   return {
     id: set.id,
     phase: planSetPhase(set.phase),
-    mode: set.mode === Run_Mode.MODE_PLAN_ONLY ? "plan_only" : "apply",
+    mode: MODE_NAMES[set.mode] ?? "apply",
     actor: set.actor,
     message: set.message,
     ...(set.digest !== "" && { digest: set.digest }),
-    stacks: inOrder(set.members).map((member) => {
+    stacks: inOrder(set).map((member) => {
       const { run, summary } = factsOf(member.run) ?? {};
       return {
         stack: member.stackName,
