@@ -42,6 +42,13 @@ it("a rule is set, shown, paused and taken away", { timeout: 60_000 }, async () 
   );
   const { rule } = JSON.parse((await drift("show", "--json")).output) as { rule: object };
   expect(rule).toMatchObject({ every_minutes: 360, reaction: "plan", paused: true });
+  const parts = await drift("set", "--part", "aws_iam_*,aws_kms_*=15m", "--part", "lab_object=1h");
+  expect(parts.output).toMatch(
+    /^It is checked every 6h, aws_iam_\* and aws_kms_\* every 15m, lab_object every 1h, by the rule of the stack/,
+  );
+  // What is not said stays.
+  expect((await drift("set", "--every", "1d")).output).toContain("lab_object every 1h");
+  expect((await drift("set", "--part", "none")).output).not.toContain("lab_object");
   expect((await drift("unset")).output).toContain("not checked by itself");
   const again = await drift("unset");
   expect([again.code, again.error]).toEqual([1, expect.stringContaining("no rule of its own")]);
@@ -54,6 +61,8 @@ it("says what is wrong", { timeout: 60_000 }, async () => {
   for (const [words, message] of [
     [["set", "--every", "soon"], '"soon" is not a valid time between two checks'],
     [["set", "--every", "1m"], "every_minutes"],
+    [["set", "--part", "lab_object"], '"lab_object" is not a valid part of the rule'],
+    [["set", "--part", "A B=1h"], "types"],
     [["check"], "Nothing was applied to the stack by this server yet"],
   ] as const) {
     const refused = await drift(...words);

@@ -24,6 +24,8 @@ export interface DriftSetOptions extends ServerStackOptions {
   readonly every?: string;
   readonly reaction?: Reaction;
   readonly paused: boolean;
+  /** `TYPES=TIME`, or `none` for no parts. */
+  readonly part?: readonly string[];
 }
 
 type Reaction = NonNullable<StackDrift["rule"]>["reaction"];
@@ -99,7 +101,7 @@ export async function driftCheck(
 
 /** Gives a stack a rule of its own by which it is checked. */
 export async function driftSet(
-  { every, reaction, paused, ...options }: DriftSetOptions,
+  { every, reaction, paused, part, ...options }: DriftSetOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { client, place } = await openServerStack(options, context);
@@ -110,6 +112,7 @@ export async function driftSet(
       every_minutes: minutes,
       reaction: reaction ?? rule?.reaction ?? "report",
       paused,
+      parts: part === undefined ? (rule?.parts ?? []) : partsOf(part),
     };
     const { data } = await client.setDriftRule({ ...place, body }, { signal: context.signal });
     writeResult(context, options, data, ruleTextOf(data));
@@ -128,6 +131,20 @@ export async function driftUnset(
     const { data } = await client.showDrift(place, { signal: context.signal });
     writeResult(context, options, data, ruleTextOf(data));
     return EXIT.ok;
+  });
+}
+
+/** Parts of a rule, as options say them. */
+function partsOf(texts: readonly string[]): NonNullable<StackDrift["rule"]>["parts"] {
+  if (texts.join() === "none") return [];
+  return texts.map((text) => {
+    const at = text.lastIndexOf("=");
+    if (at < 1) {
+      throw new CommandError(`"${text}" is not a valid part of the rule.`, {
+        advice: "Say --part 'aws_iam_*,aws_kms_*=30m', or --part none to take all parts away.",
+      });
+    }
+    return { types: text.slice(0, at).split(","), every_minutes: minutesOf(text.slice(at + 1)) };
   });
 }
 
@@ -175,8 +192,11 @@ function textOf(drift: StackDrift): string {
 
 function ruleTextOf({ rule, next_at: nextAt }: StackDrift): string {
   if (rule === undefined) return "It is not checked by itself; stackwright drift set says when.";
-  const { every_minutes: minutes, reaction, paused, from } = rule;
-  const what = `every ${timeOf(minutes)}, by the rule of the ${from}, with the reaction ${reaction}`;
+  const { every_minutes: minutes, reaction, paused, from, parts } = rule;
+  const some = parts.map(
+    (part) => `, ${part.types.join(" and ")} every ${timeOf(part.every_minutes)}`,
+  );
+  const what = `every ${timeOf(minutes)}${some.join("")}, by the rule of the ${from}, with the reaction ${reaction}`;
   if (paused) return `Checks are paused (${what}).`;
   return `It is checked ${what}${nextAt === undefined ? "" : `; next at ${nextAt}`}.`;
 }

@@ -45,6 +45,11 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
         "where drift is found: report it, request a plan that waits for approval, one that is applied, or a run that records it",
       ).choices(REACTIONS),
     )
+    .option(
+      "--part <types=time>",
+      "check objects of some types more often, such as 'aws_iam_*=30m'; may be repeated, none takes all away",
+      (text: string, former: readonly string[] = []) => [...former, text],
+    )
     .option("--paused", "check no more until it is set again", false)
     .action(async (options: DriftSetOptions, command: Command) => {
       const { driftSet } = await import("../commands/drift.ts");

@@ -11,7 +11,10 @@ import { type Mirror, type MirrorParts, mirrorKind } from "../queue/mirror-kind.
 interface DriftFact {
   readonly stack: StackReference;
   /** Absent where the record cannot be read. */
-  readonly drift?: Pick<StackDrift, "stackName" | "rule" | "nextAtMs" | "check" | "checkAtMs">;
+  readonly drift?: Pick<
+    StackDrift,
+    "stackName" | "rule" | "nextAtMs" | "partNextAtMs" | "check" | "checkAtMs"
+  >;
 }
 
 /** A stack by its name. */
@@ -73,8 +76,11 @@ function emptyFacts(logger: Logger) {
     };
   };
   const drift = readable((resource) => {
-    const { stackName, rule, nextAtMs, check, checkAtMs } = decodeRecord(KINDS.drifts, resource);
-    return { stackName, rule, nextAtMs, check, checkAtMs };
+    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs } = decodeRecord(
+      KINDS.drifts,
+      resource,
+    );
+    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs };
   });
   return {
     drifts: new FactsOf<DriftFact>(placeKey, (resource) => {

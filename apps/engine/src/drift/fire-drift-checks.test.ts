@@ -10,11 +10,13 @@ import {
   RunTicket_Class,
   type StackDrift,
   StackHead,
+  StateObject,
+  StateObject_Mode,
 } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import type { FoundDrift } from "../domain/found-drift.ts";
 import { projectPlace } from "../domain/project-settings.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
+import { decodeRecord, recordKind } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
@@ -385,4 +387,114 @@ it("a check on request takes the one that has not ended", async () => {
   await end(made.id, undefined);
   expect(await record()).toMatchObject({ check: "", run: made.id, changed: 0, sinceMs: 0n });
   expect(await runs()).toHaveLength(1);
+});
+
+/** Records objects of a stack, as an executor does. */
+async function putObjects(
+  { put, first }: Pick<Awaited<ReturnType<typeof start>>, "put" | "first">,
+  addresses: readonly string[],
+): Promise<void> {
+  for (const [at, address] of addresses.entries()) {
+    const [type = ""] = address.split(".");
+    const object = StateObject.create({ address, type, mode: StateObject_Mode.MODE_MANAGED });
+    await put(recordKind("StateObject", StateObject), memberPlace(first, `o${at}`), object);
+  }
+}
+
+const PART = { types: ["lab_k*", "lab_user"], everyMinutes: 10 };
+
+it("objects of some types are checked more often than all, by checks that are limited to them", async () => {
+  const started = await start(["one"], { parts: [PART] });
+  const { fire, runs, record, end, clock } = started;
+  await putObjects(started, ["lab_key.a", "lab_key.b", "lab_user.a", "lab_object.a"]);
+  const limited: string[][] = [];
+  // An hour and a little more, every minute.
+  for (let minute = 0; minute <= 65; minute += 1) {
+    await fire();
+    const open = (await runs()).filter((run) => !isEnded(phaseOf(run)));
+    for (const { id, targets } of open) {
+      limited.push(targets);
+      await end(id, undefined);
+    }
+    clock.skip(MINUTE);
+  }
+  const [part, all] = [
+    limited.filter(({ length }) => length > 0),
+    limited.filter(({ length }) => length === 0),
+  ];
+  expect(new Set(part.map((one) => one.join()))).toEqual(
+    new Set(["lab_key.a,lab_key.b,lab_user.a"]),
+  );
+  expect([part.length >= 5 && part.length <= 7, all.length]).toEqual([
+    true,
+    expect.toBeOneOf([1, 2]),
+  ]);
+  // One of all objects is one of the part, too: both are never due at once.
+  const made = (await runs()).map(({ createdAtMs }) => createdAtMs);
+  expect(new Set(made).size).toBe(made.length);
+  expect((await record()).partNextAtMs).toHaveLength(1);
+});
+
+it("a check of some objects changes what is known of these alone", async () => {
+  const started = await start(["one"], { parts: [PART] });
+  const { fire, runs, record, end, clock, goToNext } = started;
+  await putObjects(started, ["lab_key.a", "lab_object.a"]);
+  const found = (...objects: FoundDrift["objects"][number][]): FoundDrift => {
+    const deleted = objects.filter((one) => one.deleted).length;
+    return { changed: objects.length - deleted, deleted, objects };
+  };
+  const changed = (address: string) => ({
+    address,
+    deposed: "",
+    deleted: false,
+    attributes: ["size"],
+  });
+  const gone = (address: string) => ({ address, deposed: "", deleted: true, attributes: [] });
+  const checked = async (isPart: boolean, what: FoundDrift | undefined) => {
+    if (isPart) clock.skip(Number((await record()).partNextAtMs[0]) - clock.wallMs());
+    else await goToNext();
+    expect(await fire()).toBe(1);
+    const open = (await runs()).find((run) => !isEnded(phaseOf(run)));
+    expect(open?.targets.length).toBe(isPart ? 1 : 0);
+    await end(open?.id ?? "", what);
+    const { changed: some, deleted, objects } = await record();
+    return [some, deleted, objects.map(({ address }) => address)];
+  };
+  await fire();
+  const both = found(changed("lab_key.a"), gone("lab_object.a"));
+  expect(await checked(false, both)).toEqual([1, 1, ["lab_key.a", "lab_object.a"]]);
+  const { checkedAtMs, sinceMs } = await record();
+  expect(await checked(true, undefined)).toEqual([0, 1, ["lab_object.a"]]);
+  expect(await record()).toMatchObject({ checkedAtMs, sinceMs });
+  expect(await checked(true, found(gone("lab_key.a")))).toEqual([
+    0,
+    2,
+    ["lab_key.a", "lab_object.a"],
+  ]);
+  // All of it is well again.
+  expect(await checked(false, undefined)).toEqual([0, 0, []]);
+  expect((await record()).sinceMs).toBe(0n);
+});
+
+it("a part without objects makes no run, and one with objects one run for each time", async () => {
+  const started = await start(["one"], { parts: [PART] });
+  const { fire, runs, record, clock } = started;
+  await fire();
+  const next = async (): Promise<void> =>
+    clock.skip(Number((await record()).partNextAtMs[0]) - clock.wallMs());
+  await next();
+  if (Number((await record()).nextAtMs) <= clock.wallMs()) {
+    // All objects are due at the same time, and are checked first.
+    expect(await fire()).toBe(1);
+    await started.end((await runs())[0]?.id ?? "", undefined);
+    await next();
+  }
+  const { length: before } = await runs();
+  expect(await fire()).toBe(0);
+  expect(await runs()).toHaveLength(before);
+  expect(Number((await record()).partNextAtMs[0])).toBeGreaterThan(clock.wallMs());
+  await putObjects(started, ["lab_user.a"]);
+  await next();
+  expect([await fire(), await fire()]).toEqual([1, 0]);
+  expect(await runs()).toHaveLength(before + 1);
 });

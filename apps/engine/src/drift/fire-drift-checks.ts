@@ -1,16 +1,24 @@
 import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import {
-  type DriftRule,
+  type DriftPart,
   type Run,
   Run_Mode,
-  type StackDrift,
+  StateObject,
+  StateObject_Mode,
 } from "@stackwright/proto/stackwright";
-import { isStorageError, readStored } from "@stackwright/storage";
+import { isStorageError, listResources, readStored } from "@stackwright/storage";
 import { derivedRunId } from "../domain/derived-run-id.ts";
-import { DRIFT_CHECK, driftRuleOf, nextCheck } from "../domain/drift-rule.ts";
+import {
+  DRIFT_CHECK,
+  driftRuleOf,
+  dueCheck,
+  isOfPart,
+  isUnnoted,
+  nextChecks,
+} from "../domain/drift-rule.ts";
 import { projectPlace } from "../domain/project-settings.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
+import { decodeRecord, recordKind } from "../domain/record-kind.ts";
 import {
   memberPlace,
   projectTenancy,
@@ -36,6 +44,7 @@ import type { DriftIndex, NamedStack } from "./drift-index.ts";
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
 const KIND = SERVER_KINDS.drift;
+const OBJECT_KIND = recordKind("StateObject", StateObject);
 
 /** Checks that have not ended, beyond which no further one is requested. */
 const MAX_OPEN = 20;
@@ -43,6 +52,8 @@ const MAX_OPEN = 20;
 const OPEN_MS = 30 * 60_000;
 /** Stacks whose next time is noted in one sweep. */
 const MAX_NOTED = 200;
+/** Objects of a check of a part; where a part has more, all objects are checked. */
+const MAX_TARGETS = 500;
 
 type DriftParts = TransactionParts & { readonly logger: Logger };
 
@@ -65,9 +76,12 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) open += 1;
     const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
     if (isOpen || rule === undefined) continue;
-    const atMs = Number(drift.nextAtMs);
-    if (isUnnoted(drift, rule, nowMs)) unnoted.push({ stack, stackName: drift.stackName });
-    else if (atMs <= nowMs) due.push({ stack, atMs });
+    if (isUnnoted(rule, drift, nowMs)) {
+      unnoted.push({ stack, stackName: drift.stackName });
+      continue;
+    }
+    const next = dueCheck(rule, drift, nowMs);
+    if (next !== undefined) due.push({ stack, atMs: next.atMs });
   }
   for (const named of index.stacks) {
     const { stack } = named;
@@ -108,8 +122,10 @@ async function note(parts: TransactionParts, { stack, stackName }: NamedStack): 
     const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
     const row = await readDrift(tx, stack, stackName);
     const rule = driftRuleOf(row.message, project?.message);
-    if (rule === undefined || !isUnnoted(row.message, rule, tx.nowMs)) return;
-    tx.update(row, moveOn(rule, stack, tx.nowMs));
+    if (rule === undefined || !isUnnoted(rule, row.message, tx.nowMs)) return;
+    const { nextAtMs } = row.message;
+    const isDue = nextAtMs !== 0n && Number(nextAtMs) <= tx.nowMs;
+    tx.update(row, { ...nextChecks(rule, stack.stack, tx.nowMs), ...(isDue && { nextAtMs }) });
   });
 }
 
@@ -133,16 +149,25 @@ interface CheckedStack extends NamedStack {
   readonly actor: string;
 }
 
+/** Objects of some types that a check is limited to. */
+interface CheckedPart {
+  readonly types: readonly string[];
+  /** Their addresses. */
+  readonly targets: readonly string[];
+}
+
 async function addCheck(
   tx: Transaction,
   { stack, stackName, actor }: CheckedStack,
   atMs: number,
+  part?: CheckedPart,
 ): Promise<Run> {
   const { configuration } = (await readQueue(tx, stack)).message;
   if (configuration === "") {
     throw new ServerError("unprocessable", "nothing was applied to the stack by this server yet");
   }
-  const id = derivedRunId(atMs, [DRIFT_CHECK, stack.stack]);
+  const types = part === undefined ? [] : [...part.types].toSorted();
+  const id = derivedRunId(atMs, [DRIFT_CHECK, stack.stack, ...types]);
   const known = await tx.find(RUN_KIND, memberPlace(stack, id));
   // The record was lost and made again.
   if (known !== undefined) throw new ServerError("conflict", `the run ${id} was made already`);
@@ -156,7 +181,8 @@ async function addCheck(
     automatic: true,
     background: true,
     cause: `${DRIFT_CHECK}${new Date(atMs).toISOString()}`,
-    message: "Looks for drift",
+    message: part === undefined ? "Looks for drift" : `Looks for drift of ${types.join(", ")}`,
+    ...(part !== undefined && { targets: part.targets }),
     autoApply: false,
   });
 }
@@ -167,7 +193,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
     return await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
       if (due === undefined) return false;
-      const { row, rule, atMs } = due;
+      const { row, rule, atMs, next } = due;
       // While the stack is applied, or has to be recovered, a check would only wait for that.
       const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
       if (head !== undefined && head.message.run !== "") return false;
@@ -179,9 +205,18 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
       }
       const actor = row.message.rule === undefined ? DRIFT_ACTOR : row.message.actor;
       const { stackName } = row.message;
-      const run = await addCheck(tx, { stack, stackName, actor }, atMs);
+      const part = due.part === undefined ? undefined : rule.parts[due.part];
+      const targets = part && (await addressesOf(parts, stack, part));
+      if (targets?.length === 0) {
+        tx.update(row, next);
+        return false;
+      }
+      // So many are read as fast all together.
+      const isWhole = part === undefined || targets === undefined || targets.length > MAX_TARGETS;
+      const checked = isWhole ? undefined : { types: part.types, targets };
+      const run = await addCheck(tx, { stack, stackName, actor }, atMs, checked);
       const checkAtMs = BigInt(tx.nowMs);
-      tx.update(row, { check: run.id, checkAtMs, ...moveOn(rule, stack, tx.nowMs) });
+      tx.update(row, { check: run.id, checkAtMs, ...next });
       return true;
     });
   } catch (error) {
@@ -189,8 +224,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
     await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
       if (due === undefined) return;
-      const { row, rule } = due;
-      tx.update(row, { lastProblem: error.message, ...moveOn(rule, stack, tx.nowMs) });
+      tx.update(due.row, { lastProblem: error.message, ...due.next });
     });
     return false;
   }
@@ -204,21 +238,34 @@ async function findDue(tx: Transaction, stack: StackReference) {
   const { check } = row.message;
   const open = check === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, check));
   if (open !== undefined && !isEnded(phaseOf(open.message))) return undefined;
-  const atMs = Number(row.message.nextAtMs);
-  return atMs !== 0 && atMs <= tx.nowMs ? { row, rule, atMs } : undefined;
+  const due = dueCheck(rule, row.message, tx.nowMs);
+  if (due === undefined) return undefined;
+  const { part } = due;
+  const { nextAtMs, partNextAtMs } = row.message;
+  const former = part === undefined ? undefined : { part, nextAtMs, partNextAtMs };
+  return { row, rule, ...due, next: nextChecks(rule, stack.stack, tx.nowMs, former) };
 }
 
-function moveOn(rule: DriftRule, stack: StackReference, nowMs: number): Partial<StackDrift> {
-  return { nextAtMs: BigInt(nextCheck(rule, stack.stack, nowMs)) };
-}
-
-/** Whether it was not decided when a stack is due, or by a longer rule than it has now. */
-function isUnnoted(
-  { nextAtMs }: Pick<StackDrift, "nextAtMs">,
-  { everyMinutes }: DriftRule,
-  nowMs: number,
-): boolean {
-  return nextAtMs === 0n || Number(nextAtMs) > nowMs + everyMinutes * 60_000;
+/** The objects of a stack that are of a part of its rule. What a check finds is compared with the state of its own. */
+async function addressesOf(
+  { storage }: Pick<TransactionParts, "storage">,
+  stack: StackReference,
+  part: DriftPart,
+): Promise<readonly string[]> {
+  const { tenancy, name } = memberPlace(stack, "");
+  const addresses = new Set<string>();
+  for await (const resource of listResources(
+    storage,
+    "strong",
+    OBJECT_KIND.type,
+    tenancy,
+    name,
+    {},
+  )) {
+    const { address, mode, type } = decodeRecord(OBJECT_KIND, resource);
+    if (mode === StateObject_Mode.MODE_MANAGED && isOfPart(part, type)) addresses.add(address);
+  }
+  return [...addresses].toSorted();
 }
 
 async function isOpenCheck(

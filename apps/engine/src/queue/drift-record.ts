@@ -73,14 +73,17 @@ export async function recordDrift(
     tx.update(row, { check: "", lastProblem, nextAtMs });
     return;
   }
-  const { changed, deleted, objects } = boundDrift(found);
+  const isPart = run.targets.length > 0;
+  const all = isPart ? withPart(row.message, run.targets, found) : found;
+  const { changed, deleted, objects } = boundDrift(all);
   const isDrifted = changed + deleted > 0;
   const { objects: former, sinceMs, remedy } = row.message;
   const isSame = JSON.stringify(objects) === JSON.stringify(former);
   tx.update(row, {
     check: "",
     lastProblem: "",
-    checkedAtMs: BigInt(tx.nowMs),
+    // Of the others nothing is known since then.
+    checkedAtMs: isPart ? row.message.checkedAtMs : BigInt(tx.nowMs),
     run: id,
     changed,
     deleted,
@@ -93,6 +96,24 @@ export async function recordDrift(
     await noteEvent(tx, { event: "drift.found", stack, run: id, runNumber: run.number, drifted });
   }
   if (isDrifted) await requestRemedy(tx, stack, row, run);
+}
+
+/** What is known of all objects after a check of some: of drift beyond what is named it is not known which objects it is of, and it stays. */
+function withPart(
+  { changed, deleted, objects }: StackDrift,
+  targets: readonly string[],
+  found: FoundDrift,
+): FoundDrift {
+  const checked = new Set([...targets, ...found.objects.map(({ address }) => address)]);
+  const replaced = objects.filter(({ address }) => checked.has(address));
+  const gone = replaced.filter((one) => one.deleted).length;
+  return {
+    changed: changed - (replaced.length - gone) + found.changed,
+    deleted: deleted - gone + found.deleted,
+    objects: [...found.objects, ...objects.filter(({ address }) => !checked.has(address))].toSorted(
+      (a, b) => (a.address < b.address ? -1 : 1),
+    ),
+  };
 }
 
 /** Keeps why a check found nothing out. */

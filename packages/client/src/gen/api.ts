@@ -215,6 +215,13 @@ export interface ConnectedStack {
   readonly paths?: readonly string[] | undefined;
 }
 
+export interface DriftPart {
+  /** patterns of types of objects, such as aws_iam_* */
+  readonly types: readonly string[];
+  /** minutes between two checks */
+  readonly every_minutes: number;
+}
+
 export interface DriftRule {
   /** minutes between two checks */
   readonly every_minutes: number;
@@ -222,6 +229,8 @@ export interface DriftRule {
   readonly reaction?: "report" | "plan" | "repair" | "accept" | undefined;
   /** not checked; false by default */
   readonly paused?: boolean | undefined;
+  /** objects that are checked more often than all */
+  readonly parts?: readonly DriftPart[] | undefined;
 }
 
 export interface DriftStatus {
@@ -1139,6 +1148,10 @@ export interface Run {
   readonly pool: string;
   readonly created_at: string;
   readonly updated_at: string;
+  /** the trace that its plan is part of */
+  readonly trace_id: string;
+  /** the trace that its apply is part of, if that is another one */
+  readonly apply_trace_id?: string | undefined;
   readonly plan_digest?: string | undefined;
   readonly revision?: number | undefined;
   readonly reason?: string | undefined;
@@ -1148,10 +1161,6 @@ export interface Run {
   readonly approvers: readonly string[];
   readonly superseded_by?: string | undefined;
   /** what a run of the mode plan_only plans */
-  /** the trace that its plan is part of */
-  readonly trace_id: string;
-  /** the trace that its apply is part of, if that is another one */
-  readonly apply_trace_id?: string | undefined;
   readonly source?: string | undefined;
   readonly retry_of?: string | undefined;
   readonly approvals: readonly ({
@@ -1315,6 +1324,8 @@ export interface StackDriftRule {
   /** what follows where drift is found: nothing more, a plan that waits for approval, a plan that is applied where the project allows it, a run that records what was found and changes no object */
   readonly reaction: "report" | "plan" | "repair" | "accept";
   readonly paused: boolean;
+  /** objects that are checked more often than all */
+  readonly parts: readonly DriftPart[];
   readonly from: "stack" | "project";
   /** who wrote the rule of the stack */
   readonly actor?: string | undefined;

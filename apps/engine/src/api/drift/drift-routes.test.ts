@@ -13,7 +13,7 @@ async function start(executor?: "none") {
 it("a stack has the rule of its project, or one of its own", async () => {
   const { call, first } = await start("none");
   expect((await call("GET", DRIFT)).json).toEqual({ changed: 0, deleted: 0, objects: [] });
-  const project = { every_minutes: 1440, reaction: "report", paused: false };
+  const project = { every_minutes: 1440, reaction: "report", paused: false, parts: [] };
   const settings = await call("PATCH", P, { body: { drift: { every_minutes: 1440 } } });
   expect(settings).toMatchObject({ status: 200, json: { drift: project } });
   expect((await call("GET", DRIFT)).json["rule"]).toEqual({ ...project, from: "project" });
@@ -34,6 +34,9 @@ it.each([
   [{ reaction: "report" }, "every_minutes"],
   [{ ...RULE, reaction: "destroy" }, "reaction"],
   [{ ...RULE, zone: "UTC" }, "zone"],
+  [{ ...RULE, parts: [{ types: [], every_minutes: 5 }] }, "types"],
+  [{ ...RULE, parts: [{ types: ["aws iam"], every_minutes: 5 }] }, "types"],
+  [{ ...RULE, parts: [{ types: ["*"], every_minutes: 1 }] }, "every_minutes"],
 ])("refuses the rule %j", async (body, message) => {
   const { call } = await start("none");
   const refused = await call("PUT", DRIFT, { body });

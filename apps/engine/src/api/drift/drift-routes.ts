@@ -2,7 +2,7 @@ import { StackDrift } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { isAppliedReaction, nextCheck } from "../../domain/drift-rule.ts";
+import { isAppliedReaction, nextChecks } from "../../domain/drift-rule.ts";
 import { projectPlace, requiresApproval } from "../../domain/project-settings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { stackPlace } from "../../domain/run-places.ts";
@@ -138,8 +138,8 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           );
         }
         const row = await readDrift(tx, reference, name);
-        const nextAtMs = BigInt(nextCheck(rule, reference.stack, tx.nowMs));
-        tx.update(row, { stackName: name, rule, actor, nextAtMs });
+        const next = nextChecks(rule, reference.stack, tx.nowMs);
+        tx.update(row, { stackName: name, rule, actor, ...next });
         return driftViewOf(row.message, project?.message);
       });
     },
@@ -163,7 +163,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         if (row?.message.rule === undefined) {
           throw new ServerError("not_found", "the stack has no rule of its own");
         }
-        tx.update(row, { rule: undefined, actor: "", nextAtMs: 0n });
+        tx.update(row, { rule: undefined, actor: "", nextAtMs: 0n, partNextAtMs: [] });
       });
       return reply.code(204).send();
     },

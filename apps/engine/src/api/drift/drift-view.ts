@@ -4,7 +4,11 @@ import {
   DRIFT_REACTIONS,
   driftRuleOf,
   MAX_DRIFT_MINUTES,
+  MAX_DRIFT_PARTS,
+  MAX_PART_TYPES,
   MIN_DRIFT_MINUTES,
+  nextOfAll,
+  TYPE_PATTERN,
 } from "../../domain/drift-rule.ts";
 import { timeOf } from "../runs/run-view.ts";
 
@@ -21,12 +25,28 @@ const EveryMinutes = Type.Integer({
   description: "minutes between two checks",
 });
 
+const Parts = Type.Array(
+  Type.Object(
+    {
+      types: Type.Array(Type.String({ pattern: TYPE_PATTERN }), {
+        minItems: 1,
+        maxItems: MAX_PART_TYPES,
+        description: "patterns of types of objects, such as aws_iam_*",
+      }),
+      every_minutes: EveryMinutes,
+    },
+    { additionalProperties: false, title: "DriftPart" },
+  ),
+  { maxItems: MAX_DRIFT_PARTS, description: "objects that are checked more often than all" },
+);
+
 /** When stacks are checked, as a request says it. */
 export const DriftRuleSettings = Type.Object(
   {
     every_minutes: EveryMinutes,
     reaction: Type.Optional(Reaction),
     paused: Type.Optional(Type.Boolean({ description: "not checked; false by default" })),
+    parts: Type.Optional(Parts),
   },
   { additionalProperties: false, title: "DriftRule" },
 );
@@ -36,6 +56,7 @@ const StackRule = Type.Object(
     every_minutes: EveryMinutes,
     reaction: Reaction,
     paused: Type.Boolean(),
+    parts: Parts,
     from: Type.Union([Type.Literal("stack"), Type.Literal("project")]),
     actor: Type.Optional(Type.String({ description: "who wrote the rule of the stack" })),
   },
@@ -85,7 +106,7 @@ export function driftViewOf(
         ...(drift.rule !== undefined && drift.actor !== "" && { actor: drift.actor }),
       },
     }),
-    ...(isChecked && nextAtMs !== 0n && { next_at: timeOf(nextAtMs) }),
+    ...(isChecked && nextAtMs !== 0n && { next_at: timeOf(nextOfAll(drift)) }),
     ...(check !== "" && { check }),
     ...(checkedAtMs !== 0n && { checked_at: timeOf(checkedAtMs) }),
     ...(run !== "" && { run }),
@@ -105,13 +126,23 @@ export function driftViewOf(
 
 /** A rule as a request gives it. */
 export function driftRuleFrom(given: Static<typeof DriftRuleSettings>): DriftRule {
-  const { every_minutes: everyMinutes, reaction = "report", paused = false } = given;
-  return DriftRule.create({ everyMinutes, paused, reaction: DRIFT_REACTIONS[reaction] });
+  const { every_minutes: everyMinutes, reaction = "report", paused = false, parts = [] } = given;
+  return DriftRule.create({
+    everyMinutes,
+    paused,
+    reaction: DRIFT_REACTIONS[reaction],
+    parts: parts.map(({ types, every_minutes: minutes }) => ({ types, everyMinutes: minutes })),
+  });
 }
 
 /** A rule as the API shows it; a reaction of a newer release is shown as the least. */
-export function ruleViewOf({ everyMinutes, reaction, paused }: DriftRule) {
+export function ruleViewOf({ everyMinutes, reaction, paused, parts }: DriftRule) {
   const names = Object.keys(DRIFT_REACTIONS) as (keyof typeof DRIFT_REACTIONS)[];
   const name = names.find((one) => DRIFT_REACTIONS[one] === reaction) ?? "report";
-  return { every_minutes: everyMinutes, reaction: name, paused };
+  return {
+    every_minutes: everyMinutes,
+    reaction: name,
+    paused,
+    parts: parts.map((part) => ({ types: [...part.types], every_minutes: part.everyMinutes })),
+  };
 }

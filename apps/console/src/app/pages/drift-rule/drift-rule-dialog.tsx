@@ -24,7 +24,9 @@ export function DriftRuleDialog(props: DriftRuleDialogProps) {
   const [isPaused, setPaused] = useState(rule?.paused ?? false);
   const every = Number(minutes);
   const save = useMutation({
-    mutationFn: async () => onSave({ every_minutes: every, reaction, paused: isPaused }),
+    // What this dialog does not show stays as it is.
+    mutationFn: async () =>
+      onSave({ every_minutes: every, reaction, paused: isPaused, parts: rule?.parts ?? [] }),
     onSuccess: onClose,
     onSettled: async () => queries.invalidateQueries({ queryKey }),
   });

@@ -12,6 +12,8 @@ export interface DriftRule {
   everyMinutes: number;
   /** What follows. */
   reaction: DriftRule_Reaction;
+  /** Objects of some types that are checked more often than all. */
+  parts: DriftPart[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -34,6 +36,15 @@ export namespace DriftRule_Reaction {
   export type REACTION_PLAN = typeof DriftRule_Reaction.REACTION_PLAN;
   export type REACTION_REPAIR = typeof DriftRule_Reaction.REACTION_REPAIR;
   export type REACTION_ACCEPT = typeof DriftRule_Reaction.REACTION_ACCEPT;
+}
+
+/** Objects that are checked by themselves. */
+export interface DriftPart {
+  /** Patterns of types of objects: "*" stands for any characters. */
+  types: string[];
+  /** Minutes between two checks. */
+  everyMinutes: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /** What is known of the drift of a stack, and when it is checked. Name: stack. */
@@ -68,6 +79,8 @@ export interface StackDrift {
   sinceMs: bigint;
   /** The run that was requested for what was found; empty if none. */
   remedy: string;
+  /** When each part of its rule is checked next, in milliseconds since 1970, in the order of the rule. */
+  partNextAtMs: bigint[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -85,7 +98,7 @@ export interface DriftedObject {
 }
 
 function createBaseDriftRule(): DriftRule {
-  return { paused: false, everyMinutes: 0, reaction: 0 };
+  return { paused: false, everyMinutes: 0, reaction: 0, parts: [] };
 }
 
 export const DriftRule: MessageFns<DriftRule> = {
@@ -98,6 +111,9 @@ export const DriftRule: MessageFns<DriftRule> = {
     }
     if (message.reaction !== 0) {
       writer.uint32(24).int32(message.reaction);
+    }
+    for (const v of message.parts) {
+      DriftPart.encode(v!, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -147,6 +163,14 @@ export const DriftRule: MessageFns<DriftRule> = {
             message.reaction = reader.int32() as any;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.parts.push(DriftPart.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -182,6 +206,97 @@ export const DriftRule: MessageFns<DriftRule> = {
     message.paused = object.paused ?? false;
     message.everyMinutes = object.everyMinutes ?? 0;
     message.reaction = object.reaction ?? 0;
+    message.parts = object.parts?.map((e) => DriftPart.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseDriftPart(): DriftPart {
+  return { types: [], everyMinutes: 0 };
+}
+
+export const DriftPart: MessageFns<DriftPart> = {
+  encode(message: DriftPart, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.types) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.everyMinutes !== 0) {
+      writer.uint32(16).uint32(message.everyMinutes);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftPart {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftPart();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.types.push(reader.string(true));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.everyMinutes = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftPart>): DriftPart {
+    return DriftPart.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftPart>): DriftPart {
+    const message = createBaseDriftPart();
+    message.types = object.types?.map((e) => e) || [];
+    message.everyMinutes = object.everyMinutes ?? 0;
     return message;
   },
 };
@@ -202,6 +317,7 @@ function createBaseStackDrift(): StackDrift {
     objects: [],
     sinceMs: 0n,
     remedy: "",
+    partNextAtMs: [],
   };
 }
 
@@ -260,6 +376,16 @@ export const StackDrift: MessageFns<StackDrift> = {
     }
     if (message.remedy !== "") {
       writer.uint32(114).string(message.remedy);
+    }
+    if (message.partNextAtMs.length !== 0) {
+      writer.uint32(122).fork();
+      for (const v of message.partNextAtMs) {
+        if (BigInt.asIntN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field partNextAtMs of type int64 is too large");
+        }
+        writer.int64(v);
+      }
+      writer.join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -397,6 +523,24 @@ export const StackDrift: MessageFns<StackDrift> = {
             message.remedy = reader.string(true);
             continue;
           }
+          case 15: {
+            if (tag === 120) {
+              message.partNextAtMs.push(reader.int64() as bigint);
+
+              continue;
+            }
+
+            if (tag === 122) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.partNextAtMs.push(reader.int64() as bigint);
+              }
+
+              continue;
+            }
+
+            break;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -445,6 +589,7 @@ export const StackDrift: MessageFns<StackDrift> = {
     message.objects = object.objects?.map((e) => DriftedObject.fromPartial(e)) || [];
     message.sinceMs = (object.sinceMs !== undefined && object.sinceMs !== null) ? BigInt(object.sinceMs) : 0n;
     message.remedy = object.remedy ?? "";
+    message.partNextAtMs = object.partNextAtMs?.map((e) => BigInt(e)) || [];
     return message;
   },
 };

@@ -9,6 +9,7 @@ export {
   UserIdentity,
 } from "./access.ts";
 export {
+  DriftPart,
   DriftRule,
   DriftRule_Reaction,
   DriftedObject,
