@@ -54,6 +54,7 @@ export type {
   StackStatusChange,
   TopicChange,
   TopicObjects,
+  WatchedReaction,
   WatchedRun,
   WatchedVersion,
   WatchTopicsOptions,

@@ -86,11 +86,30 @@ export interface WatchedVersion {
   readonly created_at: string;
 }
 
+/** What requests runs of a stack by itself, as the topic `reactions` has it. */
+export interface WatchedReaction {
+  /** Of the trigger or the schedule; of checks for drift `drift-` and the stack. */
+  readonly id: string;
+  readonly project: string;
+  readonly stack: string;
+  /** What requests them. */
+  readonly on: "outputs" | "time" | "drift";
+  readonly paused: boolean;
+  /** Outputs are others than those that were taken note of: a run is requested now, or `problem` says why not. */
+  readonly due: boolean;
+  /** PROJECT/NAME of the stack whose outputs are followed. */
+  readonly source?: string;
+  readonly next_at?: string;
+  readonly last_run?: string;
+  readonly problem?: string;
+}
+
 /** What the topics of a server hold. `run:ID` is one run. */
 export interface TopicObjects {
   readonly stacks: StackStatus;
   readonly runs: WatchedRun;
   readonly queue: QueuedRun;
+  readonly reactions: WatchedReaction;
   readonly registry: WatchedVersion;
   readonly [run: `run:${string}`]: WatchedRun;
 }

@@ -2,6 +2,7 @@ import type {
   QueuedRun,
   StackStatus,
   TopicObjects,
+  WatchedReaction,
   WatchedRun,
   WatchedVersion,
 } from "@stackwright/client";
@@ -12,7 +13,7 @@ import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { printable } from "../terminal/printable.ts";
 
 /** What can be followed. */
-type Topic = "stacks" | "runs" | "queue" | "registry";
+type Topic = "stacks" | "runs" | "queue" | "reactions" | "registry";
 
 /** Options of the command that follows a topic. */
 export interface WatchOptions {
@@ -50,6 +51,13 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
         nameOf: runName,
         textOf: queueText,
         isWanted: (run) => project === undefined || run.project === project,
+      });
+    case "reactions":
+      return follow(options, context, {
+        topic,
+        nameOf: ({ project: inProject, stack, on, id }) => `${inProject}/${stack} on ${on} ${id}`,
+        textOf: reactionText,
+        isWanted: (reaction) => project === undefined || reaction.project === project,
       });
     case "registry":
       return follow(options, context, {
@@ -126,6 +134,7 @@ const NOTHING: Readonly<Record<Topic, string>> = {
   stacks: "There are no stacks that this token may see.",
   runs: "There are no runs that this token may see.",
   queue: "No run has a stack or waits for one.",
+  reactions: "No stack that this token may see has a trigger, a schedule or checks for drift.",
   registry: "The registry has no versions of private providers.",
 };
 
@@ -150,6 +159,19 @@ function runText({ phase, mode, cause }: WatchedRun): string {
 
 function queueText({ position, phase }: QueuedRun): string {
   return position === 0 ? `has the stack, ${words(phase)}` : `waits at place ${position}`;
+}
+
+function reactionText({ source, paused, due, ...reaction }: WatchedReaction): string {
+  const { next_at: nextAt, last_run: lastRun, problem } = reaction;
+  const states = [
+    ...(source === undefined ? [] : [`follows ${source}`]),
+    ...(paused ? ["paused"] : []),
+    ...(due ? ["due"] : []),
+    ...(nextAt === undefined || paused ? [] : [`next at ${nextAt}`]),
+    lastRun === undefined ? "no run yet" : `last run ${lastRun}`,
+    ...(problem === undefined ? [] : [problem]),
+  ];
+  return states.join(", ");
 }
 
 function versionText({ healthy, problem }: WatchedVersion): string {

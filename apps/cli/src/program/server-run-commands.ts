@@ -11,7 +11,7 @@ import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 
 /** What `watch` follows. */
-const TOPICS = ["stacks", "runs", "queue", "registry"] as const;
+const TOPICS = ["stacks", "runs", "queue", "reactions", "registry"] as const;
 /** What `where-used` is asked about. */
 const USE_KINDS = ["provider", "stack", "variable-set"] as const;
 

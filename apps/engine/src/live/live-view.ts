@@ -18,6 +18,7 @@ import {
   PROVIDER_VERSIONS,
   type ProviderVersionStatus,
 } from "./provider-versions.ts";
+import { deriveReactions, type Reaction, SCHEDULES } from "./reactions.ts";
 import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./recent-runs.ts";
 import { followedResources, type ResourceFact } from "./resource-facts.ts";
 import {
@@ -58,6 +59,7 @@ export class LiveView implements Disposable {
   readonly runChanges: ChangeRing<NamedRun>;
   readonly queueChanges: ChangeRing<QueuedRun>;
   readonly registryChanges: ChangeRing<ProviderVersionStatus>;
+  readonly reactionChanges: ChangeRing<Reaction>;
   /** By key. */
   readonly identified: Collection<StackFact>;
   readonly outputs: Collection<OutputsFact>;
@@ -110,6 +112,12 @@ export class LiveView implements Disposable {
       }),
       KEPT_TURNS,
     );
+    const { dueTriggers } = this;
+    const schedules = followKind(rt, parts, SCHEDULES);
+    this.reactionChanges = new ChangeRing(
+      deriveReactions(rt, { stacks, triggers, dueTriggers, schedules, drifts }),
+      KEPT_TURNS,
+    );
     this.inspector = rt.inspect();
   }
 
@@ -126,8 +134,15 @@ export class LiveView implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    const rings = [this.stackChanges, this.runChanges, this.queueChanges, this.registryChanges];
-    for (const ring of rings) ring[Symbol.dispose]();
+    for (const ring of [
+      this.stackChanges,
+      this.runChanges,
+      this.queueChanges,
+      this.registryChanges,
+      this.reactionChanges,
+    ]) {
+      ring[Symbol.dispose]();
+    }
     this.#rt.dispose();
   }
 }

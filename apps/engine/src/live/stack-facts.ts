@@ -2,6 +2,7 @@ import { type RunPhase, storedRunPhase } from "@stackwright/core";
 import { kind } from "@stackwright/krt";
 import type { Run_Mode } from "@stackwright/proto/stackwright";
 import type { ResourceId, Tenancy } from "@stackwright/storage";
+import { nextOfAll } from "../domain/drift-rule.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, STACK_KIND, STACK_OUTPUTS_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -69,6 +70,10 @@ export interface DriftFact {
   readonly run: string;
   /** The run of a check that has not ended; empty if none. */
   readonly check: string;
+  /** The run that was requested for what was found; empty if none. */
+  readonly remedy: string;
+  /** When it is checked next; 0 before that was decided. */
+  readonly nextAtMs: number;
   readonly problem: string;
 }
 
@@ -76,10 +81,17 @@ export interface TriggerFact {
   readonly key: string;
   readonly tenancy: Tenancy;
   readonly name: string;
+  readonly id: string;
   /** Key of the stack whose runs it requests. */
   readonly consumer: string;
   /** Key of the stack whose outputs it follows. */
   readonly producer: string;
+  /** PROJECT/NAME of that stack. */
+  readonly source: string;
+  /** The run that was requested last; empty before. */
+  readonly lastRun: string;
+  /** Why no run was requested when outputs had changed last. */
+  readonly problem: string;
   readonly paused: boolean;
   /** Of the outputs that were taken note of last. */
   readonly revision: bigint;
@@ -195,10 +207,8 @@ export const DRIFTS: FollowedKind<DriftFact> = {
   kind: kind<DriftFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { changed, deleted, checkedAtMs, sinceMs, run, check, lastProblem } = decodeRecord(
-      SERVER_KINDS.drift,
-      resource,
-    );
+    const drift = decodeRecord(SERVER_KINDS.drift, resource);
+    const { changed, deleted, checkedAtMs, sinceMs, run, check, remedy, lastProblem } = drift;
     return {
       key: placeKey(resource.id),
       changed,
@@ -207,6 +217,8 @@ export const DRIFTS: FollowedKind<DriftFact> = {
       sinceMs: Number(sinceMs),
       run,
       check,
+      remedy,
+      nextAtMs: Number(nextOfAll(drift)),
       problem: lastProblem,
     };
   },
@@ -238,18 +250,20 @@ export const TRIGGERS: FollowedKind<TriggerFact> = {
   kind: kind<TriggerFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { producerProject, producer, paused, revision, outputs } = decodeRecord(
-      SERVER_KINDS.trigger,
-      resource,
-    );
+    const trigger = decodeRecord(SERVER_KINDS.trigger, resource);
+    const { id, producerProject, producer, producerName, paused, revision, outputs } = trigger;
     const { tenancy, name } = resource.id;
     const { partition, namespace } = tenancy;
     return {
       key: placeKey(resource.id),
       tenancy,
       name,
+      id,
       consumer: `${partition}/${namespace}/${name.slice(0, name.indexOf("."))}`,
       producer: `${partition}/${producerProject}/${producer}`,
+      source: `${producerProject}/${producerName}`,
+      lastRun: trigger.lastRun,
+      problem: trigger.lastProblem,
       paused,
       revision,
       outputs,

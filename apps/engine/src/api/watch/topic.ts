@@ -2,6 +2,7 @@ import type { Principal } from "@stackwright/registry";
 import { modeNameOf } from "../../domain/run-modes.ts";
 import type { ChangeRing } from "../../live/change-ring.ts";
 import type { LiveView } from "../../live/live-view.ts";
+import type { Reaction } from "../../live/reactions.ts";
 import type { NamedRun } from "../../live/recent-runs.ts";
 import { seesProject } from "../authorize.ts";
 import { statusViewOf } from "./status-view.ts";
@@ -42,7 +43,7 @@ export function visibleTo(principal: Principal): Visible {
 }
 
 /** What topics a request may name. */
-export const TOPIC_PATTERN = "(?:stacks|runs|queue|registry|run:[0-9A-Za-z_.-]{1,128})";
+export const TOPIC_PATTERN = "(?:stacks|runs|queue|reactions|registry|run:[0-9A-Za-z_.-]{1,128})";
 
 /** Finds a topic by its name. Those of one view share the texts of their objects. */
 export function openTopics(live: LiveView): (name: string) => Topic {
@@ -56,6 +57,7 @@ export function openTopics(live: LiveView): (name: string) => Topic {
         const stack = queued.stackName;
         return { id, project, stack, number, position, phase, created_at: at(queued.createdAtMs) };
       }),
+      topicOf("reactions", live.reactionChanges, reactionViewOf),
       topicOf(
         "registry",
         live.registryChanges,
@@ -73,6 +75,22 @@ export function openTopics(live: LiveView): (name: string) => Topic {
     ].map((topic) => [topic.name, topic]),
   );
   return (name) => topics.get(name) ?? only(runs, name, name.slice("run:".length));
+}
+
+function reactionViewOf({ nextAtMs, lastRun, problem, source, ...reaction }: Reaction): object {
+  const { id, project, stackName: stack, on, paused, due } = reaction;
+  return {
+    id,
+    project,
+    stack,
+    on,
+    paused,
+    due,
+    ...(source !== "" && { source }),
+    ...(nextAtMs !== 0 && { next_at: at(nextAtMs) }),
+    ...(lastRun !== "" && { last_run: lastRun }),
+    ...(problem !== "" && { problem }),
+  };
 }
 
 function runViewOf(run: NamedRun): object {

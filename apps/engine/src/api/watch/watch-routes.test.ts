@@ -212,3 +212,51 @@ it("a run is seen from its request to its end, without a second look", {
 function phaseIn({ set }: StackStatusChange): string | undefined {
   return set.find(({ name }) => name === "one")?.newest?.phase;
 }
+
+it("reactions are what requests runs by itself: triggers, schedules and checks for drift", async () => {
+  const { server, call, first, tokenOf } = await startApi("none");
+  const { token } = first;
+  const made = async (path: string, body: object, method = "POST") => {
+    const answer = await call(method, path, { body });
+    expect([answer.status, answer.text]).toEqual([
+      expect.toBeOneOf([200, 201]),
+      expect.any(String),
+    ]);
+    return answer.json;
+  };
+  await made(`${P}/stacks`, { name: "one" });
+  await made("/api/v1/projects/base/stacks", { name: "network" });
+  const trigger = await made(`${S}/triggers`, {
+    producer: { project: "base", stack: "network" },
+    mode: "apply",
+  });
+  const schedule = await made(`${S}/schedules`, {
+    cron: "0 3 * * *",
+    zone: "UTC",
+    mode: "plan_only",
+  });
+  const rule = await made(`${S}/drift`, { every_minutes: 60 }, "PUT");
+  const items = async (of = token) => {
+    // Of nothing there is a beginning and an end.
+    const events = await read(server.url, of, 2, "", "reactions");
+    const found = events.flatMap(({ data }) => (data["items"] ?? []) as Record<string, unknown>[]);
+    return found.toSorted((a, b) => (String(a["on"]) < String(b["on"]) ? -1 : 1));
+  };
+  const of = { project: "web", stack: "one", paused: false, due: false };
+  await expect
+    .poll(async () => items())
+    .toEqual([
+      { ...of, on: "drift", id: expect.stringMatching(/^drift-/), next_at: rule["next_at"] },
+      { ...of, on: "outputs", id: trigger["id"], source: "base/network" },
+      { ...of, on: "time", id: schedule["id"], next_at: schedule["next_at"] },
+    ]);
+  expect(await items(await tokenOf("reader", ["base"]))).toEqual([]);
+
+  const [, , end] = await read(server.url, token, 3, "", "reactions");
+  const paused = `${S}/schedules/${String(schedule["id"])}`;
+  await call("PATCH", paused, { body: { paused: true }, headers: { "if-match": "*" } });
+  const [delta] = await read(server.url, token, 1, end?.id, "reactions");
+  expect(delta).toMatchObject({ event: "delta", data: { set: [{ on: "time", paused: true }] } });
+  await call("DELETE", `${S}/drift`);
+  await expect.poll(async () => (await items()).map(({ on }) => on)).not.toContain("drift");
+});

@@ -13,7 +13,8 @@ const Topics = Type.Object(
   {
     topics: Type.String({
       pattern: `^${TOPIC_PATTERN}(?:,${TOPIC_PATTERN}){0,${MAX_TOPICS - 1}}$`,
-      description: "stacks, runs, run:ID, queue, registry; several are separated by commas",
+      description:
+        "stacks, runs, run:ID, queue, reactions, registry; several are separated by commas",
     }),
   },
   { additionalProperties: false },
@@ -35,7 +36,7 @@ export function watchRoutes(
     "/watch",
     {
       schema: routeSchema(
-        "Follow what the caller may see of stacks, runs, queues and the registry (text/event-stream)",
+        "Follow what the caller may see of stacks, runs, queues, reactions and the registry (text/event-stream)",
         "WatchTopics",
         { 200: Type.String({ description: "text/event-stream" }) },
         { querystring: Topics, produces: ["text/event-stream"] },
