@@ -233,7 +233,7 @@ async function openWhenFree(
   let announced = false;
   for (;;) {
     try {
-      return await openStore(address, options);
+      return await openStore(address, { ...options, inline: true });
     } catch (error) {
       if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
       if (performance.now() >= deadline) {

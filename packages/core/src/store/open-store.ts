@@ -38,6 +38,13 @@ interface OpenStoreOptions {
    */
   readonly readOnly?: boolean;
   /**
+   * Writes to an embedded store that is not large in the calling thread: for commands, to which the start of a thread is most
+   * of what they need.
+   *
+   * @default false
+   */
+  readonly inline?: boolean;
+  /**
    * Folder for the blobs of stores that have no other place for them (memory; etcd by its address). Blobs of an etcd
    * store that an earlier release left there are moved to where its blobs are now.
    */
@@ -66,7 +73,14 @@ export async function openStore(
   address: StoreAddress,
   options: OpenStoreOptions,
 ): Promise<OpenStore> {
-  const { readOnly = false, blobDirectory, logger, blobHoldMs, blobQuotaBytes } = options;
+  const {
+    readOnly = false,
+    inline = false,
+    blobDirectory,
+    logger,
+    blobHoldMs,
+    blobQuotaBytes,
+  } = options;
   const kept = { ...(options.history !== undefined && { history: options.history }) };
   const limits = {
     ...(blobHoldMs !== undefined && { holdMs: blobHoldMs }),
@@ -79,7 +93,7 @@ export async function openStore(
         directory: address.directory,
         readOnly,
         // A reader has nothing else to do meanwhile.
-        inline: readOnly,
+        inline: readOnly || inline,
         ...kept,
         ...(logger !== undefined && { logger }),
       });

@@ -7,12 +7,12 @@ import {
   MAX_GUARDS,
   type StorageCapabilities,
 } from "../capabilities.ts";
-import { StorageError } from "../errors.ts";
 import { ageCheckMs, type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { IntegrityCheck, WorkerOptions } from "./sqlite/protocol.ts";
 import { SqliteEngine } from "./sqlite/sqlite-engine.ts";
 import { SqliteBackend, type SqliteStorage } from "./sqlite/sqlite-storage.ts";
+import { databaseBytes } from "./sqlite/store-directory.ts";
 import { WorkerClient } from "./sqlite/worker-client.ts";
 
 export type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
@@ -32,8 +32,10 @@ export interface SqliteStorageOptions {
    */
   readonly readOnly?: boolean;
   /**
-   * Reads in the calling thread, which spares the start of a thread of its own: for programs that have nothing else to do
-   * meanwhile. Only a store for reading can be opened so.
+   * Works in the calling thread, which spares the start of a thread of its own: for programs that end soon and have nothing
+   * else to do meanwhile. The thread waits for the disk with each commit; concurrent writes share commits as they do
+   * otherwise. A store for writing whose database is larger than 64 MiB has its own thread all the same, because its check
+   * after a crash takes long.
    *
    * @default false
    */
@@ -68,6 +70,9 @@ export interface SqliteStorageOptions {
   readonly clock?: Clock;
 }
 
+/** The largest database that is written to in the calling thread. */
+const MAX_INLINE_BYTES = 64 * 1024 * 1024;
+
 /** What the sqlite engine offers. */
 export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
   engine: "sqlite",
@@ -85,7 +90,7 @@ export const SQLITE_CAPABILITIES: StorageCapabilities = Object.freeze({
 });
 
 /**
- * Opens a store in an SQLite database, in a thread of its own unless it is read inline. One process at a time writes to it.
+ * Opens a store in an SQLite database, in a thread of its own unless `inline` is asked for. One process at a time writes to it.
  *
  * Acknowledged writes survive the loss of power: the write-ahead log is synced for each group of
  * concurrent writes. Everything is linearizable, `eventual` reads too.
@@ -103,14 +108,10 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     history,
     cursorIdleMs: options.scanIdleMs ?? 60_000,
   };
-  const { inline = false } = options;
-  if (inline && !workerOptions.readOnly) {
-    throw new StorageError(
-      "STORAGE_INVALID_ARGUMENT",
-      "a store is read inline only where it is opened for reading",
-    );
-  }
-  const { client, epoch, notices } = inline
+  const { directory, readOnly } = workerOptions;
+  const isInline =
+    options.inline === true && (readOnly || databaseBytes(directory) <= MAX_INLINE_BYTES);
+  const { client, epoch, notices } = isInline
     ? (await import("./sqlite/inline-client.ts")).InlineClient.open(workerOptions)
     : await WorkerClient.start(workerOptions);
   const engine = new SqliteEngine({
@@ -118,16 +119,13 @@ export async function createSqliteStorage(options: SqliteStorageOptions): Promis
     epoch,
     capabilities: SQLITE_CAPABILITIES,
     watchBuffer: resolveWatchBuffer(options.watchBuffer),
-    pollMs: workerOptions.readOnly ? (options.pollMs ?? 100) : undefined,
+    pollMs: readOnly ? (options.pollMs ?? 100) : undefined,
     clock,
     // Readers leave the history to the writer.
     ageCheckMs:
-      workerOptions.readOnly || history?.maxAgeMs === undefined
-        ? undefined
-        : ageCheckMs(history.maxAgeMs),
+      readOnly || history?.maxAgeMs === undefined ? undefined : ageCheckMs(history.maxAgeMs),
     logger: options.logger,
   });
-  const { directory } = workerOptions;
   for (const notice of notices) options.logger?.warn({ directory, notice }, "store recovered");
   return new SqliteBackend(engine);
 }

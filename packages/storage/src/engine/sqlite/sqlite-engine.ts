@@ -91,8 +91,10 @@ export class SqliteEngine implements EngineAdapter {
     const { clock } = parts;
     this.#clock = clock;
     this.#logger = parts.logger;
-    this.#writes = new WriteQueue((requests) =>
-      parts.client.call("write", [clock.wallMs(), requests]),
+    const { client } = parts;
+    this.#writes = new WriteQueue(
+      (requests) => client.call("write", [clock.wallMs(), requests]),
+      () => client.gathered(),
     );
     parts.client.onLost = (error) => this.#lose(error);
     if (parts.pollMs !== undefined) {

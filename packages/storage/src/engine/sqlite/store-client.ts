@@ -10,6 +10,8 @@ export interface StoreClient {
     call: C,
     argument: WorkerCalls[C]["argument"],
   ): Promise<WorkerCalls[C]["result"]>;
+  /** Resolves when the requests are there that come together with the one that was just made, so that they share a commit. */
+  gathered(): Promise<void>;
   /** Lets what was asked for be finished, and closes the store. */
   close(): Promise<void>;
 }

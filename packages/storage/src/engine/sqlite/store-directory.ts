@@ -30,6 +30,11 @@ export function databasePath(directory: string): string {
   return join(directory, DATABASE_FILE);
 }
 
+/** Size of the database without its log; 0 where there is none. */
+export function databaseBytes(directory: string): number {
+  return statSync(databasePath(directory), { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** Fails unless the directory holds a store. */
 export function requireStore(directory: string): void {
   if (statSync(databasePath(directory), { throwIfNoEntry: false })?.isFile() === true) return;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import type { Logger } from "@stackwright/base/logger";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { assertCode, assertSame, nextUpsert } from "../../testing/assertions.ts";
 import { ForkedStorage } from "../../testing/forked/forked-storage.ts";
 import { A1, HOME, payload, sample, sampleId } from "../../testing/samples.ts";
@@ -12,6 +12,7 @@ import { makeScratchDirectory, type ScratchDirectory } from "../../testing/scrat
 import { createSqliteStorage } from "../sqlite.ts";
 import { openForWriting } from "./open-database.ts";
 import { MIGRATIONS, migrate, pragmaNumber } from "./schema.ts";
+import { WorkerClient } from "./worker-client.ts";
 
 let scratch: ScratchDirectory;
 let directory: string;
@@ -160,8 +161,25 @@ describe.each([
   });
 });
 
-test("a store that is written to is not opened inline", async () => {
-  await assertCode(createSqliteStorage({ directory, inline: true }), "STORAGE_INVALID_ARGUMENT");
+describe("a store that is written to inline", () => {
+  test("lets others run while a caller reads until something changes", async () => {
+    await using storage = await createSqliteStorage({ directory, inline: true });
+    const { id } = sample(A1, HOME, "web");
+    setTimeout(() => void storage.writeCAS(sample(A1, HOME, "web")), 0);
+    while ((await storage.list("strong", A1, HOME, "web")).length === 0);
+    expect((await storage.read("strong", id)).id).toEqual(id);
+  });
+
+  test("has a thread of its own where the database is large", async () => {
+    const started = vi.spyOn(WorkerClient, "start");
+    await (await createSqliteStorage({ directory, inline: true })).close();
+    expect(started).not.toHaveBeenCalled();
+    const grown = new DatabaseSync(join(directory, "store.db"));
+    grown.exec("CREATE TABLE filler (body); INSERT INTO filler VALUES (zeroblob(67108864))");
+    grown.close();
+    await (await createSqliteStorage({ directory, inline: true })).close();
+    expect(started).toHaveBeenCalledOnce();
+  });
 });
 
 describe("a backup", () => {

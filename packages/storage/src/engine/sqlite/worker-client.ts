@@ -75,6 +75,11 @@ export class WorkerClient implements StoreClient {
     });
   }
 
+  /** Requests of one turn; those that come while a group is committed are the next one. */
+  gathered(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Lets the worker finish what it was asked for, closes the store and ends the thread. */
   async close(): Promise<void> {
     if (this.#lost !== undefined) return;

@@ -17,11 +17,16 @@ interface Queued {
  */
 export class WriteQueue {
   readonly #commit: (requests: readonly WriteRequest[]) => Promise<readonly WriteOutcome[]>;
+  readonly #gathered: () => Promise<void>;
   #queue: Queued[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(commit: (requests: readonly WriteRequest[]) => Promise<readonly WriteOutcome[]>) {
+  constructor(
+    commit: (requests: readonly WriteRequest[]) => Promise<readonly WriteOutcome[]>,
+    gathered: () => Promise<void>,
+  ) {
     this.#commit = commit;
+    this.#gathered = gathered;
   }
 
   /**
@@ -51,9 +56,8 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // Requests of the same turn travel together from the first group on.
-    await Promise.resolve();
-    while (this.#queue.length > 0) {
+    do {
+      await this.#gathered();
       const group = this.#takeGroup();
       try {
         const outcomes = await this.#commit(group.map((queued) => queued.request));
@@ -63,7 +67,7 @@ export class WriteQueue {
       } catch (error) {
         for (const queued of group) queued.reject(error);
       }
-    }
+    } while (this.#queue.length > 0);
     this.#running = undefined;
   }
 
