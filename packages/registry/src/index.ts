@@ -1,5 +1,6 @@
 export type { Authenticator, AuthenticatorOptions } from "./access/authenticator.ts";
 export { createAuthenticator } from "./access/authenticator.ts";
+export { MAX_OF_OWNER } from "./access/credential-owner.ts";
 export type { CredentialStoreOptions, NewCredential } from "./access/credentials.ts";
 export { CredentialStore, WHOLE_STORE } from "./access/credentials.ts";
 export type { KeyRing } from "./access/key-ring.ts";

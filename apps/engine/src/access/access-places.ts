@@ -4,6 +4,8 @@ import type { Place } from "../domain/run-places.ts";
 
 /** Logins of commands on other machines: of which account their users are is known at the end. */
 export const DEVICE_LOGINS: Tenancy = tenancyOf({ kind: "site" });
+/** Codes for browsers: a code does not say of which account it is. */
+export const CONSOLE_CODES: Tenancy = tenancyOf({ kind: "site" });
 
 export type SubjectKind = "user" | "team";
 
@@ -58,6 +60,11 @@ export function sessionPlace(account: string, secret: string): Place {
 /** Where the login of a command on another machine is, by what stands for the code that its user types. */
 export function deviceLoginPlace(name: string): Place {
   return { tenancy: DEVICE_LOGINS, name };
+}
+
+/** Where the codes of an owner are, by what begins each of them. */
+export function consoleCodesPlace(name: string): Place {
+  return { tenancy: CONSOLE_CODES, name };
 }
 
 function sha256(text: string): string {

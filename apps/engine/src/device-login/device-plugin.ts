@@ -1,7 +1,12 @@
 import { isIP } from "node:net";
 import type { Clock } from "@stackwright/base/clock";
 import { KeyedRateLimiter, type RateLimit, TokenBucket } from "@stackwright/base/limiter";
-import type { CredentialStore, Principal } from "@stackwright/registry";
+import {
+  type CredentialStore,
+  isRegistryError,
+  MAX_OF_OWNER,
+  type Principal,
+} from "@stackwright/registry";
 import { plainPolicy } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AccessDirectory } from "../access/access-directory.ts";
@@ -9,7 +14,6 @@ import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import { isUserRole, USER_ROLES } from "../access/effective-rights.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import { type AuditTrail, auditCaller } from "../access/registry-audit.ts";
-import { hasRoomForToken, MAX_TOKENS } from "../access/token-room.ts";
 import { readBytes } from "../api/read-body.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
@@ -102,8 +106,6 @@ export async function devicePlugin(
     if (status >= 500) request.log.error({ err: error }, "a login of another machine failed");
     return refuse(reply, status, status >= 500 ? "server_error" : "invalid_request");
   });
-  const hasRoom = async (account: string, user: string): Promise<boolean> =>
-    hasRoomForToken(credentials, { account, user }, clock.wallMs());
   const tooMany = (reply: FastifyReply, waitMs: number): FastifyReply =>
     reply.header("retry-after", String(Math.ceil(waitMs / 1_000)));
   const limit = (rate: RateLimit) => {
@@ -159,15 +161,21 @@ export async function devicePlugin(
     const { account, user, role, host } = found.login;
     const principal = await access.principalOf(account, user, "");
     if (principal === undefined || !isUserRole(role)) return refuse(reply, 400, "access_denied");
-    // The user heard of it before agreeing; others may have been made since.
-    if (!(await hasRoom(account, user))) return refuse(reply, 400, "access_denied");
-    const { token, tokenId } = await credentials.createToken({
-      account,
-      user,
-      roles: [USER_ROLES[role]],
-      description: `login on ${host || "another machine"}`,
-      expireTimeMs: Math.floor(clock.wallMs()) + COMMAND_TOKEN_MS,
-    });
+    const made = await credentials
+      .createToken({
+        account,
+        user,
+        roles: [USER_ROLES[role]],
+        description: `login on ${host || "another machine"}`,
+        expireTimeMs: Math.floor(clock.wallMs()) + COMMAND_TOKEN_MS,
+      })
+      .catch((error: unknown) => {
+        // The user heard of it before agreeing; others may have been made since.
+        if (isRegistryError(error) && error.code === "REGISTRY_QUOTA_EXCEEDED") return undefined;
+        throw error;
+      });
+    if (made === undefined) return refuse(reply, 400, "access_denied");
+    const { token, tokenId } = made;
     await audit.note(
       request,
       { ...principal, credential: tokenId },
@@ -266,8 +274,9 @@ export async function devicePlugin(
     const { by, form } = sent;
     // Whatever is not consent refuses.
     const decision = form.get("decision") === "agreed" ? "agreed" : "refused";
-    if (decision === "agreed" && !(await hasRoom(by.principal.account, by.user))) {
-      const text = `You have ${MAX_TOKENS} tokens and access keys, which is the most. Revoke some, and agree again.`;
+    const { account } = by.principal;
+    if (decision === "agreed" && !(await credentials.hasRoom({ account, user: by.user }))) {
+      const text = `You have ${MAX_OF_OWNER} tokens and access keys, which is the most. Revoke some, and agree again.`;
       return show(reply, 409, messagePage("Too many tokens", text));
     }
     const decided = await logins.decide(form.get("user_code") ?? "", decision, {

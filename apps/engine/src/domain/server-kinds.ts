@@ -2,6 +2,8 @@ import {
   AuditWebhook,
   ConfigurationUpload,
   ConfigurationVersion,
+  ConsoleCodes,
+  CreationCount,
   DeviceLogin,
   Freeze,
   IdempotencyRecord,
@@ -405,6 +407,18 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["hmac"],
     maxBytes: KIB,
     retention: "10 minutes",
+  }),
+  consoleCodes: kindOf("ConsoleCodes", ConsoleCodes, {
+    scope: "site",
+    nameParts: ["sha256 of the owner"],
+    maxBytes: 2 * KIB,
+    retention: "10 minutes",
+  }),
+  creationCount: kindOf("CreationCount", CreationCount, {
+    scope: "account",
+    nameParts: ["kind", "project", "prefix"],
+    maxBytes: KIB,
+    retention: "until deleted",
   }),
   idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
     scope: "account",

@@ -7,11 +7,11 @@ import { type ArchiveLimits, ProviderSourceError, readTarball } from "@stackwrig
 import type { BlobStore } from "@stackwright/storage/blob";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { requireRoom } from "../queue/require-room.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { timedUpload } from "../timed-upload.ts";
 import { documentModule } from "./module-documentation.ts";
 import { type ModuleName, moduleNameText, modulePlace } from "./module-name.ts";
-import { moduleVersions } from "./module-versions.ts";
 
 interface PublishModuleParts extends TransactionParts {
   readonly blobs: BlobStore;
@@ -60,7 +60,6 @@ export async function publishModule(
   const writing = { signal, owner: account };
   const archive = await parts.blobs.write(createReadStream(path), writing);
   const document = await parts.blobs.write(Buffer.from(JSON.stringify(documentation)), writing);
-  const known = await moduleVersions(parts.storage, account, module);
   return await transact(parts, async (tx) => {
     const place = modulePlace(account, module, version);
     const content = {
@@ -77,9 +76,10 @@ export async function publishModule(
     };
     const row = await tx.find(SERVER_KINDS.moduleVersion, place);
     if (row === undefined) {
-      if (known.length >= MAX_VERSIONS) {
-        throw new ServerError("unprocessable", `a module has at most ${MAX_VERSIONS} versions`);
-      }
+      const { tenancy, name: prefix } = modulePlace(account, module);
+      const room = { kind: SERVER_KINDS.moduleVersion, tenancy, prefix, most: MAX_VERSIONS };
+      const detail = `a module has at most ${MAX_VERSIONS} versions`;
+      await requireRoom(parts, tx, { ...room, detail });
       const message: ModuleVersion = { version, ...content };
       tx.create(SERVER_KINDS.moduleVersion, place, message);
       return { version: message, isNew: true };

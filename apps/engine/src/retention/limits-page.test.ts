@@ -125,9 +125,15 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ["members of a team", "1,000", "api/access/team-routes.ts", "MAX_MEMBERS = 1_000"],
   ["roles that are given", "20,000", "api/access/role-routes.ts", "MAX_ROLES = 20_000"],
   ["identities of a user", "20", "api/access/identity-routes.ts", "MAX_IDENTITIES = 20"],
-  ["tokens and access keys of a user", "200", "access/token-room.ts", "MAX_TOKENS = 200"],
   [
-    "open codes",
+    "tokens and access keys of a user",
+    "200",
+    "../../../packages/registry/src/access/credential-owner.ts",
+    "MAX_OF_OWNER = 200",
+  ],
+  ["open codes that sign", "5 of a user", "sign-in/console-codes.ts", "MAX_OF_OWNER = 5"],
+  [
+    "open codes of logins",
     "10 of an address, 50 of a network, 1,000 in all",
     "device-login/device-logins.ts",
     "MAX_OF_NETWORK = 50",

@@ -104,12 +104,6 @@ export function rfsPlans(parts: RfsParts): PlanPort {
       const { account, actor } = caller;
       const found = await named(account, stack);
       const { reference } = found;
-      if ((await listOf(reference)).length >= MAX_PLANS) {
-        throw new ServerError(
-          "forbidden",
-          `the stack has ${MAX_PLANS} execution plans; delete some first`,
-        );
-      }
       const digest = await storeTemplate(parts, found, configuration, { actor, signal });
       await recordFreshStart(directory, parts, found, actor);
       const run = parts.token();
@@ -124,6 +118,13 @@ export function rfsPlans(parts: RfsParts): PlanPort {
           (await tx.find(RUN_KIND, runPlace({ stack: reference, run: known.message.run })));
         if (former !== undefined) return "taken";
         if (!(await isIdle(tx, reference))) return "busy";
+        // Each plan adds a run, and so writes the queue that was read: two at once do not both find room.
+        if (known === undefined && (await listOf(reference)).length >= MAX_PLANS) {
+          throw new ServerError(
+            "forbidden",
+            `the stack has ${MAX_PLANS} execution plans; delete some first`,
+          );
+        }
         await addRun(tx, {
           reference: { stack: reference, run },
           stackName: found.name,

@@ -5,6 +5,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, projectTenancy } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { requireRoom } from "../queue/require-room.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 
@@ -48,14 +49,19 @@ export function rfsTemplates(parts: RfsParts): TemplatePort {
     },
     create: async ({ account }, project, { name, description }, version, signal) => {
       const place = templatePlace(account, project, name);
-      const all = await storage.list("strong", rfsTemplate.type, place.tenancy, "");
-      if (all.length >= MAX_TEMPLATES) {
-        throw new ServerError("forbidden", `the project has ${MAX_TEMPLATES} templates`);
-      }
       const contentSha256 = await store(account, version, signal);
       const id = parts.token();
       return transact(parts, async (tx) => {
         if ((await tx.find(rfsTemplate, place)) !== undefined) return undefined;
+        const { tenancy } = place;
+        const room = {
+          kind: rfsTemplate,
+          tenancy,
+          most: MAX_TEMPLATES,
+          code: "forbidden",
+        } as const;
+        const detail = `the project has ${MAX_TEMPLATES} templates`;
+        await requireRoom(parts, tx, { ...room, detail });
         const at = BigInt(tx.nowMs);
         tx.create(rfsTemplate, place, {
           id,

@@ -1,12 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
-import { type CredentialStore, isRole, RegistryError } from "@stackwright/registry";
-import { isStorageError } from "@stackwright/storage";
+import {
+  type CredentialStore,
+  isRegistryError,
+  isRole,
+  type RegistryError,
+} from "@stackwright/registry";
 import type { LoginPort } from "@stackwright/tfe";
 import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
-import { hasRoomForToken } from "../access/token-room.ts";
 import { addressGroup } from "../sign-in/address-group.ts";
 import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
 
@@ -65,9 +68,6 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
     issue: async ({ account, actor, roles, projects, untilMs, user }, secret) => {
       const nowMs = Math.floor(clock.wallMs());
       const ends = nowMs + COMMAND_TOKEN_MS;
-      const hasRoom =
-        user === undefined || (await hasRoomForToken(credentials, { account, user }, nowMs));
-      if (!hasRoom) return undefined;
       try {
         const { token } = await credentials.createToken({
           account,
@@ -80,9 +80,7 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
         });
         return token;
       } catch (error) {
-        if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) return undefined;
-        const isEnded = error instanceof RegistryError && error.code === "REGISTRY_NOT_FOUND";
-        if (isEnded) return undefined;
+        if (isRegistryError(error) && isRefusal(error)) return undefined;
         throw error;
       }
     },
@@ -90,4 +88,10 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
     wallMs: () => clock.wallMs(),
     nonce: () => randomBytes(16),
   };
+}
+
+/** Whether the token of the sign-in has ended, the code was used before, or there are as many tokens as may be. */
+function isRefusal({ code, details }: RegistryError): boolean {
+  const isUsed = code === "REGISTRY_INVALID_FIELD" && details.problem === "duplicate";
+  return isUsed || code === "REGISTRY_NOT_FOUND" || code === "REGISTRY_QUOTA_EXCEEDED";
 }

@@ -37,6 +37,12 @@ export class CredentialCache<T> {
     this.#entries.delete(key);
   }
 
+  /** The same for all that are kept and chosen. */
+  forgetWhere(isChosen: (value: T) => boolean): void {
+    this.#changes += 1;
+    for (const [key, { value }] of this.#entries) if (isChosen(value)) this.#entries.delete(key);
+  }
+
   #dropOldest(): void {
     for (const key of this.#entries.keys()) {
       this.#entries.delete(key);

@@ -1,23 +1,34 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
+import { KeyedMutex } from "@stackwright/base/keyed-mutex";
 import type {
+  CredentialCount,
   AccessKey as KeyMessage,
   AccessToken as TokenMessage,
 } from "@stackwright/proto/stackwright";
-import { isStorageError, WILDCARD } from "@stackwright/storage";
+import { type BatchOperation, isStorageError, WILDCARD } from "@stackwright/storage";
 import {
   deleteOperation,
+  type RecordName,
   type RecordStore,
   type StoredRecord,
   writeOperation,
 } from "../domain/record-store.ts";
+import { retryCollisions } from "../domain/retry-collisions.ts";
 import { checkAccount, SYSTEM_TENANCY } from "../domain/scope.ts";
 import { invalidField, RegistryError } from "../errors.ts";
 import { CredentialCache } from "./credential-cache.ts";
+import {
+  type CountedCredential,
+  countAt,
+  countOf,
+  MAX_OF_OWNER,
+  ownerOf,
+} from "./credential-owner.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { limitedTo } from "./limited-to.ts";
 import { isRole, type Role } from "./principal.ts";
-import { nameOfRole } from "./role-names.ts";
+import { nameOfRole, rolesNamed } from "./role-names.ts";
 import { KIND_SETS, type TokenStorageScope } from "./storage-scopes.ts";
 import {
   ACCESS_KEY,
@@ -102,6 +113,7 @@ export class CredentialStore {
   readonly #keyCache: CredentialCache<StoredKey>;
   readonly #tokenCache: CredentialCache<StoredToken>;
   readonly #rightsOf: CredentialStoreOptions["rightsOf"];
+  readonly #mutex = new KeyedMutex();
 
   constructor(options: CredentialStoreOptions) {
     this.records = options.records;
@@ -116,7 +128,8 @@ export class CredentialStore {
 
   /**
    * Makes an access key. Its secret is in the result and can never be read again. `accessKey` and
-   * `secretKey` may be given, for keys that exist elsewhere. With a parent it is valid as a token would be.
+   * `secretKey` may be given, for keys that exist elsewhere. With a parent it is valid as a token would be. Throws
+   * as {@link createToken}.
    */
   async createKey(
     input: NewCredential & { readonly accessKey?: string; readonly secretKey?: string },
@@ -139,13 +152,14 @@ export class CredentialStore {
     if ((await this.records.read(keyAt(accessKey))) !== undefined) {
       throw invalidField("access_key", "duplicate", "the access key exists already");
     }
-    await this.records.write(keyAt(accessKey), message, undefined);
+    await this.#add(keyAt(accessKey), message);
     return { accessKey, secretKey };
   }
 
   /**
    * Makes a token. It is in the result and can never be read again. With a parent it is valid as long as that one is, with no more
-   * roles, projects and stacks than that one has at the time of a request; `REGISTRY_NOT_FOUND` where the parent is not valid.
+   * roles, projects and stacks than that one has at the time of a request; `REGISTRY_NOT_FOUND` where the parent is not valid,
+   * `REGISTRY_QUOTA_EXCEEDED` where its owner has {@link MAX_OF_OWNER} credentials.
    */
   async createToken(
     input: NewCredential & {
@@ -173,8 +187,25 @@ export class CredentialStore {
         access: scope.access ?? "write",
       })),
     };
-    await this.records.write(tokenAt(digest), message, undefined);
+    await this.#add(tokenAt(digest), message);
     return { token, tokenId };
+  }
+
+  /** Makes a token with the roles, projects and stacks of another one, which ends with that one. Throws as {@link createToken}. */
+  async createTokenOf(
+    parent: string,
+    input: Pick<NewCredential, "description" | "expireTimeMs">,
+  ): Promise<{ readonly token: string; readonly tokenId: string }> {
+    const { account, roles, projects, stacks, user } = (await this.#parentOf(parent)).value;
+    const given = { account, projects, stacks, roles: rolesNamed(roles) };
+    return this.createToken({ ...input, ...given, parent, ...(user !== "" && { user }) });
+  }
+
+  /** Whether {@link createToken} would find room for one more credential. */
+  async hasRoom(input: Pick<NewCredential, "account" | "user" | "parent">): Promise<boolean> {
+    const { account } = input;
+    const { count } = await this.#owned({ account, ...(await this.#keyOriginOf(input)) });
+    return count < MAX_OF_OWNER;
   }
 
   /**
@@ -194,27 +225,32 @@ export class CredentialStore {
     const next = `SW${randomBytes(12).toString("hex").toUpperCase().slice(0, 18)}`;
     const secretKey = randomBytes(30).toString("base64url");
     const ends = wholeMs("overlap", Math.floor(nowMs) + Number(wholeMs("overlap", overlapMs)));
-    const before = old.value.expireTimeMs;
     const isOfOld = maker.user === undefined && maker.parent === undefined;
     const { parent, user } = isOfOld ? old.value : await this.#keyOriginOf(maker);
-    await this.records.storage.batch([
-      writeOperation(keyAt(next), {
-        ...old.value,
-        accessKey: next,
-        secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(next)),
-        createTimeMs: BigInt(nowMs),
-        rotatedFrom: accessKey,
-        parent,
-        user,
-      }),
-      writeOperation(
-        keyAt(accessKey),
-        { ...old.value, expireTimeMs: before === 0n || before > ends ? ends : before },
-        old,
-      ),
-    ]);
+    const made: KeyMessage = {
+      ...old.value,
+      accessKey: next,
+      secret: this.#keys.seal(Buffer.from(secretKey), purposeOfAccessKey(next)),
+      createTimeMs: BigInt(nowMs),
+      rotatedFrom: accessKey,
+      parent,
+      user,
+    };
+    await this.#add(keyAt(next), made, async () => {
+      const now = await this.records.read(keyAt(accessKey));
+      if (now === undefined) throw noCredential();
+      const { expireTimeMs: before } = now.value;
+      const expireTimeMs = before === 0n || before > ends ? ends : before;
+      return [writeOperation(keyAt(accessKey), { ...now.value, expireTimeMs }, now)];
+    });
     this.#keyCache.forget(accessKey);
     return { accessKey: next, secretKey };
+  }
+
+  /** Reads all credentials of an account again before they are judged: what other servers changed counts at once. */
+  forget(account: string): void {
+    this.#keyCache.forgetWhere(({ principal }) => principal.account === account);
+    this.#tokenCache.forgetWhere(({ principal }) => principal.account === account);
   }
 
   /** Ends an access key or a token (by its id) at once, as far as this instance is concerned. */
@@ -329,8 +365,8 @@ export class CredentialStore {
     const parent = input.parent === undefined ? undefined : await this.#parentOf(input.parent);
     return {
       parent: parent?.digest ?? "",
-      user: input.user ?? parent?.user ?? "",
-      stacks: [...(input.stacks?.length ? input.stacks : (parent?.stacks ?? []))],
+      user: input.user ?? parent?.value.user ?? "",
+      stacks: [...(input.stacks?.length ? input.stacks : (parent?.value.stacks ?? []))],
     };
   }
 
@@ -342,12 +378,10 @@ export class CredentialStore {
     return { parent, user };
   }
 
-  /** The name of the record of a token that others can be made with. */
-  async #parentOf(tokenId: string): Promise<{
-    readonly digest: string;
-    readonly user: string;
-    readonly stacks: readonly string[];
-  }> {
+  /** A token that others can be made with, and the name of its record. */
+  async #parentOf(
+    tokenId: string,
+  ): Promise<{ readonly digest: string; readonly value: TokenMessage }> {
     const prefix = tokenId.slice(TOKEN_ID.length);
     const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, prefix);
     const found = tokens.find(({ value }) => value.tokenId === tokenId);
@@ -359,8 +393,61 @@ export class CredentialStore {
     ) {
       throw new RegistryError("REGISTRY_NOT_FOUND", `no other token can be made with ${tokenId}`);
     }
-    const { user, stacks } = found.value;
-    return { digest, user, stacks };
+    return { digest, value: found.value };
+  }
+
+  /** Writes a new credential, unless its owner has as many as may be, with what is written `beside` it. */
+  async #add<T extends CountedCredential>(
+    at: RecordName<T>,
+    message: T,
+    beside: () => Promise<readonly BatchOperation[]> = async () => [],
+  ): Promise<void> {
+    let isOutcomeKnown = true;
+    const attempt = async (): Promise<void> => {
+      const known = await this.records.read(at);
+      if (known !== undefined && !isOutcomeKnown) return;
+      if (known !== undefined) throw invalidField("name", "duplicate", "the credential exists");
+      const also = await beside();
+      const { owner, ...counted } = await this.#owned(message);
+      if (owner !== undefined && counted.count >= MAX_OF_OWNER) throw noRoom(message);
+      const { made = 0n } = counted.former?.value ?? {};
+      const count = { made: made + 1n };
+      try {
+        await this.records.storage.batch([
+          writeOperation(at, message),
+          ...also,
+          ...(owner === undefined ? [] : [writeOperation(countAt(owner), count, counted.former)]),
+        ]);
+      } catch (error) {
+        if (isStorageError(error, "STORAGE_INCONSISTENT")) isOutcomeKnown = false;
+        throw error;
+      }
+    };
+    // One after the other: those of one owner would collide.
+    const { account, user, parent } = message;
+    await this.#mutex.run(`${account}\0${user}\0${user === "" ? parent : ""}`, async () =>
+      retryCollisions(this.#clock, undefined, attempt),
+    );
+  }
+
+  /** How many credentials the owner of one has, and the record that is written with each, as it was read before they were counted. */
+  async #owned(credential: CountedCredential): Promise<{
+    readonly owner: string | undefined;
+    readonly former: StoredRecord<CredentialCount> | undefined;
+    readonly count: number;
+  }> {
+    const none = { owner: undefined, former: undefined, count: 0 };
+    if (credential.user === "" && credential.parent === "") return none;
+    const isOfUser = credential.user !== "";
+    const tokens = isOfUser ? [] : await this.records.list(TOKEN, SYSTEM_TENANCY, "");
+    const owner = ownerOf(credential, { tokens });
+    if (owner === undefined) return none;
+    const former = await this.records.read(countAt(owner));
+    const stored = {
+      keys: await this.records.list(ACCESS_KEY, SYSTEM_TENANCY, ""),
+      tokens: await this.records.list(TOKEN, SYSTEM_TENANCY, ""),
+    };
+    return { owner, former, count: countOf(owner, stored, this.#clock.wallMs()) };
   }
 
   /** Whether there is any credential yet. */
@@ -416,6 +503,15 @@ export const WHOLE_STORE: TokenStorageScope = Object.freeze({
   namePrefix: "",
   kinds: Object.freeze([KIND_SETS.engine, KIND_SETS.registry]),
 });
+
+function noRoom({ user }: CountedCredential): RegistryError {
+  return new RegistryError(
+    "REGISTRY_QUOTA_EXCEEDED",
+    user === ""
+      ? `${MAX_OF_OWNER} tokens and access keys were made with the token, which is the most: revoke some`
+      : `"${user}" has ${MAX_OF_OWNER} tokens and access keys, which is the most: revoke some`,
+  );
+}
 
 function noCredential(): RegistryError {
   return new RegistryError("REGISTRY_NOT_FOUND", "there is no such access key or token");

@@ -10,6 +10,7 @@
 export const REGISTRY_KINDS = Object.freeze({
   AccessKey: "secret",
   AccessToken: "secret",
+  CredentialCount: "secret",
   RegistrySecret: "secret",
   UsedSignature: "secret",
   AuditEntry: "audit",

@@ -315,13 +315,47 @@ it("a token manages no token that may do more, and no session unless it may do a
   expect(await remove(full.token, small.id)).toBe(204);
 });
 
-it("a user has at most 200 tokens", { timeout: 30_000 }, async () => {
+it("limits hold where objects are created at once", { timeout: 30_000 }, async () => {
+  const { call } = await start();
+  const created = async (count: number, path: string, bodyOf: (at: number) => object) => {
+    const all = Array.from({ length: count }, async (_, at) =>
+      call("POST", path, { body: bodyOf(at) }),
+    );
+    return (await Promise.all(all)).filter(({ status }) => status === 201).length;
+  };
+  const url = "https://siem.invalid/";
+  const webhook = (at: number) => ({ name: `w${at}`, url, paused: true });
+  expect(await created(12, "/api/v1/audit/webhooks", webhook)).toBe(5);
+  const listed = (await call("GET", "/api/v1/audit/webhooks")).json["webhooks"];
+  expect(listed).toHaveLength(5);
+  // Of variables their bytes are limited, all of which one executor gets.
+  const value = "x".repeat(65_536);
+  const set = async (at: number) =>
+    call("PUT", `${S}/variables/terraform/v${at}`, { body: { value } });
+  const answers = await Promise.all(Array.from({ length: 36 }, async (_, at) => set(at)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(32);
+  expect(answers.filter(({ status }) => status === 422)).toHaveLength(4);
+});
+
+it("a user has at most 200 tokens, however they are made", { timeout: 30_000 }, async () => {
   const { server, call, user, tokenFor } = await start();
-  await user("bot", { account: "operator" });
+  await user("bot", { account: "admin" });
   const given = { account: "default", user: "bot", roles: ["reader"] as const };
   for (let made = 0; made < 200; made += 1) await server.credentials.createToken(given);
   const refused = await call("POST", "/api/v1/tokens", { body: { user: "bot", role: "viewer" } });
   expect([refused.status, refused.json["code"]]).toEqual([422, "unprocessable"]);
+  const own = (await server.credentials.list("default")).find((one) => one.user === "bot");
+  await server.credentials.revoke(own?.actor ?? "");
+  const { token } = await tokenFor("bot");
+  for (const path of ["tokens", "access-keys"]) {
+    const body = { roles: ["registry:reader"] };
+    const more = await call("POST", `/api/v1/registry/${path}`, { token, body });
+    expect([path, more.status, more.text]).toEqual([
+      path,
+      403,
+      expect.stringContaining("200 tokens"),
+    ]);
+  }
   await user("other");
   await tokenFor("other");
 });
@@ -357,4 +391,20 @@ it("changes and refusals are audited with the user and the token", async () => {
     expect.objectContaining({ action: "CreateUser", target: "users", outcome: "HTTP_403" }),
   );
   expect(JSON.stringify(entries)).not.toContain(token);
+});
+
+it("a team that is deleted while roles are given to it leaves none to another team of its name", async () => {
+  const { call } = await start();
+  for (let round = 0; round < 10; round += 1) {
+    expect((await call("POST", "/api/v1/teams", { body: { name: "ops" } })).status).toBe(201);
+    const give = async (path: string) =>
+      call("PUT", `${path}/roles/team/ops`, { body: { role: "admin" } });
+    const [gone, ...given] = await Promise.all([
+      call("DELETE", "/api/v1/teams/ops"),
+      ...["/api/v1", P, "/api/v1/projects/net"].map(give),
+    ]);
+    expect(gone.status).toBe(204);
+    for (const { status } of given) expect([200, 404]).toContain(status);
+    expect((await call("GET", "/api/v1/roles")).json["roles"]).toEqual([]);
+  }
 });

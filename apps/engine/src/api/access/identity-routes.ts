@@ -92,9 +92,6 @@ export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         );
       }
       const { issuer } = found;
-      if ((await listIdentities(parts, account, user)).length >= MAX_IDENTITIES) {
-        throw new ServerError("unprocessable", `a user has at most ${MAX_IDENTITIES} identities`);
-      }
       const places = identityPlaces(account, issuer, subject);
       const [place] = places;
       const made = await transact(parts.audited(request), async (tx) => {
@@ -105,7 +102,11 @@ export function identityRoutes(fastify: FastifyInstance, parts: ApiParts): void 
             `"${user}" is a service account: it never signs in`,
           );
         }
-        tx.guardRow(row);
+        // Every new identity writes the user, so that two at once do not both find room.
+        tx.update(row, {});
+        if ((await listIdentities(parts, account, user)).length >= MAX_IDENTITIES) {
+          throw new ServerError("unprocessable", `a user has at most ${MAX_IDENTITIES} identities`);
+        }
         for (const one of places) {
           const known = await tx.find(KIND, one);
           if (known === undefined) continue;

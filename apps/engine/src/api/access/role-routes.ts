@@ -11,6 +11,7 @@ import type { UserRole } from "../../access/effective-rights.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import {
   type ApiParts,
@@ -47,17 +48,19 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     if (project !== "" && role === "publisher") {
       throw new ServerError("unprocessable", "publisher is a role of the account, not of projects");
     }
-    if ((await list(account)).roles.length >= MAX_ROLES) {
-      throw new ServerError("unprocessable", `an account has at most ${MAX_ROLES} roles`);
-    }
     const given = await transact(parts.audited(request), async (tx) => {
-      // A team that is deleted meanwhile leaves no role to one of the same name.
       const place = memberOfAccount(account, at.subject);
       if (kind === "user") tx.guardRow(await tx.get(SERVER_KINDS.user, place));
-      else tx.guardRow(await tx.get(SERVER_KINDS.team, place));
+      // A team that is deleted meanwhile leaves no role to one of the same name: its deletion sees that it was written.
+      else tx.update(await tx.get(SERVER_KINDS.team, place), {});
       const updatedAtMs = BigInt(tx.nowMs);
       const empty = () => RoleBinding.create({ subjectKind: kind, subject: at.subject, project });
       const row = await tx.findOrNew(KIND, bindingPlace(at), empty);
+      if (row.resource === undefined) {
+        const detail = `an account has at most ${MAX_ROLES} roles`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_ROLES, detail });
+      }
       tx.update(row, { role, actor, updatedAtMs });
       return row.message;
     });

@@ -1,11 +1,12 @@
 import { Team } from "@stackwright/proto/stackwright";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
+import { accountTenancy, bindingPlace, memberOfAccount } from "../../access/access-places.ts";
 import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { NewTeam, SubjectName, TeamSettings, TeamView, teamViewOf } from "./access-view.ts";
@@ -74,14 +75,14 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { account } = principalOf(request);
       const { name, description = "", groups = [], provider } = request.body;
       const issuer = issuerOf(account, groups, provider);
-      if ((await list(account)).length >= MAX_TEAMS) {
-        throw new ServerError("unprocessable", `an account has at most ${MAX_TEAMS} teams`);
-      }
       const made = await transact(parts.audited(request), async (tx) => {
         const place = memberOfAccount(account, name);
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a team "${name}"`);
         }
+        const detail = `an account has at most ${MAX_TEAMS} teams`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_TEAMS, detail });
         const team = Team.create({
           name,
           description,
@@ -171,15 +172,23 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request, reply) => {
       const { account } = principalOf(request);
       const { team: name } = request.params;
-      const own = await listBindings(
-        parts,
-        account,
-        ({ subjectKind, subject }) => subjectKind === "team" && subject === name,
-      );
-      await removeBindings(parts.audited(request), account, own);
-      await transact(parts.audited(request), async (tx) =>
-        tx.remove(await tx.get(KIND, memberOfAccount(account, name))),
-      );
+      const own = async () =>
+        listBindings(
+          parts,
+          account,
+          ({ subjectKind, subject }) => subjectKind === "team" && subject === name,
+        );
+      await removeBindings(parts.audited(request), account, await own());
+      await transact(parts.audited(request), async (tx) => {
+        const row = await tx.get(KIND, memberOfAccount(account, name));
+        // A role that was given meanwhile has written the team: it is found here, or this begins again.
+        for (const { project } of await own()) {
+          const at = { account, kind: "team", subject: name } as const;
+          const place = bindingPlace({ ...at, ...(project !== "" && { project }) });
+          tx.remove(await tx.get(SERVER_KINDS.roleBinding, place));
+        }
+        tx.remove(row);
+      });
       access.forget(account);
       return reply.code(204).send();
     },

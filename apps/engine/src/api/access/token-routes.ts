@@ -10,7 +10,7 @@ import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { memberOfAccount } from "../../access/access-places.ts";
 import { USER_ROLES, type UserRole } from "../../access/effective-rights.ts";
-import { hasRoomForToken, MAX_TOKENS } from "../../access/token-room.ts";
+import { unlessFull } from "../../access/unless-full.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { transact } from "../../queue/transaction.ts";
@@ -127,18 +127,10 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         );
       }
       if (owner !== principal.user) await requireServiceAccount(principal, owner);
-      const now = clock.wallMs();
-      const { account } = principal;
-      if (!(await hasRoomForToken(credentials, { account, user: owner }, now))) {
-        throw new ServerError(
-          "unprocessable",
-          `"${owner}" has ${MAX_TOKENS} tokens and access keys, which is the most: revoke some`,
-        );
-      }
       const days = request.body.expires_in_days ?? DEFAULT_DAYS;
       // What is made with a token ends with it: a stolen one gives no longer access than itself.
       const { credential } = principal;
-      const made = await credentials.createToken({
+      const making = credentials.createToken({
         account: principal.account,
         user: owner,
         roles: [roleOf(role)],
@@ -148,6 +140,7 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         expireTimeMs: clock.wallMs() + days * DAY_MS,
         ...(isTokenId(credential) && { parent: credential }),
       });
+      const made = await unlessFull(making);
       return reply.code(201).send({ id: made.tokenId, token: made.token });
     },
   );

@@ -5,6 +5,7 @@ import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { NewUser, SubjectName, UserSettings, UserView, userViewOf } from "./access-view.ts";
@@ -50,14 +51,14 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request, reply) => {
       const { account } = principalOf(request);
       const { name, service = false, ...settings } = request.body;
-      if ((await list(account)).length >= MAX_USERS) {
-        throw new ServerError("unprocessable", `an account has at most ${MAX_USERS} users`);
-      }
       const made = await transact(parts.audited(request), async (tx) => {
         const place = memberOfAccount(account, name);
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a user "${name}"`);
         }
+        const detail = `an account has at most ${MAX_USERS} users`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_USERS, detail });
         const createdAtMs = BigInt(tx.nowMs);
         const user = User.create({ name, service, ...settingsOf(settings), createdAtMs });
         tx.create(KIND, place, user);

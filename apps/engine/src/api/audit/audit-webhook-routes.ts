@@ -10,6 +10,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { makeSecret, secretBytes } from "../../notify/destination-secrets.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import { type ApiParts, etagOf, MatchHeader, requireMatch, routeSchema } from "../api-parts.ts";
 import { shownUrl } from "../notifications/destination-rules.ts";
@@ -116,10 +117,9 @@ export function auditWebhookRoutes(fastify: FastifyInstance, parts: ApiParts): v
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `the account has an audit webhook "${name}"`);
         }
-        if ((await listAll(request)).length >= MAX_WEBHOOKS) {
-          const detail = `an account has at most ${MAX_WEBHOOKS} audit webhooks`;
-          throw new ServerError("unprocessable", detail);
-        }
+        const detail = `an account has at most ${MAX_WEBHOOKS} audit webhooks`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_WEBHOOKS, detail });
         const at = BigInt(Math.floor(tx.nowMs));
         const times = { createdAtMs: at, updatedAtMs: at, version: tx.generation };
         const empty = AuditWebhook.create({ id, name, paused, after: BigInt(after), actor });

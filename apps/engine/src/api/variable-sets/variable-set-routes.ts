@@ -7,6 +7,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { type Place, projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
 import { CATEGORIES, setVariableContext } from "../../worker/run-variables.ts";
 import {
@@ -106,13 +107,13 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       const { name, ...settings } = request.body;
       const { project } = request.params;
       const place = placeOf(request, { project, set: name });
-      if ((await listSets(request)).length >= MAX_SETS) {
-        throw new ServerError("unprocessable", `a project has at most ${MAX_SETS} variable sets`);
-      }
       const { message, generation } = await transact(parts.audited(request), async (tx) => {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `the project has a variable set "${name}"`);
         }
+        const detail = `a project has at most ${MAX_SETS} variable sets`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_SETS, detail });
         const at = BigInt(tx.nowMs);
         const times = { createdAtMs: at, updatedAtMs: at };
         const made = VariableSet.create({ name, ...setChangeOf(settings), ...times });
@@ -231,7 +232,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
           requireMatch(request, row.resource.generation);
         }
         const variables = [...others, variable];
-        requireRoom(variables);
+        requireRoomForVariables(variables);
         tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
         return { isNew: isAdded, generation: tx.generation };
       });
@@ -285,7 +286,7 @@ function noSet({ name }: Place): ServerError {
 }
 
 /** `unprocessable` where the variables of a set are too many or too large. */
-function requireRoom(variables: readonly Variable[]): void {
+function requireRoomForVariables(variables: readonly Variable[]): void {
   const bytes = variables.reduce(
     (sum, { value, description }) => sum + value.byteLength + Buffer.byteLength(description),
     0,

@@ -7,6 +7,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { readQueue } from "../../queue/stack-queue.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import {
   CATEGORIES,
@@ -145,9 +146,11 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         description,
         updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
       });
-      await requireRoom(parts, reference, place.name, plain.byteLength);
       // The tag is of this write. What is stored when it is answered may be another one, which the caller has not seen.
       const { isNew, generation } = await transact(parts.audited(request), async (tx) => {
+        // Every variable that is set writes the queue, so that two at once do not both find room.
+        tx.update(await readQueue(tx, reference), {});
+        await requireRoom(parts, reference, place.name, plain.byteLength);
         const row = await tx.find(SERVER_KINDS.variable, place);
         if (row === undefined) {
           if (request.headers["if-match"] !== undefined) throw new ServerError("changed");

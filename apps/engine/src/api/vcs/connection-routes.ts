@@ -6,6 +6,7 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { askFor } from "../../vcs/ask-for.ts";
 import { kindOf, STORED_KINDS } from "../../vcs/connection-kind.ts";
@@ -93,14 +94,6 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         ...request.params,
         connection: name,
       });
-      const { type } = KIND;
-      const known = await storage.list("strong", type, projectTenancy(reference), "");
-      if (known.length >= MAX_CONNECTIONS) {
-        throw new ServerError(
-          "unprocessable",
-          `a project has at most ${MAX_CONNECTIONS} connections`,
-        );
-      }
       if (kind !== "generic" && settings.repository === undefined) {
         throw new ServerError(
           "unprocessable",
@@ -130,6 +123,9 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         if ((await tx.find(KIND, connectionPlace(reference))) !== undefined) {
           throw new ServerError("name_taken", `the project has a connection "${name}"`);
         }
+        const detail = `a project has at most ${MAX_CONNECTIONS} connections`;
+        const tenancy = projectTenancy(reference);
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_CONNECTIONS, detail });
         const at = BigInt(tx.nowMs);
         const made = VcsConnection.create({
           id,

@@ -126,6 +126,35 @@ export interface DeviceLogin {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Codes with which browsers get tokens of one owner. Name: the first 128 bits of the SHA-256 of the owner, in hexadecimal digits. */
+export interface ConsoleCodes {
+  /** Account of the owner. */
+  account: string;
+  /** Name of the user; empty for the codes of a token that belongs to none. */
+  user: string;
+  /** The newest codes that nobody has used, the oldest of them first. */
+  codes: ConsoleCode[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A code that a browser exchanges for a token. */
+export interface ConsoleCode {
+  /** SHA-256 of the secret of the code. */
+  secretDigest: string;
+  /** Id of the token that asked for it, and with which that of the browser is made. */
+  parent: string;
+  /** When it ceases to be valid. */
+  untilMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Written with each new object of a limited number, so that of two at once the second counts the first. Name: kind, and the place in the account. */
+export interface CreationCount {
+  /** Objects that were created so far. */
+  created: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseUser(): User {
   return {
     name: "",
@@ -1104,6 +1133,294 @@ export const DeviceLogin: MessageFns<DeviceLogin> = {
     message.decision = object.decision ?? "";
     message.account = object.account ?? "";
     message.user = object.user ?? "";
+    return message;
+  },
+};
+
+function createBaseConsoleCodes(): ConsoleCodes {
+  return { account: "", user: "", codes: [] };
+}
+
+export const ConsoleCodes: MessageFns<ConsoleCodes> = {
+  encode(message: ConsoleCodes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.user !== "") {
+      writer.uint32(18).string(message.user);
+    }
+    for (const v of message.codes) {
+      ConsoleCode.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ConsoleCodes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseConsoleCodes();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.user = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.codes.push(ConsoleCode.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ConsoleCodes>): ConsoleCodes {
+    return ConsoleCodes.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ConsoleCodes>): ConsoleCodes {
+    const message = createBaseConsoleCodes();
+    message.account = object.account ?? "";
+    message.user = object.user ?? "";
+    message.codes = object.codes?.map((e) => ConsoleCode.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseConsoleCode(): ConsoleCode {
+  return { secretDigest: "", parent: "", untilMs: 0n };
+}
+
+export const ConsoleCode: MessageFns<ConsoleCode> = {
+  encode(message: ConsoleCode, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secretDigest !== "") {
+      writer.uint32(10).string(message.secretDigest);
+    }
+    if (message.parent !== "") {
+      writer.uint32(18).string(message.parent);
+    }
+    if (message.untilMs !== 0n) {
+      if (BigInt.asUintN(64, message.untilMs) !== message.untilMs) {
+        throw new globalThis.Error("value provided for field message.untilMs of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.untilMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ConsoleCode {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseConsoleCode();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secretDigest = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.parent = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.untilMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ConsoleCode>): ConsoleCode {
+    return ConsoleCode.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ConsoleCode>): ConsoleCode {
+    const message = createBaseConsoleCode();
+    message.secretDigest = object.secretDigest ?? "";
+    message.parent = object.parent ?? "";
+    message.untilMs = (object.untilMs !== undefined && object.untilMs !== null) ? BigInt(object.untilMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseCreationCount(): CreationCount {
+  return { created: 0n };
+}
+
+export const CreationCount: MessageFns<CreationCount> = {
+  encode(message: CreationCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.created !== 0n) {
+      if (BigInt.asUintN(64, message.created) !== message.created) {
+        throw new globalThis.Error("value provided for field message.created of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.created);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreationCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreationCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.created = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CreationCount>): CreationCount {
+    return CreationCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreationCount>): CreationCount {
+    const message = createBaseCreationCount();
+    message.created = (object.created !== undefined && object.created !== null) ? BigInt(object.created) : 0n;
     return message;
   },
 };

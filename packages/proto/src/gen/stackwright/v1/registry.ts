@@ -252,6 +252,13 @@ export interface AccessToken {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Written with each credential of one owner, so that of two at once the second counts the first. Name: SHA-256 of the owner. */
+export interface CredentialCount {
+  /** Credentials that were made so far. */
+  made: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** A part of the store. */
 export interface StorageScope {
   /** Partition, or `*`. */
@@ -2429,6 +2436,87 @@ export const AccessToken: MessageFns<AccessToken> = {
     message.lastUseTimeMs = (object.lastUseTimeMs !== undefined && object.lastUseTimeMs !== null)
       ? BigInt(object.lastUseTimeMs)
       : 0n;
+    return message;
+  },
+};
+
+function createBaseCredentialCount(): CredentialCount {
+  return { made: 0n };
+}
+
+export const CredentialCount: MessageFns<CredentialCount> = {
+  encode(message: CredentialCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.made !== 0n) {
+      if (BigInt.asUintN(64, message.made) !== message.made) {
+        throw new globalThis.Error("value provided for field message.made of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.made);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CredentialCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCredentialCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.made = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CredentialCount>): CredentialCount {
+    return CredentialCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CredentialCount>): CredentialCount {
+    const message = createBaseCredentialCount();
+    message.made = (object.made !== undefined && object.made !== null) ? BigInt(object.made) : 0n;
     return message;
   },
 };

@@ -1,0 +1,43 @@
+import { CreationCount } from "@stackwright/proto/stackwright";
+import { type Resource, type ResourceType, type Tenancy, tenancyOf } from "@stackwright/storage";
+import type { Place } from "../domain/run-places.ts";
+import { ServerError, type ServerErrorCode } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { Transaction, TransactionParts } from "./transaction.ts";
+
+/** A number of objects that is limited. */
+interface Room {
+  readonly kind: { readonly type: ResourceType };
+  readonly tenancy: Tenancy;
+  /** What the names of those begin with that are counted. @default all of the kind that are there */
+  readonly prefix?: string;
+  readonly most: number;
+  /** Why there is no room for one more. */
+  readonly detail: string;
+  /** @default "unprocessable" */
+  readonly code?: ServerErrorCode;
+}
+
+/**
+ * Refuses one more object where there are as many as may be; otherwise it is created by the same transaction. Each that is created writes
+ * one record, which is read before the others are counted: of two at once, on whatever servers, the second begins again and counts the first.
+ */
+export async function requireRoom(
+  { storage }: Pick<TransactionParts, "storage">,
+  tx: Transaction,
+  { kind, tenancy, prefix = "", most, detail, code = "unprocessable" }: Room,
+): Promise<readonly Resource[]> {
+  const place = countPlace(kind.type, tenancy, prefix);
+  const row = await tx.findOrNew(SERVER_KINDS.creationCount, place, () => CreationCount.create());
+  tx.update(row, { created: row.message.created + 1n });
+  const known = await storage.list("strong", kind.type, tenancy, prefix);
+  if (known.length < most) return known;
+  throw new ServerError(code, detail);
+}
+
+function countPlace({ kind }: ResourceType, tenancy: Tenancy, prefix: string): Place {
+  const account = tenancyOf({ kind: "account", account: tenancy.partition });
+  const project = tenancy.namespace === account.namespace ? "" : tenancy.namespace;
+  const name = [kind, project, prefix].filter((part) => part !== "").join(".");
+  return { tenancy: account, name };
+}
