@@ -4,6 +4,7 @@ import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
 import { Palette } from "./palette/palette.tsx";
 import { useCurrentInView } from "./parts/use-current-in-view.ts";
 import { isAccountAdmin, mayDo, useServer } from "./session/server-context.tsx";
+import { SignedInAlready } from "./session/signed-in-already.tsx";
 
 interface Place {
   readonly to: string;
@@ -21,7 +22,7 @@ const PLACES: readonly Place[] = [
 
 /** What surrounds every page: navigation, search, the state of the stream, the user. */
 export function Frame() {
-  const { caller, signOut } = useServer();
+  const { caller, opened, signOut } = useServer();
   const bar = useCurrentInView();
   const [isSearching, setSearching] = useState(false);
   useEffect(() => {
@@ -72,6 +73,7 @@ export function Frame() {
         ))}
       </nav>
       <main id="content" tabIndex={-1}>
+        <SignedInAlready opened={opened} who={caller.user ?? caller.actor} />
         <FrozenBar />
         <Outlet />
       </main>

@@ -46,9 +46,31 @@ describe("the console", { timeout: 240_000 }, () => {
     });
     const { url: address } = (await asked.json()) as { readonly url: string };
     const opened = await browser.context.newPage();
+    const asks = opened.getByRole("heading", {
+      level: 1,
+      name: /^Sign in as token-[0-9a-f]{12}\?$/,
+    });
     await opened.goto(address);
+    await asks.waitFor();
+    expect(opened.url()).toBe(`${server.url}/console/`);
+    // Whose it is has been said, and nobody is signed in before that is agreed to.
+    expect(await opened.locator("main").innerText()).toMatch(/the account default \(bootstrap\)/);
+    expect(await opened.evaluate("sessionStorage.length")).toBe(0);
+    expect(await violationsOf(opened)).toEqual([]);
+    await opened.getByRole("button", { name: "Do not sign in" }).click();
+    await opened.getByLabel("Token").waitFor();
+    // The code is good still, and leads an open tab to the question again.
+    await opened.evaluate(`location.hash = ${JSON.stringify(new URL(address).hash)}`);
+    await asks.waitFor();
+    await opened.getByRole("button", { name: /^Sign in as/ }).click();
     await opened.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     expect(opened.url()).toBe(`${server.url}/console/`);
+    // A tab with a session uses no code, and keeps none in its address.
+    await page.evaluate(`location.hash = ${JSON.stringify(new URL(address).hash)}`);
+    await page.getByText(/You are signed in already, as token-/).waitFor();
+    expect(page.url()).toBe(`${server.url}/console/`);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("You are signed in already").waitFor({ state: "detached" });
     // From there a stack, and its graph, in two activations.
     await opened.getByRole("link", { name: "default/one" }).last().click();
     await opened.locator('a[href="/console/p/default/s/one/graph"]').click();

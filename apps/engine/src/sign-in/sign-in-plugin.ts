@@ -1,11 +1,18 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
 import { KeyedRateLimiter } from "@stackwright/base/limiter";
-import { type Authenticator, type CredentialStore, isTokenId } from "@stackwright/registry";
+import {
+  type Authenticator,
+  type CredentialStore,
+  isRegistryError,
+  isTokenId,
+  MAX_OF_OWNER,
+} from "@stackwright/registry";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AccessDirectory } from "../access/access-directory.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import type { AuditTrail } from "../access/registry-audit.ts";
+import { unlessFull } from "../access/unless-full.ts";
 import { answerProblem } from "../api/problem.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
@@ -13,6 +20,7 @@ import { addressGroup } from "./address-group.ts";
 import { ConsoleCodes } from "./console-codes.ts";
 import { cookieNames, cookieOf, setCookie } from "./cookies.ts";
 import { IdentityProvider, type PendingChecks } from "./identity-provider.ts";
+import { isOfOwnPage } from "./own-page.ts";
 import { PAGE_TOKEN } from "./session-authenticator.ts";
 import type { SignInProvider } from "./sign-in-file.ts";
 import { signedInUser } from "./signed-in-user.ts";
@@ -166,36 +174,68 @@ export async function signInPlugin(
     return reply.header("set-cookie", [gone, set]).redirect(flow.to, 302);
   });
 
-  const codes = new ConsoleCodes(clock);
+  const codes = new ConsoleCodes(options);
+  /** A code that a page of this server sends: another site could have it from whoever wants a browser signed in with it. */
+  const codeOf = (request: FastifyRequest): string => {
+    limit(request);
+    const header = (name: string): string | undefined => textOf(request.headers[name]);
+    if (!isOfOwnPage(header, origin())) throw notOfOwnPage();
+    return header(CODE_HEADER) ?? "";
+  };
+  const withoutOwner = (): ServerError =>
+    new ServerError("unauthenticated", "the code was used, is too old, or never was one");
+
   // A program that has a token opens the console with it, and neither the token nor the address is of use a second time.
   fastify.post("/codes", hidden, async (request, reply) => {
     limit(request);
     const principal = await options.authenticator.authenticate(signedOf(request));
-    const { account, roles, projects, stacks, user, credential, actor } = principal;
+    const { account, user, credential, actor } = principal;
     const parent = credential ?? actor;
     if (!isTokenId(parent)) throw new ServerError("forbidden", "a code is made with a token");
-    const { token, tokenId } = await options.credentials.createToken({
-      account,
-      roles,
-      projects,
-      stacks,
-      user,
-      parent,
-      description: "a browser that was opened with a code",
-      expireTimeMs: clock.wallMs() + CODE_TOKEN_MS,
-    });
-    const facts = { action: "ConsoleCode", target: tokenId, outcome: "done" };
+    if (!(await options.credentials.hasRoom({ account, user, parent }))) {
+      const detail = `there are ${MAX_OF_OWNER} tokens and access keys, which is the most: revoke some`;
+      throw new ServerError("unprocessable", detail);
+    }
+    const code = await codes.make({ account, user, parent });
+    const facts = { action: "AskForConsoleCode", target: parent, outcome: "done" };
     await audit.note(request, principal, facts);
-    const code = codes.keep(token);
     return reply.code(201).send({ url: `${origin()}${HOME}#code=${code}` });
   });
 
+  // Whose it is, for the question that a page asks before it uses the code. What proves that it asked is in the answer.
+  fastify.post("/code/owner", hidden, async (request) => {
+    const code = codeOf(request);
+    const owner = await codes.ownerOf(code);
+    if (owner === undefined) throw withoutOwner();
+    const { account, user, parent } = owner;
+    const known = (await options.credentials.list(account)).find(({ actor }) => actor === parent);
+    if (known === undefined) throw withoutOwner();
+    const csrf = await sessions.pageToken(proofOf(code));
+    const { description } = known;
+    return { account, ...(user !== undefined && { user }), token: parent, description, csrf };
+  });
+
   fastify.post("/code", hidden, async (request) => {
-    limit(request);
-    const given = request.headers[CODE_HEADER];
-    const token = typeof given === "string" ? codes.take(given) : undefined;
-    if (token !== undefined) return { token };
-    throw new ServerError("unauthenticated", "the code was used, is too old, or never was one");
+    const code = codeOf(request);
+    if (!(await sessions.isPageToken(proofOf(code), textOf(request.headers[PAGE_TOKEN])))) {
+      throw notOfOwnPage();
+    }
+    const owner = await codes.take(code);
+    if (owner === undefined) throw withoutOwner();
+    const { account, user, parent } = owner;
+    const expireTimeMs = Math.floor(clock.wallMs()) + CODE_TOKEN_MS;
+    const description = "a browser that was opened with a code";
+    const making = options.credentials.createTokenOf(parent, { description, expireTimeMs });
+    const { token, tokenId } = await unlessFull(making).catch((error: unknown) => {
+      // The token that asked for the code was revoked, or has expired.
+      if (isRegistryError(error) && error.code === "REGISTRY_NOT_FOUND") throw withoutOwner();
+      throw error;
+    });
+    const actor = user === undefined ? parent : `user-${user}`;
+    const principal = { account, actor, credential: tokenId, roles: [], projects: [] };
+    const facts = { action: "GiveConsoleToken", target: tokenId, outcome: "done" };
+    await audit.note(request, principal, facts);
+    return { token };
   });
 
   fastify.get("/session", hidden, async (request, reply) => {
@@ -214,10 +254,8 @@ export async function signInPlugin(
     const names = cookieNames(origin());
     const secret = secretOf(request);
     if (secret !== undefined) {
-      const given = request.headers[PAGE_TOKEN];
-      const token = typeof given === "string" ? given : undefined;
-      if (!(await sessions.isPageToken(secret, token))) {
-        throw new ServerError("forbidden", "the request does not come from a page of this server");
+      if (!(await sessions.isPageToken(secret, textOf(request.headers[PAGE_TOKEN])))) {
+        throw notOfOwnPage();
       }
       const principal = await sessions.principalOf(secret);
       await sessions.endSecret(secret);
@@ -229,6 +267,19 @@ export async function signInPlugin(
       .code(204)
       .send();
   });
+}
+
+function textOf(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" ? header : undefined;
+}
+
+function notOfOwnPage(): ServerError {
+  return new ServerError("forbidden", "the request does not come from a page of this server");
+}
+
+/** What stands for a code where a secret of a login session would: never one of these. */
+function proofOf(code: string): string {
+  return `console-code\0${code}`;
 }
 
 /** What was sent, without a body: a request for a code has none. */

@@ -407,29 +407,105 @@ it("forged answers of an identity provider are refused: other keys, audiences, n
   expect(users).toHaveLength(1);
 });
 
-it("a browser is signed in once by the code that a token asks for, with no more than the token has", async () => {
-  const { url, admin } = await startSignInServer(async () => "http://127.0.0.1:1");
-  const made = await admin("POST", "/registry/tokens", {
-    roles: ["registry:reader"],
-    projects: ["web"],
-    description: "reads",
-  });
-  const { token } = made.json as { readonly token: string };
-  const ask = async (authorization: string): Promise<Response> =>
+/** A server with a token of some roles, a code that it asked for, and what pages do with codes. */
+async function startWithCode(body: object = { roles: ["registry:reader"], projects: ["web"] }) {
+  const server = await startSignInServer(async () => "http://127.0.0.1:1");
+  const { url, admin } = server;
+  const made = await admin("POST", "/registry/tokens", { description: "reads", ...body });
+  const { token, token_id: id } = made.json as { readonly token: string; token_id: string };
+  const ask = async (authorization = `Bearer ${token}`): Promise<Response> =>
     fetch(`${url}/auth/codes`, { method: "POST", headers: { authorization } });
+  const codeOf = async (answer: Response): Promise<string> => {
+    expect(answer.status).toBe(201);
+    return new URL(((await answer.json()) as { url: string }).url).hash.slice("#code=".length);
+  };
+  const send = async (path: string, code: string, headers: Record<string, string>) => {
+    const sent = { "x-stackwright-code": code, ...headers };
+    const answer = await fetch(`${url}${path}`, { method: "POST", headers: sent });
+    return { status: answer.status, json: (await answer.json()) as Record<string, string> };
+  };
+  const own = { origin: url };
+  const look = async (code: string, headers: Record<string, string> = own) =>
+    send("/auth/code/owner", code, headers);
+  const take = async (code: string, csrf = "", headers: Record<string, string> = own) =>
+    send("/auth/code", code, { ...headers, ...(csrf !== "" && { "x-stackwright-csrf": csrf }) });
+  /** What a page does once its user agreed. */
+  const redeem = async (code: string) => take(code, (await look(code)).json["csrf"]);
+  return { ...server, token, id, ask, codeOf, look, take, redeem };
+}
+
+it("a browser is signed in once by the code that a token asks for, with no more than the token has", async () => {
+  const { url, admin, token, id, ask, codeOf, look, redeem } = await startWithCode();
   expect((await ask("Bearer sw_no")).status).toBe(401);
-  const answer = await ask(`Bearer ${token}`);
-  expect(answer.status).toBe(201);
-  const address = ((await answer.json()) as { readonly url: string }).url;
-  expect(address).toMatch(new RegExp(`^${url}/console/#code=[\\w-]{43}$`));
+  const answer = await ask();
+  const address = ((await answer.clone().json()) as { readonly url: string }).url;
+  expect(address).toMatch(new RegExp(`^${url}/console/#code=[\\w-]{75}$`));
   expect(address).not.toContain(token);
-  const [, code = ""] = address.split("=");
-  const take = async (): Promise<Response> =>
-    fetch(`${url}/auth/code`, { method: "POST", headers: { "x-stackwright-code": code } });
-  const taken = (await (await take()).json()) as { readonly token: string };
-  expect((await take()).status).toBe(401);
-  const caller = await fetch(`${url}/api/v1/caller`, {
-    headers: { authorization: `Bearer ${taken.token}` },
+  const tokens = async () => ((await admin("GET", "/tokens")).json as { tokens: object[] }).tokens;
+  const before = await tokens();
+  const code = await codeOf(answer);
+  const owner = { account: "default", token: id, description: "reads" };
+  expect((await look(code)).json).toEqual({ ...owner, csrf: expect.any(String) as string });
+  // A code that nobody uses leaves no token.
+  expect(await tokens()).toEqual(before);
+  const taken = await redeem(code);
+  expect(taken.status).toBe(200);
+  expect((await look(code)).status).toBe(401);
+  const caller = async () => {
+    const headers = { authorization: `Bearer ${taken.json["token"]}` };
+    return (await fetch(`${url}/api/v1/caller`, { headers })).json();
+  };
+  expect(await caller()).toMatchObject({ roles: ["registry:reader"], projects: ["web"] });
+  const late = await codeOf(await ask());
+  expect((await admin("DELETE", `/registry/credentials/${id}`)).status).toBe(204);
+  expect(await caller()).toMatchObject({ status: 401 });
+  // The code of a revoked token gives none.
+  expect((await look(late)).status).toBe(401);
+  const audit = JSON.stringify((await admin("GET", "/registry/audit")).json);
+  expect(audit).toContain("AskForConsoleCode");
+  expect(audit).toContain("GiveConsoleToken");
+  expect(audit).not.toContain(code.slice(32));
+});
+
+it("a code is used by a page of the server alone, after it has shown whose the code is", async () => {
+  const { url, ask, codeOf, look, take } = await startWithCode();
+  const [code, other] = [await codeOf(await ask()), await codeOf(await ask())];
+  const evil = { origin: "https://evil.example.com" };
+  for (const headers of [
+    {},
+    evil,
+    { ...evil, "sec-fetch-site": "cross-site" },
+    { origin: url, "sec-fetch-site": "same-site" },
+  ] as Record<string, string>[]) {
+    const { csrf } = (await look(code)).json;
+    expect([headers, (await look(code, headers)).status]).toEqual([headers, 403]);
+    expect([headers, (await take(code, csrf, headers)).status]).toEqual([headers, 403]);
+  }
+  // Without the answer of the question, or with that about another code.
+  for (const csrf of ["", "A".repeat(43), (await look(other)).json["csrf"]]) {
+    expect([csrf, (await take(code, csrf)).status]).toEqual([csrf, 403]);
+  }
+  const { csrf } = (await look(code)).json;
+  expect((await take(code, csrf, { "sec-fetch-site": "same-origin" })).status).toBe(200);
+});
+
+it("a user who has as many tokens as may be gets no further one by a code", {
+  timeout: 30_000,
+}, async () => {
+  const { admin, credentials, ask, codeOf, redeem } = await startWithCode();
+  expect((await admin("POST", "/users", { name: "ann" })).status).toBe(201);
+  await admin("PUT", "/projects/web/roles/user/ann", { role: "viewer" });
+  const given = { account: "default", user: "ann", roles: ["admin"] as const };
+  const { token } = await credentials.createToken(given);
+  const code = await codeOf(await ask(`Bearer ${token}`));
+  for (let made = 1; made < 200; made += 1) await credentials.createToken(given);
+  const refused = await ask(`Bearer ${token}`);
+  expect([refused.status, await refused.json()]).toEqual([
+    422,
+    expect.objectContaining({ code: "unprocessable" }),
+  ]);
+  expect(await redeem(code)).toMatchObject({
+    status: 422,
+    json: { detail: expect.stringContaining("200 tokens") as string },
   });
-  expect(await caller.json()).toMatchObject({ roles: ["registry:reader"], projects: ["web"] });
 });

@@ -1,6 +1,7 @@
 import type { ServerClient } from "@stackwright/client";
 import { createContext, use } from "react";
 import type { StackStore } from "../live/stack-store.ts";
+import type { OpenedCode } from "./opened-code.ts";
 import type { RegistryApi } from "./registry-api.ts";
 
 /** What pages read and write: the server as the signed-in credential sees it. */
@@ -8,6 +9,8 @@ interface ServerContextValue {
   readonly client: ServerClient;
   readonly registry: RegistryApi;
   readonly stacks: StackStore;
+  /** The code of an address that the tab was led to. */
+  readonly opened: OpenedCode;
   readonly caller: CallerView;
   readonly signOut: () => void;
 }

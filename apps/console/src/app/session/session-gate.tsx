@@ -6,6 +6,7 @@ import { StackStore } from "../live/stack-store.ts";
 import { whileVisible } from "../live/while-visible.ts";
 import { Loading, ProblemBox } from "../parts/states.tsx";
 import { credentialFetch } from "./credential-fetch.ts";
+import type { OpenedCode } from "./opened-code.ts";
 import { createRegistryApi } from "./registry-api.ts";
 import { ServerContext } from "./server-context.tsx";
 import type { Session, SessionCredential } from "./session.ts";
@@ -16,16 +17,18 @@ const EXPIRED = "The session has ended: it was revoked, or has expired.";
 /** The pages for a session, and the form that begins one. */
 export function SessionGate({
   session,
+  opened,
   children,
 }: {
   readonly session: Session;
+  readonly opened: OpenedCode;
   readonly children: ReactNode;
 }) {
   const credential = useSyncExternalStore(session.subscribe, () => session.credential);
-  if (credential === undefined) return <SignIn session={session} />;
+  if (credential === undefined) return <SignIn session={session} opened={opened} />;
   const key = credential.kind === "token" ? credential.token : credential.csrf;
   return (
-    <SignedIn key={key} session={session} credential={credential}>
+    <SignedIn key={key} session={session} opened={opened} credential={credential}>
       {children}
     </SignedIn>
   );
@@ -33,12 +36,13 @@ export function SessionGate({
 
 interface SignedInProps {
   readonly session: Session;
+  readonly opened: OpenedCode;
   readonly credential: SessionCredential;
   readonly children: ReactNode;
 }
 
 /** What one credential has read is of no use to the next one: all of it is made anew. */
-function SignedIn({ session, credential, children }: SignedInProps) {
+function SignedIn({ session, opened, credential, children }: SignedInProps) {
   const parts = useMemo(() => {
     const stacks = new StackStore();
     const queries = new QueryClient({
@@ -63,8 +67,8 @@ function SignedIn({ session, credential, children }: SignedInProps) {
       if (credential.kind === "login") await send("/auth/logout", { method: "POST" });
       session.signOut();
     };
-    return { stacks, queries, client, registry: createRegistryApi(token, send), signOut };
-  }, [session, credential]);
+    return { stacks, queries, client, registry: createRegistryApi(token, send), opened, signOut };
+  }, [session, opened, credential]);
   const { stacks, client, queries } = parts;
   useEffect(() => whileVisible(async (signal) => stacks.follow(client, signal)), [stacks, client]);
   return (
@@ -79,13 +83,14 @@ interface WithCallerProps {
     readonly stacks: StackStore;
     readonly client: ReturnType<typeof createServerClient>;
     readonly registry: ReturnType<typeof createRegistryApi>;
+    readonly opened: OpenedCode;
     readonly signOut: () => Promise<void>;
   };
   readonly children: ReactNode;
 }
 
 function WithCaller({ parts, children }: WithCallerProps) {
-  const { stacks, client, registry, signOut } = parts;
+  const { stacks, client, registry, opened, signOut } = parts;
   const caller = useQuery({
     queryKey: ["caller"],
     queryFn: async ({ signal }) => (await client.showCaller({}, { signal })).data,
@@ -97,10 +102,11 @@ function WithCaller({ parts, children }: WithCallerProps) {
         client,
         registry,
         stacks,
+        opened,
         caller: caller.data,
         signOut: () => void signOut(),
       },
-    [caller.data, client, registry, stacks, signOut],
+    [caller.data, client, registry, stacks, opened, signOut],
   );
   if (value === undefined) {
     return (

@@ -1,10 +1,47 @@
 import { createServerClient, isClientError } from "@stackwright/client";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import {
+  type FormEvent,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { CodeQuestion } from "./code-question.tsx";
+import type { OpenedCode } from "./opened-code.ts";
 import type { Session } from "./session.ts";
 
-/** Leads to the identity providers of the server, or takes a token, checks it, and begins the session with it. */
-export function SignIn({ session }: { readonly session: Session }) {
+interface SignInProps {
+  readonly session: Session;
+  readonly opened: OpenedCode;
+}
+
+/** Asks about the code of the address, if it had one, or shows the form that begins a session. */
+export function SignIn({ session, opened }: SignInProps) {
+  const code = useSyncExternalStore(opened.subscribe, () => opened.value);
   const [problem, setProblem] = useState(session.problem);
+  const onEnd = useCallback(
+    (why?: string) => {
+      setProblem(why);
+      opened.drop();
+    },
+    [opened],
+  );
+  if (code === undefined) return <SignInForm session={session} former={problem} />;
+  return <CodeQuestion key={code} code={code} session={session} onEnd={onEnd} />;
+}
+
+/** Leads to the identity providers of the server, or takes a token, checks it, and begins the session with it. */
+function SignInForm({
+  session,
+  former,
+}: {
+  readonly session: Session;
+  /** Why there is no session. */
+  readonly former: string | undefined;
+}) {
+  const [problem, setProblem] = useState(former);
   const [isBusy, setBusy] = useState(false);
   const [providers, setProviders] = useState<readonly string[]>([]);
   const id = useId();
@@ -21,14 +58,6 @@ export function SignIn({ session }: { readonly session: Session }) {
       return answer.status === 200 ? ((await answer.json()) as T) : undefined;
     };
     const look = async (): Promise<void> => {
-      const code = takeCode();
-      if (code !== undefined) {
-        const token = await tokenFor(code);
-        if (token !== undefined) return session.signIn({ kind: "token", token });
-        setProblem(
-          "The address was used before, or is too old. Ask for another one, or enter a token.",
-        );
-      }
       const known = await read<{ readonly providers: readonly string[] }>("/auth/providers");
       setProviders(known?.providers ?? []);
       if (known === undefined || known.providers.length === 0) return;
@@ -97,22 +126,6 @@ export function SignIn({ session }: { readonly session: Session }) {
       </form>
     </main>
   );
-}
-
-/** The code that the page was opened with. It leaves the address at once, and so the history of the browser. */
-function takeCode(): string | undefined {
-  const [, code] = /^#code=([\w-]{1,128})$/.exec(location.hash) ?? [];
-  if (code !== undefined) history.replaceState(history.state, "", location.pathname);
-  return code;
-}
-
-/** The token that is kept for a code; undefined where there is none any more. */
-async function tokenFor(code: string): Promise<string | undefined> {
-  const headers = { "x-stackwright-code": code };
-  const options = { method: "POST", headers, credentials: "omit", cache: "no-store" } as const;
-  const answer = await fetch("/auth/code", options);
-  if (!answer.ok) return undefined;
-  return ((await answer.json()) as { readonly token: string }).token;
 }
 
 function problemOf(error: unknown): string {
