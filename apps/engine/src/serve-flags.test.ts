@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { SERVE_OPTIONS } from "./serve-flags.ts";
-import { ServerOptionsSchema } from "./server-options.ts";
+import { resolveServerOptions, ServerOptionsSchema } from "./server-options.ts";
 
 /** Paths of all options that are no groups of others. */
 function optionPaths(schema: object, above: readonly string[] = []): readonly string[] {
@@ -33,4 +33,25 @@ it("reads options that are given several times as lists", async () => {
     reservedNamespaces: ["a", "b"],
     provisionerProjects: ["acme/shop"],
   });
+});
+
+it("takes a rate without a number of requests at once, and names the option that is missing", async () => {
+  const limits = async (...args: readonly string[]) => {
+    const given = await parseServeArguments(["--store", "memory:", ...args], {}, ".");
+    const { rateLimit, apiRateLimit } = resolveServerOptions(given);
+    return { rateLimit, apiRateLimit };
+  };
+  expect(await limits()).toEqual({});
+  expect(await limits("--api-rate-per-second", "50", "--rate-per-second", "0.01")).toEqual({
+    apiRateLimit: { perSecond: 50, burst: 500 },
+    rateLimit: { perSecond: 0.01, burst: 1 },
+  });
+  expect(await limits("--api-rate-per-second", "50", "--api-rate-burst", "60")).toEqual({
+    apiRateLimit: { perSecond: 50, burst: 60 },
+  });
+  expect(await limits("--api-rate-burst", "3000")).toEqual({
+    apiRateLimit: { perSecond: 200, burst: 3_000 },
+  });
+  await expect(limits("--rate-burst", "5")).rejects.toThrow(/\(--rate-per-second\)$/);
+  await expect(limits("--tls-key", "key.pem")).rejects.toThrow(/\(--tls-certificate\)$/);
 });

@@ -371,7 +371,7 @@ const FLAGS = {
   "rate-burst": {
     path: ["rateLimit", "burst"],
     kind: "number",
-    help: "requests of an account at once",
+    help: "requests of an account at once; by default those of 10 seconds",
   },
   "api-rate-per-second": {
     path: ["apiRateLimit", "perSecond"],
@@ -381,7 +381,7 @@ const FLAGS = {
   "api-rate-burst": {
     path: ["apiRateLimit", "burst"],
     kind: "number",
-    help: "requests of a credential at once to the API of runs; 2,000 by default",
+    help: "requests of a credential at once to the API of runs; by default those of 10 seconds, which are 2,000",
   },
   "health-check-minutes": {
     path: ["healthCheckMinutes"],

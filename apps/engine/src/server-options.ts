@@ -1,8 +1,9 @@
+import type { RateLimit } from "@stackwright/base/limiter";
 import type { KeySource } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { helpOf } from "./serve-flags.ts";
+import { helpOf, SERVE_OPTIONS } from "./serve-flags.ts";
 
 const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 4096 });
 const count = (description: string, minimum: number, maximum: number) =>
@@ -222,8 +223,14 @@ export const ServerOptionsSchema = Type.Object(
     rateLimit: Type.Optional(
       Type.Object(
         {
-          perSecond: Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 }),
-          burst: Type.Number({ minimum: 1, maximum: 1_000_000 }),
+          perSecond: Type.Number({
+            description: helpOf("rate-per-second"),
+            exclusiveMinimum: 0,
+            maximum: 1_000_000,
+          }),
+          burst: Type.Optional(
+            Type.Number({ description: helpOf("rate-burst"), minimum: 1, maximum: 1_000_000 }),
+          ),
         },
         { additionalProperties: false, description: "requests per account; none by default" },
       ),
@@ -231,8 +238,16 @@ export const ServerOptionsSchema = Type.Object(
     apiRateLimit: Type.Optional(
       Type.Object(
         {
-          perSecond: Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 }),
-          burst: Type.Number({ minimum: 1, maximum: 1_000_000 }),
+          perSecond: Type.Optional(
+            Type.Number({
+              description: helpOf("api-rate-per-second"),
+              exclusiveMinimum: 0,
+              maximum: 1_000_000,
+            }),
+          ),
+          burst: Type.Optional(
+            Type.Number({ description: helpOf("api-rate-burst"), minimum: 1, maximum: 1_000_000 }),
+          ),
         },
         {
           additionalProperties: false,
@@ -281,6 +296,8 @@ export interface ResolvedServerOptions extends ServerOptions {
   readonly mirrorHosts: string[];
   readonly logLevel: NonNullable<ServerOptions["logLevel"]>;
   readonly openMetrics: boolean;
+  readonly rateLimit?: RateLimit;
+  readonly apiRateLimit?: RateLimit;
   readonly drainDelayMs: number;
   readonly drainTimeoutMs: number;
 }
@@ -291,10 +308,11 @@ export interface ResolvedServerOptions extends ServerOptions {
  */
 export function resolveServerOptions(options: unknown): ResolvedServerOptions {
   if (!Value.Check(ServerOptionsSchema, options)) {
-    const problems = [...Value.Errors(ServerOptionsSchema, options)].map(
-      ({ instancePath, message }) =>
-        `${instancePath.slice(1).replaceAll("/", ".") || "options"} ${message}`,
-    );
+    const problems = [...Value.Errors(ServerOptionsSchema, options)].map((problem) => {
+      const path = problem.instancePath.slice(1).replaceAll("/", ".");
+      const flags = missingFlags(path, problem.params);
+      return `${path || "options"} ${problem.message}${flags === "" ? "" : ` (${flags})`}`;
+    });
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
       `the server cannot start: ${problems.join("; ")}`,
@@ -318,8 +336,13 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
       { details: { problems: ["store must not be stackwright:"] } },
     );
   }
+  const { rateLimit, apiRateLimit, ...others } = given;
   return {
-    ...given,
+    ...others,
+    ...(rateLimit !== undefined && { rateLimit: withBurst(rateLimit.perSecond, rateLimit.burst) }),
+    ...(apiRateLimit !== undefined && {
+      apiRateLimit: withBurst(apiRateLimit.perSecond ?? API_RATE, apiRateLimit.burst),
+    }),
     storeCacheMib: given.storeCacheMib ?? 128,
     host: given.host ?? "127.0.0.1",
     port: given.port ?? 7400,
@@ -333,6 +356,27 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
     drainDelayMs: given.drainDelayMs ?? 0,
     drainTimeoutMs: given.drainTimeoutMs ?? 30_000,
   };
+}
+
+/** Requests per second and credential to the API of runs. */
+const API_RATE = 200;
+/** How many seconds of its rate a client may use at once. */
+const BURST_SECONDS = 10;
+
+function withBurst(perSecond: number, burst: number | undefined): RateLimit {
+  return { perSecond, burst: burst ?? Math.min(1_000_000, Math.max(1, perSecond * BURST_SECONDS)) };
+}
+
+/** The options of the command that give the members which are missing in an object of options. */
+function missingFlags(path: string, params: object): string {
+  const missing: unknown = "requiredProperties" in params ? params.requiredProperties : [];
+  const names = (Array.isArray(missing) ? missing : []).map((name) =>
+    [path, String(name)].filter((part) => part !== "").join("."),
+  );
+  return Object.entries(SERVE_OPTIONS)
+    .filter(([, flag]) => names.includes(flag.path.join(".")))
+    .map(([name]) => `--${name}`)
+    .join(", ");
 }
 
 /** Where the key that encrypts stored secrets comes from; `undefined` where none is configured. */
