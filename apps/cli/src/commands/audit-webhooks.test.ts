@@ -27,6 +27,14 @@ it("a webhook of the audit trail is made, shown, changed, tested and deleted", {
   expect(JSON.stringify(listed)).not.toMatch(/whsec_|canary/);
   const late = await say("set", "siem", "--after", "7");
   expect([late.code, late.error]).toEqual([1, expect.stringContaining("is for a new webhook")]);
+  // What is refused changes nothing: neither the address, nor the secret, nor whether it is paused.
+  const other = ["--url", "https://other.invalid/", "--after", "7", "--resume", "--new-secret"];
+  const refused = await say("set", "siem", ...other);
+  expect([refused.code, refused.error]).toEqual([
+    1,
+    expect.stringContaining("is for a new webhook"),
+  ]);
+  expect(JSON.parse((await say("list", "--json")).output)).toEqual([listed]);
   expect((await say("set", "siem", "--new-secret")).output).toMatch(/Secret: whsec_/);
   const tested = await say("test", "siem");
   expect([tested.code, tested.output]).toEqual([1, expect.stringContaining("Not delivered")]);

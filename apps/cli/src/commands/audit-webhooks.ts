@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type AuditWebhook, isClientError } from "@stackwright/client";
+import { type AuditWebhook, type ClientError, isClientError } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -59,29 +59,32 @@ export async function auditWebhooksSet(
       ...((pause || resume) && { paused: pause }),
     };
     const change = { ...settings, ...(newSecret && { new_secret: true as const }) };
-    const changed = await client
-      .changeAuditWebhook({ webhook: name, ifMatch: "*", body: change }, { signal })
-      .catch((error: unknown) => {
-        if (!isClientError(error, "not_found")) throw error;
-        return undefined;
-      });
+    const changed =
+      after === undefined
+        ? await unlessCode("not_found", async () =>
+            client.changeAuditWebhook({ webhook: name, ifMatch: "*", body: change }, { signal }),
+          )
+        : undefined;
     if (changed !== undefined) {
-      if (after !== undefined) {
-        throw new CommandError("--after is for a new webhook.", {
-          advice: "Delete the webhook, and create it again.",
-        });
-      }
       writeResult(context, options, changed.data, withSecret("Changed", changed.data));
       return EXIT.ok;
     }
     if (url === undefined) {
+      if (after !== undefined) {
+        const known = await unlessCode("not_found", async () =>
+          client.showAuditWebhook({ webhook: name }, { signal }),
+        );
+        if (known !== undefined) throw isKnown();
+      }
       throw new CommandError(`The account has no audit webhook "${name}".`, {
         advice: "A new one needs --url or --url-file.",
       });
     }
     const body = { ...settings, name, url, ...(after !== undefined && { after }) };
-    const { data } = await client.createAuditWebhook({ body }, { signal });
-    writeResult(context, options, data, withSecret("Created", data));
+    const create = async () => client.createAuditWebhook({ body }, { signal });
+    const made = after === undefined ? await create() : await unlessCode("name_taken", create);
+    if (made === undefined) throw isKnown();
+    writeResult(context, options, made.data, withSecret("Created", made.data));
     return EXIT.ok;
   });
 }
@@ -133,6 +136,25 @@ function sequenceOf(text: string | undefined): number | undefined {
   const sequence = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(sequence)) return sequence;
   throw new CommandError(`"${text}" is not the sequence of an entry.`);
+}
+
+/** What comes of a request; undefined for one error. */
+async function unlessCode<T>(
+  code: ClientError["code"],
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!isClientError(error, code)) throw error;
+    return undefined;
+  }
+}
+
+function isKnown(): CommandError {
+  return new CommandError("--after is for a new webhook.", {
+    advice: "Delete the webhook, and create it again.",
+  });
 }
 
 function withSecret(what: string, webhook: AuditWebhook): string {

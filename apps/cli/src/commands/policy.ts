@@ -139,7 +139,10 @@ export async function policyReplay(
       return verdictLines(what, one, context.terminal.style);
     });
     if (lines.length === 0) lines.push("No run of these stacks has a stored plan.");
-    if (!data.complete) lines.push("It ended after two minutes: not all plans were judged.");
+    if (!data.complete)
+      lines.push(
+        "Not all plans were judged: it ended after two minutes, or before the oldest runs.",
+      );
     writeResult(context, options, data.runs, lines.join("\n"));
     return EXIT.ok;
   });

@@ -32,6 +32,8 @@ interface ReplayOptions {
   readonly signal: AbortSignal;
   /** @default 2 minutes */
   readonly maxMs?: number;
+  /** Candidates that are kept, the newest: the plans of some are gone. @default 10,000 */
+  readonly maxFound?: number;
 }
 
 /** What is kept of each run while all are looked through: of large accounts there are 100,000. */
@@ -42,12 +44,11 @@ interface FoundRun {
 
 /** How long plans are judged: what is left then is not. */
 const REPLAY_MS = 2 * 60_000;
-/** Candidates that are kept, the newest: the plans of some are gone. */
 const MAX_FOUND = 10_000;
 
 /**
  * Judges the newest plans of the stacks that a set is for, as far as they are still stored, and changes nothing. The newest first. A replay
- * that takes too long ends with what was judged by then.
+ * that takes too long ends with what was judged by then. It is complete where it judged as many plans as it was asked for, or all that there are.
  */
 export async function replayPolicy(
   parts: JudgeParts,
@@ -55,6 +56,7 @@ export async function replayPolicy(
 ): Promise<{ readonly runs: readonly ReplayedRun[]; readonly isComplete: boolean }> {
   const { account, set, version, limit, sees, secretsOf, signal } = options;
   const untilMs = parts.clock.monotonicMs() + (options.maxMs ?? REPLAY_MS);
+  const isLate = (): boolean => parts.clock.monotonicMs() >= untilMs;
   const stacks = new StackDirectory({ storage: parts.storage });
   const names = new Map<string, ReadonlyMap<string, string>>();
   const nameOf = async ({ project, stack }: StackReference): Promise<string | undefined> => {
@@ -72,9 +74,11 @@ export async function replayPolicy(
     return name !== undefined && judges(set, stack.project, name) ? name : undefined;
   };
   const replayed: ReplayedRun[] = [];
-  for (const { reference } of await plannedRuns(parts, account, isFor, signal)) {
-    if (replayed.length >= limit) break;
-    if (parts.clock.monotonicMs() >= untilMs) return { runs: replayed, isComplete: false };
+  const maxFound = options.maxFound ?? MAX_FOUND;
+  const candidates = await plannedRuns(parts, account, { isFor, isLate, signal, maxFound });
+  for (const { reference } of candidates.runs) {
+    if (replayed.length >= limit) return { runs: replayed, isComplete: true };
+    if (isLate()) return { runs: replayed, isComplete: false };
     signal.throwIfAborted();
     const { stack } = reference;
     const { project } = stack;
@@ -91,23 +95,35 @@ export async function replayPolicy(
     const before = await outcomeThen(parts, reference, set.name, planDigest);
     replayed.push({ project, stackName, run: run.id, verdict, before });
   }
-  return { runs: replayed, isComplete: true };
+  return { runs: replayed, isComplete: !candidates.isCut || replayed.length >= limit };
 }
 
-/** The runs of some stacks of an account that have a plan, the newest first. */
+interface Search {
+  readonly isFor: (reference: RunReference) => Promise<string | undefined>;
+  readonly isLate: () => boolean;
+  readonly signal: AbortSignal;
+  readonly maxFound: number;
+}
+
+/**
+ * The runs of some stacks of an account that have a plan, the newest first, and whether there are others: older ones, or any where there was
+ * no time to look through all.
+ */
 async function plannedRuns(
   { storage }: JudgeParts,
   account: string,
-  isFor: (reference: RunReference) => Promise<string | undefined>,
-  signal: AbortSignal,
-): Promise<readonly FoundRun[]> {
+  { isFor, isLate, signal, maxFound }: Search,
+): Promise<{ readonly runs: readonly FoundRun[]; readonly isCut: boolean }> {
   const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
   const newest = (found: readonly FoundRun[]): FoundRun[] =>
-    found.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(0, MAX_FOUND);
+    found.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(0, maxFound);
   let found: FoundRun[] = [];
+  let count = 0;
   for await (const one of listResources(storage, "strong", RUN_KIND.type, everywhere, "", {
     signal,
   })) {
+    // Of some alone it is not known which are the newest.
+    if (isLate()) return { runs: [], isCut: true };
     const run = decodeRecord(RUN_KIND, one);
     // Runs of commands have no server that judges them.
     if (run.planDigest === "" || run.number === 0n) continue;
@@ -115,9 +131,10 @@ async function plannedRuns(
     const reference = { stack: { account, project, stack: run.stack }, run: run.id };
     if ((await isFor(reference)) === undefined) continue;
     found.push({ reference, createdAtMs: Number(run.createdAtMs) });
-    if (found.length >= 2 * MAX_FOUND) found = newest(found);
+    count += 1;
+    if (found.length >= 2 * maxFound) found = newest(found);
   }
-  return newest(found);
+  return { runs: newest(found), isCut: count > maxFound };
 }
 
 async function outcomeThen(

@@ -844,7 +844,7 @@ export interface PolicyReplay {
 
 export interface PolicyReplayResult {
   readonly runs: readonly ReplayedRun[];
-  /** false: it took more than two minutes, and ended */
+  /** false: it ended after two minutes, or the account has older runs than those that were read */
   readonly complete: boolean;
 }
 

@@ -149,9 +149,10 @@ it("sets are tried with a plan, and with the plans of former runs, without effec
   expect(other["version"]).toBe(first?.digest);
   const replay = { runs: 10, version: second?.digest };
   const replayed = await call("POST", `${SET}/replay`, { body: replay });
-  expect(replayed.json["runs"]).toMatchObject([
-    { project: "web", stack: "one", before: "failed", outcome: "passed" },
-  ]);
+  expect(replayed.json).toMatchObject({
+    runs: [{ project: "web", stack: "one", before: "failed", outcome: "passed" }],
+    complete: true,
+  });
   const plan = {
     resource_changes: [
       { address: "a.bad", name: "bad", change: { actions: ["create"] } },

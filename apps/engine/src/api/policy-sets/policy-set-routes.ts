@@ -19,6 +19,7 @@ import { policySetPlace } from "../../policy/policy-places.ts";
 import { outcomeName } from "../../policy/policy-verdict.ts";
 import { replayPolicy } from "../../policy/replay-policy.ts";
 import { storePolicy } from "../../policy/store-policy.ts";
+import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
 import { timedUpload, uploadSignal } from "../../timed-upload.ts";
 import { readRunSecrets } from "../../worker/run-secrets.ts";
@@ -112,7 +113,10 @@ const ReplayView = Type.Object(
         { title: "ReplayedRun" },
       ),
     ),
-    complete: Type.Boolean({ description: "false: it took more than two minutes, and ended" }),
+    complete: Type.Boolean({
+      description:
+        "false: it ended after two minutes, or the account has older runs than those that were read",
+    }),
   },
   { title: "PolicyReplayResult" },
 );
@@ -147,7 +151,12 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
   const readUpload = async (request: FastifyRequest, maxBytes: number, what: string) => {
     const signal = uploadSignal(request.raw);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of timedUpload(request.raw, { clock, signal, maxBytes, what })) {
+    for await (const chunk of timedUpload(request.raw, {
+      clock,
+      signal,
+      maxBytes,
+      what,
+    })) {
       chunks.push(chunk);
     }
     return Uint8Array.from(Buffer.concat(chunks));
@@ -183,14 +192,14 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
     async (request, reply) => {
       const { account } = principalOf(request);
       const { name, ...settings } = request.body;
-      if ((await listSets(principalOf(request))).length >= MAX_SETS) {
-        throw new ServerError("unprocessable", `an account has at most ${MAX_SETS} policy sets`);
-      }
       const place = policySetPlace(account, name);
       const { message, generation } = await transact(parts.audited(request), async (tx) => {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `the account has a policy set "${name}"`);
         }
+        const detail = `an account has at most ${MAX_SETS} policy sets`;
+        const { tenancy } = place;
+        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_SETS, detail });
         const at = BigInt(tx.nowMs);
         const made = PolicySet.create({
           name,
