@@ -55,13 +55,15 @@ export async function appendEvents(
     // In this order, and whatever members an event has.
     JSON.stringify(Object.assign({ seq: 0, at }, event, { seq: first + index, at })),
   );
+  // That a call still takes time says nothing of its provider.
+  const isHeard = taken.some(({ event }) => event.type !== "step-progress");
   tx.update(row, {
     next: BigInt(first + lines.length),
     bytes: log.bytes + BigInt(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0)),
     segments: log.segments + Math.ceil(lines.length / SEGMENT_EVENTS),
     closed: close,
     truncated: log.truncated || isFull,
-    writtenAtMs: BigInt(tx.nowMs),
+    writtenAtMs: isHeard ? BigInt(tx.nowMs) : log.writtenAtMs,
   });
   if (lines.length === 0) return;
   // A second move of one transaction writes a second segment, which begins where the first one ends.

@@ -332,7 +332,7 @@ export interface RunLog {
   closed: boolean;
   /** The bound was reached: log lines are no longer stored. */
   truncated: boolean;
-  /** When events were added last, in milliseconds since 1970; 0 where a release before 0.2.0 did. */
+  /** When events other than the progress of a call were added last, in milliseconds since 1970; 0 where a release before 0.2.0 did. */
   writtenAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
