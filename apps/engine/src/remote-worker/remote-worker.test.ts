@@ -1,6 +1,9 @@
 import { mkdtempDisposable, readdir } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
@@ -185,3 +188,60 @@ it("is refused with another role, with a false token, and by a server that is no
     code: "unauthenticated",
   });
 });
+
+it("ends its step by a server of another release when that of its own is gone", {
+  timeout: 90_000,
+}, async () => {
+  const { worker, request, reaches, server } = await start();
+  const own = await startFront(server.url, 0);
+  const newer = await startFront(server.url, 1);
+  const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const executor = createApartExecutor(async ({ step }) => {
+    if (step !== "apply") return;
+    begun.resolve();
+    await mayEnd.promise;
+  });
+  await worker(executor, { servers: [own.url, newer.url] });
+  const run = await request({ auto_apply: true });
+  await begun.promise;
+  own.close();
+  await newer.claims;
+  // From here on it reaches the store by that server alone.
+  mayEnd.resolve();
+  await reaches(run, "applied");
+});
+
+/** A way to a server which says that it speaks a later version with workers. */
+async function startFront(target: string, later: number) {
+  const claims = Promise.withResolvers<void>();
+  const front = createServer((request, response) => {
+    const pass = async (): Promise<void> => {
+      const { url = "", method = "GET", headers } = request;
+      const body = method === "GET" ? undefined : Uint8Array.from(await buffer(request));
+      if (url.endsWith("/worker/claims")) claims.resolve();
+      const { authorization = "", "content-type": type = "" } = headers;
+      const answer = await fetch(target + url, {
+        method,
+        headers: { authorization, ...(type !== "" && { "content-type": type }) },
+        ...(body !== undefined && { body }),
+      });
+      const said = (await answer.text()).replace(
+        /"protocol":([0-9]+),"storage_port"/,
+        (_, version: string) => `"protocol":${Number(version) + later},"storage_port"`,
+      );
+      response.writeHead(answer.status, {
+        "content-type": answer.headers.get("content-type") ?? "application/json",
+      });
+      response.end(said);
+    };
+    pass().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  const close = (): void => {
+    front.close();
+    front.closeAllConnections();
+  };
+  onTestFinished(close);
+  const { port } = front.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, claims: claims.promise, close };
+}
