@@ -51,6 +51,10 @@ export type RunEvent =
       readonly deposed: string;
       readonly action: StepAction;
       readonly id?: string;
+      /** Of the steps that it waited for the one that ended last: without it, it would have begun before. */
+      readonly after?: StepName;
+      /** How long it waited for a place after that, in whole milliseconds. Absent: it did not. */
+      readonly queuedMs?: number;
     }
   | {
       readonly type: "progress";
@@ -70,6 +74,13 @@ export type RunEvent =
       /** Of a skipped step: what it waited for. */
       readonly cause?: string;
     };
+
+/** A step among those of a run. */
+export interface StepName {
+  readonly address: string;
+  readonly deposed: string;
+  readonly action: StepAction;
+}
 
 export type RunStage = "recover" | "load" | "plan" | "apply" | "finish";
 

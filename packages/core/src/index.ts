@@ -38,7 +38,14 @@ export type {
 export { createEngine, planVariables } from "./engine.ts";
 export type { EngineErrorCode } from "./errors.ts";
 export { ENGINE_ERRORS, EngineError, isEngineError } from "./errors.ts";
-export type { RunEvent, RunEventHandler, RunStage, StepAction, StepStatus } from "./events.ts";
+export type {
+  RunEvent,
+  RunEventHandler,
+  RunStage,
+  StepAction,
+  StepName,
+  StepStatus,
+} from "./events.ts";
 export { readCallerKey, signatureKey } from "./functions/caller-credentials.ts";
 export { loadFunctionTargets } from "./functions/function-targets.ts";
 export type { FunctionRows } from "./functions/server-functions.ts";

@@ -1,6 +1,6 @@
 import { formatProviderReference } from "@stackwright/mux/router";
 import { EngineError } from "../errors.ts";
-import type { StepAction, StepStatus } from "../events.ts";
+import type { StepAction, StepName, StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import { upgradeObject } from "../planner/read-object.ts";
 import { resourceOf } from "../state/check-state.ts";
@@ -39,6 +39,10 @@ export class StepRunner {
   readonly #graph: StepGraph;
   readonly #status: (StepStatus | undefined)[] = [];
   readonly #cause: (string | undefined)[] = [];
+  /** Of the steps that a vertex waits for the one that ended last, and when that was. */
+  readonly #after: (StepName | undefined)[] = [];
+  readonly #readyMs: number[] = [];
+  readonly #begunMs: number;
   readonly #imported = new Set<string>();
   readonly #failedMakes = new Set<string>();
 
@@ -50,6 +54,7 @@ export class StepRunner {
   constructor(run: ApplyRun, graph: StepGraph) {
     this.#run = run;
     this.#graph = graph;
+    this.#begunMs = run.given.clock.monotonicMs();
     this.#ephemerals = new EphemeralRequirements(run, graph);
     const planned = new Set(run.given.plan.changes.map(objectKey));
     for (const object of run.given.writer.objects.values()) {
@@ -66,6 +71,7 @@ export class StepRunner {
     if (step === undefined) {
       // Only joins edges: what stopped one before it stops those behind it.
       if (cause !== undefined) this.#stopFollowers(vertex, cause);
+      this.#leaveToFollowers(vertex, this.#after[vertex]);
       return undefined;
     }
     if (cause === undefined) return this.#perform(vertex, step);
@@ -105,7 +111,10 @@ export class StepRunner {
         this.#skip(vertex, step, closed);
         return;
       }
-      if (!silent) onEvent({ type: "start", address, deposed, action, ...idOf(change.before) });
+      if (!silent) {
+        const waited = this.#waited(vertex, begun);
+        onEvent({ type: "start", address, deposed, action, ...idOf(change.before), ...waited });
+      }
       status = await this.#do(step);
       const blocked = status === "failed" ? this.#run.blocked.get(address) : undefined;
       if (blocked !== undefined && step.kind === "make") {
@@ -188,10 +197,36 @@ export class StepRunner {
   #end(vertex: number, step: Step, status: StepStatus): void {
     this.#status[vertex] = status;
     this.#ephemerals.over(step);
+    const { address, deposed } = step.change;
+    const action = actionOf(step);
+    // What has no events of its own is passed over.
+    this.#leaveToFollowers(
+      vertex,
+      action === "record" && status === "done" ? this.#after[vertex] : { address, deposed, action },
+    );
     if (status === "done") return;
     if (step.kind === "make") this.#failedMakes.add(step.change.address);
     const cause = this.#cause[vertex] ?? step.change.address;
     this.#stopFollowers(vertex, cause);
+  }
+
+  /** Those that wait for a vertex begin after it, if nothing else that they wait for ends later. */
+  #leaveToFollowers(vertex: number, last: StepName | undefined): void {
+    const nowMs = this.#run.given.clock.monotonicMs();
+    for (const follower of this.#graph.next[vertex] ?? []) {
+      this.#after[follower] = last;
+      this.#readyMs[follower] = nowMs;
+    }
+  }
+
+  /** What a step has waited for until now. */
+  #waited(
+    vertex: number,
+    nowMs: number,
+  ): { readonly after?: StepName; readonly queuedMs?: number } {
+    const after = this.#after[vertex];
+    const queuedMs = Math.floor(nowMs - (this.#readyMs[vertex] ?? this.#begunMs));
+    return { ...(after !== undefined && { after }), ...(queuedMs > 0 && { queuedMs }) };
   }
 
   #stopFollowers(vertex: number, cause: string): void {
