@@ -80,6 +80,7 @@ export async function withServerErrors<T>(server: string, task: () => Promise<T>
 const ADVICE: Readonly<Partial<Record<ClientError["code"], string>>> = {
   unauthenticated: "Log in again: stackwright login --server URL",
   forbidden: "Ask the server operator for a token with this role.",
+  plan_stale: "The state was changed since the plan was made. Plan again: stackwright runs retry",
   plan_changed: "The run has another plan now. Read it and decide again: stackwright runs show",
   queue_full: "Wait until runs of the stack have ended, or cancel some: stackwright runs list",
   CLIENT_UNREACHABLE: "Check the address, and that the server runs.",

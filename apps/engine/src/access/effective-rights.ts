@@ -33,7 +33,11 @@ type Rights = Pick<Principal, "roles" | "projects" | "projectRoles">;
  * Whether a user is in a team: by its name, or by a group that its identity provider put it in. A group of another provider is another
  * group, whatever it is called.
  */
-function isMember({ members, groups, issuer }: Team, user: User, onlyIssuer?: string): boolean {
+export function isMember(
+  { members, groups, issuer }: Team,
+  user: User,
+  onlyIssuer?: string,
+): boolean {
   if (members.includes(user.name)) return true;
   const isOfIssuer =
     user.issuer !== "" && issuerText(user.issuer) === (issuer === "" ? onlyIssuer : issuer);

@@ -54,6 +54,7 @@ import { connectionRoutes } from "./vcs/connection-routes.ts";
 import { pullRequestRoutes } from "./vcs/pull-request-routes.ts";
 import { watchRoutes } from "./watch/watch-routes.ts";
 import { workerRoutes } from "./worker/worker-routes.ts";
+import { workloadIdentityRoutes } from "./workload-identity/workload-identity-routes.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -176,6 +177,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);
+  workloadIdentityRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
   quarantineRoutes(fastify, parts);
   cachedPackageRoutes(fastify, parts);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
-import type { AuditWebhook } from "@stackwright/proto/stackwright";
+import type { AuditDelivery, AuditWebhook } from "@stackwright/proto/stackwright";
 import { isStorageError, WILDCARD } from "@stackwright/storage";
 import { createLeases, type Lease, type Leases, type Renewer } from "@stackwright/storage/lease";
 import { accountTenancy } from "../access/access-places.ts";
@@ -26,6 +26,9 @@ const MAX_SERVED = 8;
 /** How long a webhook rests that this server cannot serve at all, as it has not its key. */
 const REST_MS = 60_000;
 const SECOND_MS = 1_000;
+/** Requests that a webhook shows, and characters of what was wrong with one. */
+const MAX_DELIVERIES = 20;
+const MAX_PROBLEM = 256;
 /** Pauses after failed attempts, in seconds; the last one is that of all further attempts. */
 const PAUSES = [5, 15, 60, 300, 900, 3_600] as const;
 
@@ -166,7 +169,7 @@ export class AuditForwarder {
     const [first, last] = [entries.at(0), entries.at(-1)];
     if (first === undefined || last === undefined) return false;
     const message = { id: `${id}-${first.sequence}-${last.sequence}`, entries, nowMs };
-    const { isDelivered, problem } = await sendEntries(
+    const { isDelivered, problem, status } = await sendEntries(
       this.#parts,
       account,
       webhook,
@@ -179,8 +182,17 @@ export class AuditForwarder {
       const row = await tx.find(KIND, place);
       if (row?.message.id !== id) return false;
       const at = BigInt(Math.floor(tx.nowMs));
+      const delivery: AuditDelivery = {
+        atMs: at,
+        first: BigInt(first.sequence),
+        last: BigInt(last.sequence),
+        status,
+        problem: problem.slice(0, MAX_PROBLEM),
+      };
+      const deliveries = [...row.message.deliveries, delivery].slice(-MAX_DELIVERIES);
       if (isDelivered) {
         tx.update(row, {
+          deliveries,
           after: BigInt(last.sequence),
           attempts: 0,
           nextAtMs: 0n,
@@ -196,6 +208,7 @@ export class AuditForwarder {
       const pause = PAUSES[Math.min(attempts, PAUSES.length - 1)] ?? PAUSES[0];
       const pauseMs = pause * SECOND_MS * (0.8 + random() * 0.4);
       tx.update(row, {
+        deliveries,
         attempts: attempts + 1,
         nextAtMs: BigInt(Math.floor(tx.nowMs + pauseMs)),
         failingSinceMs: failingSinceMs === 0n ? at : failingSinceMs,

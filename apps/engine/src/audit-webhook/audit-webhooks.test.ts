@@ -71,6 +71,11 @@ it("what fails is tried again, holds up what follows, and an address that was ch
   const sent = delivered.flatMap(({ json }) => json["entries"] as Entry[]);
   expect(sent.map(({ sequence }) => sequence)).toEqual(sent.map((_entry, at) => at + 1));
   expect(sequences().at(0)).toBe(1);
+  const listed = await call("GET", `${ALL}/siem/deliveries`);
+  const deliveries = listed.json["deliveries"] as { first: number; delivered: boolean }[];
+  expect(deliveries.at(-1)).toMatchObject({ first: 1, delivered: false, status: 500 });
+  expect(deliveries.find(({ delivered }) => delivered)).toMatchObject({ first: 1, status: 200 });
+  expect(listed.text).not.toContain("canary-of-an-address");
 });
 
 it("begins behind an entry that the receiver has, and sends nothing while it is paused", {

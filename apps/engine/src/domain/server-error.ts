@@ -23,6 +23,7 @@ export const SERVER_ERRORS = Object.freeze({
   engine_state: kind(409, "the engine has the state of the stack"),
   kept_state: kind(409, "a terraform or tofu command has the state of the stack"),
   plan_changed: kind(409, "the run has another plan than the one that was approved"),
+  plan_stale: kind(409, "the state was changed since the plan was made"),
   claim_lost: kind(409, "another worker has the claim"),
   quarantined: kind(410, "the version is in quarantine"),
   changed: kind(412, "the resource changed since it was read"),

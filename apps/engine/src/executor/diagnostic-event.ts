@@ -18,8 +18,25 @@ export function diagnosticEvent({
     summary,
     detail,
     ...(address !== undefined && { address }),
-    ...(place !== undefined && { file: place.filename, line: place.start.line }),
+    ...(place !== undefined &&
+      subject !== undefined && {
+        file: place.filename,
+        line: place.start.line,
+        code_lines: linesOf(subject.source.file.text, place.start.line, place.end.line),
+      }),
   };
+}
+
+/** Lines of a source that an event shows, and characters of one. */
+const MAX_LINES = 4;
+const MAX_LINE = 200;
+
+/** What is written where something is wrong, from the first line on. */
+function linesOf(text: string, from: number, to: number): readonly string[] {
+  return text
+    .split("\n", from + MAX_LINES)
+    .slice(from - 1, Math.min(to, from + MAX_LINES - 1))
+    .map((line) => line.replace(/\r$/, "").slice(0, MAX_LINE));
 }
 
 /** What is wrong, in one text. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@stackwright/base/clock";
 import { type JWK, SignJWT } from "jose";
-import { IDENTITY_ALGORITHM, type IdentityKeys } from "./identity-keys.ts";
+import { type DescribedKey, IDENTITY_ALGORITHM, type IdentityKeys } from "./identity-keys.ts";
 
 /** How long a token is valid. The file of a run gets another one before. */
 const LIFE_SECONDS = 15 * 60;
@@ -58,16 +58,30 @@ export class IdentityIssuer {
 
   /** What a verifier has to know of the issuer. */
   document(): Readonly<Record<string, unknown>> {
-    const issuer = this.#options.origin();
+    const { issuer, keys } = this.address;
     return {
       issuer,
-      jwks_uri: `${issuer}/.well-known/jwks`,
+      jwks_uri: keys,
       response_types_supported: ["id_token"],
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: [IDENTITY_ALGORITHM],
       scopes_supported: ["openid"],
       claims_supported: [...STANDARD, ...Object.keys(claimsOf(EXAMPLE))],
     };
+  }
+
+  readonly algorithm = IDENTITY_ALGORITHM;
+  /** How long a token is valid. */
+  readonly lifeSeconds = LIFE_SECONDS;
+
+  /** The address by which platforms know the issuer, and where its keys are. */
+  get address(): { readonly issuer: string; readonly keys: string } {
+    const issuer = this.#options.origin();
+    return { issuer, keys: `${issuer}/.well-known/jwks` };
+  }
+
+  async describedKeys(): Promise<readonly DescribedKey[]> {
+    return this.#options.keys.described();
   }
 
   async publishedKeys(): Promise<readonly JWK[]> {
@@ -78,7 +92,12 @@ export class IdentityIssuer {
 const STANDARD = ["iss", "sub", "aud", "iat", "nbf", "exp", "jti"];
 
 /** No name contains a colon, so that no two runs of different stacks have one subject. */
-export function subjectOf({ account, project, stack, phase }: RunIdentity): string {
+export function subjectOf({
+  account,
+  project,
+  stack,
+  phase,
+}: Pick<RunIdentity, "account" | "project" | "stack" | "phase">): string {
   return `account:${account}:project:${project}:stack:${stack}:phase:${phase}`;
 }
 

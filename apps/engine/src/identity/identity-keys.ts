@@ -19,6 +19,15 @@ interface IdentityKey {
   readonly published: JWK;
 }
 
+/** A published key, and when it signs. */
+export interface DescribedKey {
+  readonly id: string;
+  readonly state: "former" | "current" | "next";
+  /** Milliseconds since 1970. */
+  readonly signsFromMs: number;
+  readonly signsUntilMs: number;
+}
+
 interface IdentityKeysOptions {
   readonly clock: Pick<Clock, "wallMs">;
   /** A secret that all servers of the store share, stored encrypted; `make` makes it where there is none. */
@@ -44,9 +53,26 @@ export class IdentityKeys {
 
   /** The public halves of the keys of all tokens that may be valid, and of the one that signs soon. */
   async published(): Promise<readonly JWK[]> {
+    return Promise.all(this.#periods().map(async (period) => (await this.#key(period)).published));
+  }
+
+  /** The published keys with what each is for, the one that signs first. */
+  async described(): Promise<readonly DescribedKey[]> {
+    const [current = 0] = this.#periods();
+    return Promise.all(
+      this.#periods().map(async (period) => ({
+        id: (await this.#key(period)).id,
+        state: period === current ? "current" : period < current ? "former" : "next",
+        signsFromMs: period * PERIOD_MS,
+        signsUntilMs: (period + 1) * PERIOD_MS,
+      })),
+    );
+  }
+
+  /** Of the published keys, that of now first. */
+  #periods(): readonly number[] {
     const nowMs = this.#options.clock.wallMs();
-    const periods = new Set([nowMs, nowMs - OVERLAP_MS, nowMs + OVERLAP_MS].map(periodAt));
-    return Promise.all(Array.from(periods, async (period) => (await this.#key(period)).published));
+    return [...new Set([nowMs, nowMs - OVERLAP_MS, nowMs + OVERLAP_MS].map(periodAt))];
   }
 
   async #key(period: number): Promise<IdentityKey> {

@@ -107,6 +107,26 @@ it("a run has tokens that verifiers trust, in files and variables, and in no log
   for (const [name, value] of Object.entries(environment)) {
     if (value.startsWith("eyJ")) expect([name, log.includes(value)]).toEqual([name, false]);
   }
+  // What is said of it: the issuer, what a rule compares, and which runs got what; nothing of a sensitive variable.
+  const issued = (await run.call("GET", "/api/v1/identity")).json;
+  expect(issued).toMatchObject({ issuer: url, keys_url: keysUrl, token_seconds: 900 });
+  expect(issued["keys"]).toMatchObject([{ state: "current" }]);
+  const hidden = { value: "canary-of-an-audience", sensitive: true };
+  await run.call("PUT", `${S}/variables/env/STACKWRIGHT_IDENTITY_AUDIENCE_HIDDEN`, {
+    body: hidden,
+  });
+  const shown = await run.call("GET", `${S}/identity`);
+  expect(shown.json).toMatchObject({
+    subjects: {
+      plan: "account:default:project:web:stack:one:phase:plan",
+      apply: "account:default:project:web:stack:one:phase:apply",
+    },
+    requested: expect.arrayContaining([{ tag: "VAULT", audience: "vault" }, { tag: "HIDDEN" }]),
+  });
+  const list = shown.json["issued"] as { run: string; phase: string; audiences: string[] }[];
+  expect(list.map(({ phase }) => phase)).toEqual(["apply", "plan"]);
+  expect(list[0]).toMatchObject({ run: run.id, audiences: expect.arrayContaining(["vault"]) });
+  expect(shown.text).not.toContain("canary-of-an-audience");
   // It opens nothing of the server that issued it.
   expect((await run.call("GET", S, { token })).status).toBe(401);
 });

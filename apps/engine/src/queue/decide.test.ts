@@ -1,7 +1,13 @@
-import { Run_Phase, RunTicket_Step } from "@stackwright/proto/stackwright";
+import { Run_Phase, RunTicket_Step, StackHead } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, runPlace, ticketPlace } from "../domain/run-places.ts";
+import {
+  RUN_KIND,
+  runPlace,
+  STACK_HEAD_KIND,
+  stackPlace,
+  ticketPlace,
+} from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { claimTicket } from "./claim.ts";
@@ -89,4 +95,22 @@ it("no rule approves a plan after an apply of which it is not known what it did"
     tx.update(await readStackTool(tx, run.stack), { attention: "" });
   });
   await approveRun(parts, run, byRule);
+});
+
+it("a plan is not approved once the state is another one than it was made from", {
+  timeout: 60_000,
+}, async () => {
+  const { parts, planned, worker, fixture, read } = await start();
+  const { run, planDigest } = await planned("one");
+  await worker.close();
+  const { baseRevision } = await read(run);
+  const at = async (revision: bigint) =>
+    fixture.put(STACK_HEAD_KIND, stackPlace(run.stack), StackHead.create({ revision }));
+  const approve = async () => approveRun(parts, run, { actor: "bea", planDigest });
+  await at(baseRevision + 2n);
+  await expect(approve()).rejects.toMatchObject({ code: "plan_stale" });
+  expect((await read(run)).approvals).toEqual([]);
+  await at(baseRevision);
+  await approve();
+  expect((await read(run)).phase).toBe(Run_Phase.PHASE_APPROVED);
 });

@@ -2,7 +2,9 @@ import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import {
   memberPlace,
   type RunReference,
+  STACK_HEAD_KIND,
   STACK_PLAN_KIND,
+  stackPlace,
   ticketPlace,
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -25,7 +27,8 @@ interface NewApproval {
 
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
- * second approval by one actor counts once. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown.
+ * second approval by one actor counts once. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown;
+ * `plan_stale` if the state was changed since the plan was made, so that it cannot be applied.
  */
 export async function approveRun(
   parts: TransactionParts,
@@ -61,6 +64,15 @@ export async function approveRun(
     if (plan === undefined)
       throw new ServerError("conflict", "the plan was deleted; request another run");
     tx.guardRow(plan);
+    // The plan of a tool has a number of its own for what it was made from, which the tool itself compares.
+    const head =
+      message.tool === "" ? await tx.find(STACK_HEAD_KIND, stackPlace(reference.stack)) : undefined;
+    if (head !== undefined && head.message.revision !== message.baseRevision) {
+      throw new ServerError(
+        "plan_stale",
+        `the plan was made from revision ${message.baseRevision}, and the state is at ${head.message.revision} by now; request another run`,
+      );
+    }
     const approvals = [
       ...message.approvals,
       { actor, planDigest, comment, atMs: BigInt(tx.nowMs) },

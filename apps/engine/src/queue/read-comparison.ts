@@ -1,8 +1,8 @@
-import { isEnded } from "@stackwright/core";
+import { isEnded, type StackReference } from "@stackwright/core";
 import { type PlanComparison, PlanComparison_Outcome } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
+import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "./run-row.ts";
 import { idOf } from "./transaction.ts";
@@ -32,7 +32,42 @@ export async function readComparison(
   const id = idOf(SERVER_KINDS.comparison, runPlace(reference));
   const found = await readStored(storage, "strong", id);
   if (found === undefined) return undefined;
-  const comparison = decodeRecord(SERVER_KINDS.comparison, found);
+  return judge(storage, reference, decodeRecord(SERVER_KINDS.comparison, found));
+}
+
+/** A comparison with the run whose plan was compared. */
+interface ListedComparison extends ReadComparison {
+  readonly run: string;
+}
+
+/** The newest comparisons of a stack, the newest first. Retention bounds the runs of a stack, so that all of them can be read. */
+export async function listComparisons(
+  storage: StorageBackend,
+  stack: StackReference,
+  limit: number,
+): Promise<readonly ListedComparison[]> {
+  const { tenancy, name } = memberPlace(stack, "");
+  const stored = await storage.list("strong", SERVER_KINDS.comparison.type, tenancy, name);
+  const all = stored.map((one) => ({
+    run: one.id.name.slice(name.length),
+    comparison: decodeRecord(SERVER_KINDS.comparison, one),
+  }));
+  const newest = all
+    .toSorted((a, b) => Number(b.comparison.number - a.comparison.number))
+    .slice(0, limit);
+  return Promise.all(
+    newest.map(async ({ run, comparison }) => ({
+      run,
+      ...(await judge(storage, { stack, run }, comparison)),
+    })),
+  );
+}
+
+async function judge(
+  storage: StorageBackend,
+  reference: RunReference,
+  comparison: PlanComparison,
+): Promise<ReadComparison> {
   const known = OUTCOMES[comparison.outcome];
   if (known !== undefined) return { comparison, outcome: known, reason: comparison.reason };
   const shadow = idOf(RUN_KIND, runPlace({ ...reference, run: comparison.shadowRun }));

@@ -52,6 +52,11 @@ it("plans and applies with a tool, hides what is secret, and compares", async ()
   await expect.poll(async () => (await comparison())["outcome"]).toBe("equal");
   const shown = await call("GET", `${S}/tool`);
   expect(shown.json).toMatchObject({ equal_in_a_row: 1, can_adopt: true });
+  const listed = await call("GET", `${S}/comparisons`);
+  expect(listed.json["comparisons"]).toMatchObject([{ run: id, number: 1, outcome: "equal" }]);
+  expect(listed.text).not.toContain("differences");
+  const all = await call("GET", `${P}/tools`);
+  expect(all.json["stacks"]).toMatchObject([{ stack: "one", tool: "terraform", can_adopt: true }]);
   // The bytes that the tool wrote are the state, which commands and the engine read.
   const versions = await call("GET", `${S}/state-versions`);
   expect(versions.text).toContain('"serial":"1"');

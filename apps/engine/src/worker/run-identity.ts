@@ -8,6 +8,9 @@ import { transact } from "../queue/transaction.ts";
 import { readRunVariables } from "./run-variables.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
 
+/** Issues that a run remembers. It gets new tokens every few minutes: the last ones say what it still has. */
+const MAX_ISSUES = 8;
+
 const MODES: Readonly<Partial<Record<Run_Mode, string>>> = {
   [Run_Mode.MODE_APPLY]: "apply",
   [Run_Mode.MODE_PLAN_ONLY]: "plan_only",
@@ -30,24 +33,22 @@ export async function issueRunIdentity(
   const named = await parts.stackOf(stack);
   // Without a name the stack takes no runs: what is left of one is recovered without new rights.
   if (named === undefined) return [];
-  const { environment } = await readRunVariables(parts, stack, named.name);
+  const { environment, sensitive } = await readRunVariables(parts, stack, named.name);
   const requested = requestedIdentities(environment);
   if (requested.length === 0) return [];
   const { account, project } = stack;
   const phase = step === "plan" ? "plan" : "apply";
   const mode = await transact(parts, async (tx) => {
     await requireClaim(tx, claim);
-    const { message } = await tx.get(RUN_KIND, runPlace(reference));
-    const subject = subjectOf({
-      account,
-      project,
-      stack: named.name,
-      stackId: "",
-      run,
-      phase,
-      mode: "",
-    });
-    const audiences = requested.map(({ audience }) => audience);
+    const row = await tx.get(RUN_KIND, runPlace(reference));
+    const { message } = row;
+    const subject = subjectOf({ account, project, stack: named.name, phase });
+    const secrets = sensitive.environment.map((name) => environment[name] ?? "").filter(Boolean);
+    const audiences = requested.map(({ audience }) =>
+      secrets.some((text) => audience.includes(text)) ? "(sensitive value)" : audience,
+    );
+    const issue = { atMs: BigInt(Math.floor(tx.nowMs)), phase, audiences };
+    tx.update(row, { identities: [...message.identities, issue].slice(-MAX_ISSUES) });
     await appendEvents(tx, reference, [
       { at: tx.nowMs, event: { type: "identity", subject, audiences } },
     ]);

@@ -7,6 +7,18 @@ export interface Applying {
   readonly epoch: string;
 }
 
+export interface AuditDelivery {
+  readonly at: string;
+  /** sequence of its first entry */
+  readonly first: number;
+  /** sequence of its last entry */
+  readonly last: number;
+  readonly delivered: boolean;
+  /** of the answer */
+  readonly status?: number | undefined;
+  readonly problem?: string | undefined;
+}
+
 export interface AuditEntry {
   /** place in the order of the trail; what after takes */
   readonly sequence: number;
@@ -327,6 +339,26 @@ export interface FreezeOverrideReason {
 
 export type HookStage = "before_plan" | "after_plan" | "before_apply" | "after_apply";
 
+export interface IdentityIssuer {
+  /** what clouds have to trust */
+  readonly issuer: string;
+  /** where the public keys are, as JWKS */
+  readonly keys_url: string;
+  readonly algorithm: string;
+  /** how long a token is valid */
+  readonly token_seconds: number;
+  readonly keys: readonly IdentityKey[];
+}
+
+export interface IdentityKey {
+  readonly id: string;
+  readonly state: "former" | "current" | "next";
+  readonly signs_from: string;
+  readonly signs_until: string;
+}
+
+export type IdentityPhase = "plan" | "apply";
+
 export interface IdentityTokens {
   readonly tokens: readonly ({
   /** what its variables are called by; empty without a tag */
@@ -334,6 +366,30 @@ export interface IdentityTokens {
   readonly token: string;
   readonly expires_at: string;
 })[];
+}
+
+export interface IssuedIdentity {
+  readonly run: string;
+  readonly number: number;
+  readonly phase: IdentityPhase;
+  readonly audiences: readonly string[];
+  readonly at: string;
+}
+
+export interface ListedComparison {
+  /** the run of the tool */
+  readonly run: string;
+  readonly number: number;
+  readonly outcome: ComparisonOutcome;
+  /** the run of the engine that planned the same */
+  readonly shadow_run: string;
+  /** objects and outputs */
+  readonly compared: number;
+  /** all differences, also those that are not listed */
+  readonly differing: number;
+  /** why nothing was compared */
+  readonly reason?: string | undefined;
+  readonly at: string;
 }
 
 export interface LoginSession {
@@ -939,7 +995,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -1331,6 +1387,23 @@ export interface StackDriftRule {
   readonly actor?: string | undefined;
 }
 
+export interface StackIdentity {
+  /** what a rule of a cloud compares */
+  readonly subjects: {
+    readonly plan: string;
+    readonly apply: string;
+  };
+  /** the tokens that runs get, by the variables of the stack */
+  readonly requested: readonly ({
+  /** the end of the names of its variables; may be empty */
+  readonly tag: string;
+  /** absent where it is made of a sensitive variable */
+  readonly audience?: string | undefined;
+})[];
+  /** the newest first; of each run the last ones */
+  readonly issued: readonly IssuedIdentity[];
+}
+
 export interface StackLock {
   readonly actor: string;
   readonly reason: string;
@@ -1449,6 +1522,28 @@ export interface Token {
 
 export type ToolName = "stackwright" | "commands" | "terraform" | "tofu";
 
+export interface ToolOfStack {
+  readonly stack: string;
+  /** `commands`: terraform or tofu commands, where they run; no run is executed */
+  readonly tool: ToolName;
+  /** that the worker has to offer */
+  readonly version?: string | undefined;
+  /** the engine makes each plan, too, to be compared */
+  readonly shadow: boolean;
+  /** equal plans in a row after which that is offered */
+  readonly adopt_after: number;
+  readonly equal_in_a_row: number;
+  /** the plans were equal often enough */
+  readonly can_adopt: boolean;
+  /** the run whose apply ended with an unknown outcome */
+  readonly attention?: string | undefined;
+  /** what the worker of the server offers */
+  readonly offered: readonly ({
+  readonly tool: string;
+  readonly version?: string | undefined;
+})[];
+}
+
 export interface Trigger {
   readonly id: string;
   readonly producer: {
@@ -1498,6 +1593,19 @@ export interface UserIdentity {
   readonly created_at?: string | undefined;
   /** who linked it; none: the sign-in did */
   readonly actor?: string | undefined;
+}
+
+export interface UserRights {
+  /** it may do nothing, regardless of its roles */
+  readonly disabled: boolean;
+  readonly teams: readonly string[];
+  /** in the whole account */
+  readonly roles: readonly string[];
+  /** further roles in single projects */
+  readonly projects: readonly ({
+  readonly project: string;
+  readonly roles: readonly string[];
+})[];
 }
 
 export type UserRole = "viewer" | "planner" | "operator" | "publisher" | "admin";
@@ -2177,6 +2285,15 @@ export interface Operations {
     };
     readonly output: UserIdentity;
   };
+  /** List the last requests that were sent to an audit webhook, the newest first: `GET /api/v1/audit/webhooks/{webhook}/deliveries`. */
+  readonly ListAuditDeliveries: {
+    readonly input: {
+      readonly webhook: string;
+    };
+    readonly output: {
+  readonly deliveries: readonly AuditDelivery[];
+};
+  };
   /** List the webhooks that are sent the audit trail of the account: `GET /api/v1/audit/webhooks`. */
   readonly ListAuditWebhooks: {
     readonly input: {};
@@ -2235,6 +2352,17 @@ export interface Operations {
     };
     readonly output: {
   readonly destinations: readonly NotificationDestination[];
+};
+  };
+  /** List the newest comparisons of plans of a tool with those of the engine: `GET /api/v1/projects/{project}/stacks/{stack}/comparisons`. */
+  readonly ListPlanComparisons: {
+    readonly input: {
+      readonly limit?: number | undefined;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: {
+  readonly comparisons: readonly ListedComparison[];
 };
   };
   /** List the plan sets of a project, the newest first: `GET /api/v1/projects/{project}/plan-sets`. */
@@ -2337,6 +2465,19 @@ export interface Operations {
     readonly output: {
   readonly sessions: readonly LoginSession[];
 };
+  };
+  /** List the stacks of a project with the tools that plan and apply them: `GET /api/v1/projects/{project}/tools`. */
+  readonly ListStackTools: {
+    readonly input: {
+      readonly limit?: number | undefined;
+      readonly after?: string | undefined;
+      readonly project: string;
+    };
+    readonly output: {
+  readonly stacks: readonly ToolOfStack[];
+  readonly next?: string | undefined;
+};
+    readonly item: ToolOfStack;
   };
   /** List the stacks of a project by name: `GET /api/v1/projects/{project}/stacks`. */
   readonly ListStacks: {
@@ -2722,6 +2863,11 @@ export interface Operations {
     };
     readonly output: Freeze;
   };
+  /** Show the issuer of the identities of runs, and its keys: `GET /api/v1/identity`. */
+  readonly ShowIdentityIssuer: {
+    readonly input: {};
+    readonly output: IdentityIssuer;
+  };
   /** Show the collections of the live view, and how they depend on each other: `GET /api/v1/debug/krt`. */
   readonly ShowLiveGraph: {
     readonly input: {
@@ -2914,6 +3060,14 @@ export interface Operations {
     };
     readonly output: RunHooks;
   };
+  /** Show which identities runs of a stack get, and which were issued to them: `GET /api/v1/projects/{project}/stacks/{stack}/identity`. */
+  readonly ShowStackIdentity: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: StackIdentity;
+  };
   /** Show which tool plans and applies a stack: `GET /api/v1/projects/{project}/stacks/{stack}/tool`. */
   readonly ShowStackTool: {
     readonly input: {
@@ -2961,6 +3115,13 @@ export interface Operations {
       readonly user: string;
     };
     readonly output: User;
+  };
+  /** Show what a user may do, by all of its roles and teams: `GET /api/v1/users/{user}/rights`. */
+  readonly ShowUserRights: {
+    readonly input: {
+      readonly user: string;
+    };
+    readonly output: UserRights;
   };
   /** Show a variable; its entity tag is what If-Match takes: `GET /api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}`. */
   readonly ShowVariable: {
@@ -3188,6 +3349,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
   ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
@@ -3195,6 +3357,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListNotificationDeliveries: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries","query":[],"headers":[]},
   ListNotificationDestinations: {"method":"GET","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
+  ListPlanComparisons: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/comparisons","query":["limit"],"headers":[]},
   ListPlanSets: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets","query":["limit","after"],"headers":[],"items":"plan_sets"},
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
@@ -3206,6 +3369,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
   ListSessions: {"method":"GET","path":"/api/v1/sessions","query":[],"headers":[]},
+  ListStackTools: {"method":"GET","path":"/api/v1/projects/{project}/tools","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStateVersions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions","query":[],"headers":[]},
   ListTeams: {"method":"GET","path":"/api/v1/teams","query":[],"headers":[]},
@@ -3247,6 +3411,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},
   ShowDrift: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
+  ShowIdentityIssuer: {"method":"GET","path":"/api/v1/identity","query":[],"headers":[]},
   ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
@@ -3268,12 +3433,14 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowSchedule: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":[]},
   ShowStack: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}","query":[],"headers":[]},
   ShowStackHooks: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":[]},
+  ShowStackIdentity: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/identity","query":[],"headers":[]},
   ShowStackTool: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   ShowState: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state","query":[],"headers":[]},
   ShowStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}","query":[],"headers":[]},
   ShowTeam: {"method":"GET","path":"/api/v1/teams/{team}","query":[],"headers":[]},
   ShowTrigger: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":[]},
   ShowUser: {"method":"GET","path":"/api/v1/users/{user}","query":[],"headers":[]},
+  ShowUserRights: {"method":"GET","path":"/api/v1/users/{user}/rights","query":[],"headers":[]},
   ShowVariable: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":[]},
   ShowVariableSet: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":[]},
   ShowVcsConnection: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":[]},

@@ -1,7 +1,9 @@
 import { User } from "@stackwright/proto/stackwright";
+import type { Role } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
+import { isMember, rightsOfUser, USER_ROLES } from "../../access/effective-rights.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -11,7 +13,28 @@ import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { NewUser, SubjectName, UserSettings, UserView, userViewOf } from "./access-view.ts";
 
 const UserParams = Type.Object({ user: SubjectName });
+const RightsView = Type.Object(
+  {
+    disabled: Type.Boolean({ description: "it may do nothing, regardless of its roles" }),
+    teams: Type.Array(Type.String()),
+    roles: Type.Array(Type.String(), { description: "in the whole account" }),
+    projects: Type.Array(
+      Type.Object({ project: Type.String(), roles: Type.Array(Type.String()) }),
+      { description: "further roles in single projects" },
+    ),
+  },
+  { title: "UserRights" },
+);
 const MAX_USERS = 10_000;
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
+}
+
+/** What users and teams are given, by what credentials call it. */
+function userRoleOf(role: Role): string {
+  return Object.entries(USER_ROLES).find(([, own]) => own === role)?.[0] ?? role;
+}
 
 /** `/users`. They are disabled rather than deleted: what they did stays theirs, and no other user gets their names. */
 export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
@@ -79,6 +102,38 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const place = memberOfAccount(principalOf(request).account, request.params.user);
       return userViewOf(await transact(parts, async (tx) => (await tx.get(KIND, place)).message));
+    },
+  );
+
+  fastify.get<{ Params: Static<typeof UserParams> }>(
+    "/users/:user/rights",
+    {
+      schema: routeSchema(
+        "Show what a user may do, by all of its roles and teams",
+        "ShowUserRights",
+        { 200: RightsView },
+        { params: UserParams },
+      ),
+      config,
+    },
+    async (request) => {
+      const { account } = principalOf(request);
+      const { user: name } = request.params;
+      access.forget(account);
+      const facts = await access.facts(account);
+      const user = facts.users.get(name);
+      if (user === undefined) throw new ServerError("not_found", `there is no user "${name}"`);
+      const { roles, projects, projectRoles = new Map() } = rightsOfUser(facts, user);
+      return {
+        disabled: user.disabled,
+        teams: facts.teams.filter((team) => isMember(team, user, facts.onlyIssuer)).map(nameOf),
+        // What it has in single projects alone counts there, and not in the account.
+        roles: projects.length > 0 ? [] : roles.map(userRoleOf),
+        projects: [...projectRoles].map(([project, some]: [string, readonly Role[]]) => ({
+          project,
+          roles: some.map(userRoleOf),
+        })),
+      };
     },
   );
 

@@ -15,8 +15,10 @@ import { idOf, transact } from "../../queue/transaction.ts";
 import { type ApiParts, etagOf, MatchHeader, requireMatch, routeSchema } from "../api-parts.ts";
 import { shownUrl } from "../notifications/destination-rules.ts";
 import {
+  AuditDeliveryView,
   AuditWebhookChange,
   AuditWebhookView,
+  auditDeliveryViewOf,
   auditWebhookViewOf,
   NewAuditWebhook,
   WebhookName,
@@ -218,6 +220,23 @@ export function auditWebhookRoutes(fastify: FastifyInstance, parts: ApiParts): v
         tx.remove(row);
       });
       return reply.code(204).send();
+    },
+  );
+
+  fastify.get<OfWebhook>(
+    `${ONE}/deliveries`,
+    {
+      schema: routeSchema(
+        "List the last requests that were sent to an audit webhook, the newest first",
+        "ListAuditDeliveries",
+        { 200: Type.Object({ deliveries: Type.Array(AuditDeliveryView) }) },
+        { params: Params },
+      ),
+      config: { access: "account-admin" },
+    },
+    async (request) => {
+      const { deliveries } = await readOne(request);
+      return { deliveries: deliveries.toReversed().map(auditDeliveryViewOf) };
     },
   );
 

@@ -1,4 +1,4 @@
-import type { AuditWebhook } from "@stackwright/proto/stackwright";
+import type { AuditDelivery, AuditWebhook } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { timeOf } from "../runs/run-view.ts";
 
@@ -72,6 +72,36 @@ export const AuditWebhookView = Type.Object(
   },
   { title: "AuditWebhook" },
 );
+
+export const AuditDeliveryView = Type.Object(
+  {
+    at: Type.String(),
+    first: Type.Integer({ description: "sequence of its first entry" }),
+    last: Type.Integer({ description: "sequence of its last entry" }),
+    delivered: Type.Boolean(),
+    status: Type.Optional(Type.Integer({ description: "of the answer" })),
+    problem: Type.Optional(Type.String()),
+  },
+  { title: "AuditDelivery" },
+);
+
+/** A request that was sent to a webhook. */
+export function auditDeliveryViewOf({
+  atMs,
+  first,
+  last,
+  status,
+  problem,
+}: AuditDelivery): Static<typeof AuditDeliveryView> {
+  return {
+    at: timeOf(atMs),
+    first: Number(first),
+    last: Number(last),
+    delivered: problem === "",
+    ...(status !== 0 && { status }),
+    ...(problem !== "" && { problem }),
+  };
+}
 
 /** A webhook as the API shows it: without its secrets. */
 export function auditWebhookViewOf(

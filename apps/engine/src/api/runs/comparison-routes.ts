@@ -1,8 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
-import { type ReadComparison, readComparison } from "../../queue/read-comparison.ts";
-import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
+import {
+  listComparisons,
+  type ReadComparison,
+  readComparison,
+} from "../../queue/read-comparison.ts";
+import { type ApiParts, RunParams, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { timeOf } from "./run-view.ts";
 
 const Outcomes = Type.Union(
@@ -35,9 +39,48 @@ const ComparisonView = Type.Object(
   { title: "PlanComparison" },
 );
 
-/** `/projects/{project}/stacks/{stack}/runs/{run}/comparison`: how the plan of a tool differs from that of the engine. */
+const { differences: _, ...LISTED } = ComparisonView.properties;
+const ListedView = Type.Object(
+  {
+    run: Type.String({ description: "the run of the tool" }),
+    number: Type.Integer(),
+    ...LISTED,
+  },
+  { title: "ListedComparison" },
+);
+const ListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "20 by default" })),
+  },
+  { additionalProperties: false },
+);
+
+/** How plans of a tool differ from those of the engine: the newest of a stack, and that of one run. */
 export function comparisonRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, principalOf } = parts;
+  fastify.get<{ Params: Static<typeof StackParams>; Querystring: Static<typeof ListQuery> }>(
+    "/projects/:project/stacks/:stack/comparisons",
+    {
+      schema: routeSchema(
+        "List the newest comparisons of plans of a tool with those of the engine",
+        "ListPlanComparisons",
+        { 200: Type.Object({ comparisons: Type.Array(ListedView) }) },
+        { params: StackParams, querystring: ListQuery },
+      ),
+      config: { access: "viewer" },
+    },
+    async (request) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      const found = await listComparisons(storage, reference, request.query.limit ?? 20);
+      return {
+        comparisons: found.map(({ run, ...read }) => {
+          const { differences: _all, ...view } = viewOf(read);
+          return { run, number: Number(read.comparison.number), ...view };
+        }),
+      };
+    },
+  );
+
   fastify.get<{ Params: Static<typeof RunParams> }>(
     "/projects/:project/stacks/:stack/runs/:run/comparison",
     {

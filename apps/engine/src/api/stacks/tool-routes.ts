@@ -1,3 +1,4 @@
+import { StackDirectory } from "@stackwright/core";
 import type { StackTool } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
@@ -10,7 +11,16 @@ import { COMMANDS_TOOL, ENGINE_TOOL, findStackTool, isOutside } from "../../queu
 import { idOf } from "../../queue/transaction.ts";
 import { switchTool } from "../../stack-tool/switch-tool.ts";
 import { offers, TOOL_NAMES, TOOL_VERSION } from "../../worker/offered-tools.ts";
-import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+import {
+  type ApiParts,
+  checkProjectName,
+  ProjectParams,
+  routeSchema,
+  StackParams,
+  stackOf,
+} from "../api-parts.ts";
+import { seesStack } from "../authorize.ts";
+import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 
 const TOOL = "/projects/:project/stacks/:stack/tool";
 
@@ -78,6 +88,49 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       })),
     };
   };
+
+  fastify.get<{ Params: Static<typeof ProjectParams>; Querystring: Static<typeof PageQuery> }>(
+    "/projects/:project/tools",
+    {
+      schema: routeSchema(
+        "List the stacks of a project with the tools that plan and apply them",
+        "ListStackTools",
+        {
+          200: Type.Object({
+            stacks: Type.Array(
+              Type.Object(
+                { stack: Type.String(), ...ToolView.properties },
+                { title: "ToolOfStack" },
+              ),
+            ),
+            next: Type.Optional(Type.String()),
+          }),
+        },
+        { params: ProjectParams, querystring: PageQuery },
+      ),
+      config: { access: "viewer", limitsStacks: true },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { account } = principal;
+      const { project } = request.params;
+      checkProjectName(project);
+      const { limit, after } = pageOf(request.query);
+      const page = await new StackDirectory({ storage }).page(
+        { account, project },
+        { limit, after },
+      );
+      const visible = page.stacks.filter(({ name }) => seesStack(principal, project, name));
+      const stacks = await Promise.all(
+        visible.map(async ({ name, reference }) => ({
+          stack: name,
+          ...viewOf(await findStackTool(storage, reference)),
+        })),
+      );
+      if (page.next === undefined) return { stacks };
+      return { stacks, next: nextPage(request, reply, limit, page.next) };
+    },
+  );
 
   fastify.get<InStack>(
     TOOL,

@@ -26,6 +26,7 @@ export {
   ModuleVersion,
 } from "./module.ts";
 export {
+  AuditDelivery,
   AuditWebhook,
   NotificationDelivery,
   NotificationDelivery_State,
@@ -92,6 +93,7 @@ export {
   RunApproval,
   RunCancel,
   RunFreezeOverride,
+  RunIdentityIssue,
   RunImport,
   RunStage,
   RunTransition,

@@ -200,6 +200,23 @@ export interface AuditWebhook {
   createdAtMs: bigint;
   /** Milliseconds since 1970. */
   updatedAtMs: bigint;
+  /** Requests with entries, the oldest first; the last ones of many. */
+  deliveries: AuditDelivery[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** One request that was sent to an audit webhook. */
+export interface AuditDelivery {
+  /** When it was answered, in milliseconds since 1970. */
+  atMs: bigint;
+  /** Number of its first entry. */
+  first: bigint;
+  /** Number of its last entry. */
+  last: bigint;
+  /** Of the answer; 0 for none. */
+  status: number;
+  /** Why it counts as not delivered; empty where it was. */
+  problem: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1145,6 +1162,7 @@ function createBaseAuditWebhook(): AuditWebhook {
     actor: "",
     createdAtMs: 0n,
     updatedAtMs: 0n,
+    deliveries: [],
   };
 }
 
@@ -1224,6 +1242,9 @@ export const AuditWebhook: MessageFns<AuditWebhook> = {
         throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
       }
       writer.uint32(144).int64(message.updatedAtMs);
+    }
+    for (const v of message.deliveries) {
+      AuditDelivery.encode(v!, writer.uint32(154).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1393,6 +1414,14 @@ export const AuditWebhook: MessageFns<AuditWebhook> = {
             message.updatedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.deliveries.push(AuditDelivery.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1453,6 +1482,142 @@ export const AuditWebhook: MessageFns<AuditWebhook> = {
     message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
       ? BigInt(object.updatedAtMs)
       : 0n;
+    message.deliveries = object.deliveries?.map((e) => AuditDelivery.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAuditDelivery(): AuditDelivery {
+  return { atMs: 0n, first: 0n, last: 0n, status: 0, problem: "" };
+}
+
+export const AuditDelivery: MessageFns<AuditDelivery> = {
+  encode(message: AuditDelivery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(8).int64(message.atMs);
+    }
+    if (message.first !== 0n) {
+      if (BigInt.asUintN(64, message.first) !== message.first) {
+        throw new globalThis.Error("value provided for field message.first of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.first);
+    }
+    if (message.last !== 0n) {
+      if (BigInt.asUintN(64, message.last) !== message.last) {
+        throw new globalThis.Error("value provided for field message.last of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.last);
+    }
+    if (message.status !== 0) {
+      writer.uint32(32).uint32(message.status);
+    }
+    if (message.problem !== "") {
+      writer.uint32(42).string(message.problem);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditDelivery {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditDelivery();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.first = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.last = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.status = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.problem = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditDelivery>): AuditDelivery {
+    return AuditDelivery.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditDelivery>): AuditDelivery {
+    const message = createBaseAuditDelivery();
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.first = (object.first !== undefined && object.first !== null) ? BigInt(object.first) : 0n;
+    message.last = (object.last !== undefined && object.last !== null) ? BigInt(object.last) : 0n;
+    message.status = object.status ?? 0;
+    message.problem = object.problem ?? "";
     return message;
   },
 };

@@ -104,6 +104,8 @@ export interface Run {
   traceParent: string;
   /** The span of the approval that let it be applied; empty: its apply belongs where its plan does. */
   applyTraceParent: string;
+  /** Identities that were issued to it, the oldest first; the last ones of many. */
+  identities: RunIdentityIssue[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -203,6 +205,17 @@ export interface RunImport {
   address: string;
   /** As its provider names it. */
   id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Tokens that were issued to a run at once. Nothing says what is in them. */
+export interface RunIdentityIssue {
+  /** Milliseconds since 1970. */
+  atMs: bigint;
+  /** "plan" or "apply". */
+  phase: string;
+  /** Whom the tokens are for. */
+  audiences: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -319,6 +332,7 @@ function createBaseRun(): Run {
     source: "",
     traceParent: "",
     applyTraceParent: "",
+    identities: [],
   };
 }
 
@@ -479,6 +493,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.applyTraceParent !== "") {
       writer.uint32(602).string(message.applyTraceParent);
+    }
+    for (const v of message.identities) {
+      RunIdentityIssue.encode(v!, writer.uint32(642).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -872,6 +889,14 @@ export const Run: MessageFns<Run> = {
             message.applyTraceParent = reader.string(true);
             continue;
           }
+          case 80: {
+            if (tag !== 642) {
+              break;
+            }
+
+            message.identities.push(RunIdentityIssue.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -962,6 +987,7 @@ export const Run: MessageFns<Run> = {
     message.source = object.source ?? "";
     message.traceParent = object.traceParent ?? "";
     message.applyTraceParent = object.applyTraceParent ?? "";
+    message.identities = object.identities?.map((e) => RunIdentityIssue.fromPartial(e)) || [];
     return message;
   },
 };
@@ -1052,6 +1078,111 @@ export const RunImport: MessageFns<RunImport> = {
     const message = createBaseRunImport();
     message.address = object.address ?? "";
     message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseRunIdentityIssue(): RunIdentityIssue {
+  return { atMs: 0n, phase: "", audiences: [] };
+}
+
+export const RunIdentityIssue: MessageFns<RunIdentityIssue> = {
+  encode(message: RunIdentityIssue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(8).int64(message.atMs);
+    }
+    if (message.phase !== "") {
+      writer.uint32(18).string(message.phase);
+    }
+    for (const v of message.audiences) {
+      writer.uint32(26).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RunIdentityIssue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRunIdentityIssue();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.phase = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.audiences.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RunIdentityIssue>): RunIdentityIssue {
+    return RunIdentityIssue.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RunIdentityIssue>): RunIdentityIssue {
+    const message = createBaseRunIdentityIssue();
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.phase = object.phase ?? "";
+    message.audiences = object.audiences?.map((e) => e) || [];
     return message;
   },
 };
