@@ -1,30 +1,20 @@
-import { Link, Outlet } from "@tanstack/react-router";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
 import { Palette } from "./palette/palette.tsx";
-import { useCurrentInView } from "./parts/use-current-in-view.ts";
-import { isAccountAdmin, mayDo, useServer } from "./session/server-context.tsx";
+import { isAt, PLACES_IN_BAR, placesFor } from "./places.ts";
+import { useServer } from "./session/server-context.tsx";
 import { SignedInAlready } from "./session/signed-in-already.tsx";
 
-interface Place {
-  readonly to: string;
-  readonly label: string;
-  readonly exact?: boolean;
-}
-
-const PLACES: readonly Place[] = [
-  { to: "/", label: "Overview", exact: true },
-  { to: "/projects", label: "Projects" },
-  { to: "/drift", label: "Drift" },
-  { to: "/graph", label: "Graph" },
-  { to: "/registry", label: "Registry" },
-];
+/** Of narrow screens alone. */
+const MoreSheet = lazy(async () => ({ default: (await import("./more-sheet.tsx")).MoreSheet }));
 
 /** What surrounds every page: navigation, search, the state of the stream, the user. */
 export function Frame() {
   const { caller, opened, signOut } = useServer();
-  const bar = useCurrentInView();
   const [isSearching, setSearching] = useState(false);
+  const [isMoreOpen, setMoreOpen] = useState(false);
+  const path = useLocation({ select: ({ pathname }) => pathname });
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -35,12 +25,9 @@ export function Frame() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
-  const places: readonly Place[] = [
-    ...PLACES,
-    ...(mayDo(caller, "admin") ? [{ to: "/audit", label: "Audit" }] : []),
-    ...(isAccountAdmin(caller) ? [{ to: "/access", label: "Access" }] : []),
-    { to: "/settings", label: "Settings" },
-  ];
+  const places = placesFor(caller);
+  const isBeyond = places.slice(PLACES_IN_BAR).some((place) => isAt(place, path));
+  const who = caller.user ?? caller.account;
   return (
     <div className="frame">
       <a className="skip" href="#content">
@@ -58,25 +45,51 @@ export function Frame() {
         </button>
         <Connection />
         <span className="who" title={`${caller.account}, ${caller.roles.join(", ")}`}>
-          {caller.user ?? caller.account}
+          {who}
         </span>
-        <a href="/help/">Help</a>
-        <button type="button" className="plain" onClick={signOut}>
+        <a className="wide-only" href="/help/">
+          Help
+        </a>
+        <button type="button" className="plain wide-only" onClick={signOut}>
           Sign out
         </button>
       </header>
-      <nav ref={bar} className="side" aria-label="Main">
-        {places.map(({ to, label, exact = false }) => (
-          <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
+      <nav className="side" aria-label="Main">
+        {places.map(({ to, label, exact = false }, at) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact, includeSearch: false }}
+            {...(at >= PLACES_IN_BAR && { className: "wide-only" })}
+          >
             {label}
           </Link>
         ))}
+        <button
+          type="button"
+          className={isBeyond ? "more active" : "more"}
+          aria-haspopup="dialog"
+          aria-expanded={isMoreOpen}
+          onClick={() => setMoreOpen(true)}
+        >
+          More
+        </button>
       </nav>
       <main id="content" tabIndex={-1}>
         <SignedInAlready opened={opened} who={caller.user ?? caller.actor} />
         <FrozenBar />
         <Outlet />
       </main>
+      {isMoreOpen && (
+        <Suspense>
+          <MoreSheet
+            places={places}
+            who={who}
+            onSignOut={signOut}
+            onClose={() => setMoreOpen(false)}
+          />
+        </Suspense>
+      )}
       {isSearching && <Palette onClose={() => setSearching(false)} />}
     </div>
   );

@@ -104,6 +104,10 @@ export function createConsoleRouter() {
         lazyRouteComponent(async () => import("./pages/stack/drift-tab.tsx"), "DriftTab"),
       ),
       inStack(
+        "/tool",
+        lazyRouteComponent(async () => import("./pages/stack/tool-tab.tsx"), "ToolTab"),
+      ),
+      inStack(
         "/settings",
         lazyRouteComponent(async () => import("./pages/stack/settings-tab.tsx"), "SettingsTab"),
       ),
@@ -134,12 +138,38 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/registry/module-page.tsx"), "ModulePage"),
     ),
     inRoot(
+      "/policies",
+      lazyRouteComponent(async () => import("./pages/policies/policies-page.tsx"), "PoliciesPage"),
+    ),
+    inRoot(
+      "/policies/$policySet",
+      lazyRouteComponent(
+        async () => import("./pages/policies/policy-set-page.tsx"),
+        "PolicySetPage",
+      ),
+    ),
+    inRoot(
+      "/tools",
+      lazyRouteComponent(async () => import("./pages/tools/tools-page.tsx"), "ToolsPage"),
+    ),
+    inRoot(
+      "/identity",
+      lazyRouteComponent(async () => import("./pages/identity/identity-page.tsx"), "IdentityPage"),
+    ),
+    inRoot(
+      "/audit/webhooks",
+      lazyRouteComponent(
+        async () => import("./pages/audit/audit-webhooks-page.tsx"),
+        "AuditWebhooksPage",
+      ),
+    ),
+    inRoot(
       "/debug/krt",
       lazyRouteComponent(async () => import("./pages/live-graph-page.tsx"), "LiveGraphPage"),
     ),
     inRoot(
       "/audit",
-      lazyRouteComponent(async () => import("./pages/audit-page.tsx"), "AuditPage"),
+      lazyRouteComponent(async () => import("./pages/audit/audit-page.tsx"), "AuditPage"),
     ),
     inRoot(
       "/access",

@@ -3,3 +3,6 @@ declare module "*?worker&url" {
   const url: string;
   export default url;
 }
+
+/** Sheets become files of their own, which vite loads. */
+declare module "*.css";

@@ -1,4 +1,5 @@
 import type { StackStatus } from "@stackwright/client";
+import type { Place } from "../places.ts";
 
 /** Something that the palette leads to. */
 interface PaletteItem {
@@ -8,16 +9,16 @@ interface PaletteItem {
   readonly search?: Readonly<Record<string, string>>;
 }
 
-const PLACES: readonly PaletteItem[] = [
-  { label: "Overview", hint: "page", to: "/" },
-  { label: "Projects", hint: "page", to: "/projects" },
-  { label: "Drift", hint: "page", to: "/drift" },
-  { label: "Graph of stacks", hint: "page", to: "/graph" },
-  { label: "Registry", hint: "page", to: "/registry" },
-  { label: "Frozen: stop everything", hint: "page", to: "/frozen" },
-  { label: "Audit", hint: "page", to: "/audit" },
-  { label: "Settings, tokens", hint: "page", to: "/settings" },
-];
+/** What places are called where there is room, with words by which they are sought. */
+const LONGER: Readonly<Record<string, string>> = {
+  "/graph": "Graph of stacks",
+  "/frozen": "Frozen: stop everything",
+  "/settings": "Settings, tokens",
+  "/access": "Access: users, teams, roles",
+  "/identity": "Identity of runs, JWKS",
+  "/policies": "Policies, replay",
+  "/tools": "Tools of stacks, shadow mode",
+};
 
 const STACK_PAGES = [
   "resources",
@@ -27,6 +28,7 @@ const STACK_PAGES = [
   "runs",
   "history",
   "drift",
+  "tool",
   "settings",
 ];
 
@@ -36,9 +38,17 @@ const MAX_ITEMS = 30;
 /**
  * Pages, stacks, runs and pages of stacks for what is typed: all words have to be found; those that begin a name come first.
  */
-export function paletteItems(text: string, stacks: readonly StackStatus[]): readonly PaletteItem[] {
+export function paletteItems(
+  text: string,
+  stacks: readonly StackStatus[],
+  places: readonly Place[],
+): readonly PaletteItem[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const items: PaletteItem[] = [...PLACES];
+  const items: PaletteItem[] = places.map(({ to, label }) => ({
+    label: LONGER[to] ?? label,
+    hint: "page",
+    to,
+  }));
   for (const { project, name, current, newest } of stacks) {
     const base = `/p/${project}/s/${name}`;
     items.push({ label: `${project}/${name}`, hint: "stack", to: base });

@@ -9,6 +9,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { placesFor } from "../places.ts";
 import { useServer } from "../session/server-context.tsx";
 import { paletteItems, resourceItems } from "./palette-items.ts";
 
@@ -17,7 +18,7 @@ const MIN_SEARCH = 3;
 
 /** Leads to any page by typing a part of its name. It changes nothing by itself. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
-  const { client, stacks: store } = useServer();
+  const { client, stacks: store, caller } = useServer();
   const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
   const navigate = useNavigate();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -33,8 +34,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   });
   const found = wanted.length >= MIN_SEARCH ? resources.data : undefined;
   const items = useMemo(
-    () => [...paletteItems(text, stacks), ...resourceItems(found?.resources ?? [])],
-    [text, stacks, found],
+    () => [
+      ...paletteItems(text, stacks, placesFor(caller)),
+      ...resourceItems(found?.resources ?? []),
+    ],
+    [text, stacks, found, caller],
   );
   useEffect(() => {
     const { current } = dialog;

@@ -9,8 +9,30 @@ export interface RunStep {
   readonly status: string;
   readonly startMs: number;
   readonly endMs: number | undefined;
+  /** When it waited for nothing more but a place; the same as `startMs` where it got one at once. */
+  readonly readyMs: number;
+  /** The key of the step after which it was ready; undefined for one that waited for none. */
+  readonly after: string | undefined;
   /** Of a skipped step: what it waited for. */
   readonly cause: string | undefined;
+}
+
+/** A step that is planned and has not begun. */
+export interface WaitingStep {
+  readonly key: string;
+  readonly address: string;
+  readonly action: string;
+}
+
+/** What is wrong, as the engine or a provider says it. */
+export interface RunProblem {
+  readonly address: string | undefined;
+  readonly summary: string;
+  readonly detail: string;
+  readonly file: string | undefined;
+  readonly line: number | undefined;
+  /** What is written there. */
+  readonly code: readonly string[];
 }
 
 /** One line of the log of a run. */
@@ -24,6 +46,10 @@ export interface LogLine {
 
 export interface RunProgress {
   readonly steps: readonly RunStep[];
+  /** In the order of the plan. */
+  readonly waiting: readonly WaitingStep[];
+  /** Errors, the first ones. */
+  readonly problems: readonly RunProblem[];
   readonly lines: readonly LogLine[];
   /** Lines that are no longer here. */
   readonly droppedLines: number;
@@ -38,12 +64,21 @@ export interface RunProgress {
   readonly seq: number;
 }
 
+/** Errors that are held beside their lines. */
+const MAX_PROBLEMS = 200;
+/** The steps of a change, by its action. */
+const STEPS_OF: Readonly<Record<string, readonly string[]>> = {
+  replace: ["delete", "create"],
+  "no-op": [],
+};
 /** Lines that are held: what came before can be read from the command. */
 const MAX_LINES = 20_000;
 
 /** What the events of a run amount to so far. Each event is added once, in order. */
 export class RunProgressReducer {
   readonly #steps = new Map<string, RunStep>();
+  readonly #waiting = new Map<string, WaitingStep>();
+  readonly #problems: RunProblem[] = [];
   #lines: LogLine[] = [];
   #dropped = 0;
   #done = 0;
@@ -66,7 +101,10 @@ export class RunProgressReducer {
         this.#phase = textOf(event["phase"]) ?? this.#phase;
         break;
       case "planned":
-        if (event["action"] !== "no-op") this.#planned += 1;
+        this.#plan(event, address ?? "");
+        break;
+      case "diagnostic":
+        this.#report(event, address);
         break;
       case "step-start":
         this.#start(event, address ?? "");
@@ -89,6 +127,8 @@ export class RunProgressReducer {
   progress(): RunProgress {
     return {
       steps: [...this.#steps.values()],
+      waiting: [...this.#waiting.values()],
+      problems: [...this.#problems],
       lines: [...this.#lines],
       droppedLines: this.#dropped,
       done: this.#done,
@@ -101,10 +141,35 @@ export class RunProgressReducer {
     };
   }
 
+  #plan(event: RunLogEvent, address: string): void {
+    const action = textOf(event["action"]) ?? "";
+    const actions = STEPS_OF[action] ?? [action];
+    if (actions.length > 0) this.#planned += 1;
+    for (const one of actions) {
+      const key = keyOf({ ...event, action: one }, address);
+      if (!this.#steps.has(key)) this.#waiting.set(key, { key, address, action: one });
+    }
+  }
+
+  #report(event: RunLogEvent, address: string | undefined): void {
+    if (event["severity"] !== "error" || this.#problems.length >= MAX_PROBLEMS) return;
+    const code = event["code_lines"];
+    this.#problems.push({
+      address,
+      summary: textOf(event["summary"]) ?? "",
+      detail: textOf(event["detail"]) ?? "",
+      file: textOf(event["file"]),
+      line: typeof event["line"] === "number" ? event["line"] : undefined,
+      code: Array.isArray(code) ? code.filter((one) => typeof one === "string") : [],
+    });
+  }
+
   #start(event: RunLogEvent, address: string): void {
     const key = keyOf(event, address);
     if (this.#steps.get(key)?.status === "running") return;
     this.#running += 1;
+    this.#waiting.delete(key);
+    const queued = event["queuedMs"];
     this.#steps.set(key, {
       key,
       address,
@@ -112,6 +177,8 @@ export class RunProgressReducer {
       status: "running",
       startMs: event.at,
       endMs: undefined,
+      readyMs: event.at - (typeof queued === "number" ? queued : 0),
+      after: keyOfStep(event["after"]),
       cause: undefined,
     });
   }
@@ -123,6 +190,7 @@ export class RunProgressReducer {
     const status = textOf(event["status"]) ?? "done";
     if (status === "done") this.#done += 1;
     else this.#failed += 1;
+    this.#waiting.delete(key);
     this.#steps.set(key, {
       key,
       address,
@@ -130,12 +198,21 @@ export class RunProgressReducer {
       status,
       startMs: begun?.startMs ?? event.at,
       endMs: event.at,
+      readyMs: begun?.readyMs ?? event.at,
+      after: begun?.after,
       cause: textOf(event["cause"]),
     });
   }
 }
 
-function keyOf(event: RunLogEvent, address: string): string {
+/** The key of a step that an event names. */
+function keyOfStep(step: unknown): string | undefined {
+  if (typeof step !== "object" || step === null) return undefined;
+  const named = step as Readonly<Record<string, unknown>>;
+  return keyOf(named, textOf(named["address"]) ?? "");
+}
+
+function keyOf(event: Readonly<Record<string, unknown>>, address: string): string {
   return `${address}\0${textOf(event["deposed"]) ?? ""}\0${textOf(event["action"]) ?? ""}`;
 }
 

@@ -1,7 +1,9 @@
 import { createServerClient, isClientError } from "@stackwright/client";
 import { QueryCache, QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo, useSyncExternalStore } from "react";
+import { type ReactNode, use, useEffect, useMemo, useSyncExternalStore } from "react";
+import { WorkerUrls } from "../graph/worker-urls.ts";
 import { observedFetch } from "../live/observed-fetch.ts";
+import { canShareWatch, sharedWatch } from "../live/shared-watch.ts";
 import { StackStore } from "../live/stack-store.ts";
 import { whileVisible } from "../live/while-visible.ts";
 import { Loading, ProblemBox } from "../parts/states.tsx";
@@ -43,6 +45,7 @@ interface SignedInProps {
 
 /** What one credential has read is of no use to the next one: all of it is made anew. */
 function SignedIn({ session, opened, credential, children }: SignedInProps) {
+  const trusted = use(WorkerUrls);
   const parts = useMemo(() => {
     const stacks = new StackStore();
     const queries = new QueryClient({
@@ -67,10 +70,22 @@ function SignedIn({ session, opened, credential, children }: SignedInProps) {
       if (credential.kind === "login") await send("/auth/logout", { method: "POST" });
       session.signOut();
     };
-    return { stacks, queries, client, registry: createRegistryApi(token, send), opened, signOut };
-  }, [session, opened, credential]);
-  const { stacks, client, queries } = parts;
-  useEffect(() => whileVisible(async (signal) => stacks.follow(client, signal)), [stacks, client]);
+    const onRefused = (): void => session.signOut(EXPIRED);
+    const watch = canShareWatch()
+      ? sharedWatch({ credential, trusted, store: stacks, onRefused })
+      : client;
+    return {
+      stacks,
+      queries,
+      client,
+      watch,
+      registry: createRegistryApi(token, send),
+      opened,
+      signOut,
+    };
+  }, [session, opened, credential, trusted]);
+  const { stacks, watch, queries } = parts;
+  useEffect(() => whileVisible(async (signal) => stacks.follow(watch, signal)), [stacks, watch]);
   return (
     <QueryClientProvider client={queries}>
       <WithCaller parts={parts}>{children}</WithCaller>

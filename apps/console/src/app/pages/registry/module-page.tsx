@@ -1,13 +1,18 @@
 import type { Operations } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Loaded } from "../../parts/states.tsx";
+import { Loaded, Loading } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { PublishModuleDialog } from "./publish-module-dialog.tsx";
+
+/** Loaded with the first README. */
+const MarkdownView = lazy(async () => ({
+  default: (await import("../../markdown/markdown-view.tsx")).MarkdownView,
+}));
 
 type Documentation = Operations["ShowModuleVersion"]["output"];
 type Documented = Documentation["modules"][number];
@@ -150,9 +155,9 @@ function FolderDocumentation({ documented }: { readonly documented: Documented }
         </p>
       )}
       {readme !== "" && (
-        <pre className="diff" tabIndex={0}>
-          {readme}
-        </pre>
+        <Suspense fallback={<Loading what="README" />}>
+          <MarkdownView text={readme} idPrefix={`${id}--`} />
+        </Suspense>
       )}
     </section>
   );

@@ -4,7 +4,9 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Mark, type MarkShape } from "../../parts/mark.tsx";
 import { Empty, Loading } from "../../parts/states.tsx";
 import { durationText } from "../../parts/time.tsx";
-import type { RunProgress, RunStep } from "../../run/run-progress.ts";
+import { criticalPath } from "../../run/critical-path.ts";
+import type { RunProgress, RunStep, WaitingStep } from "../../run/run-progress.ts";
+import { FailureCard } from "./failure-card.tsx";
 
 const STATUS: Readonly<Record<string, readonly [tone: string, shape: MarkShape]>> = {
   running: ["active", "half"],
@@ -14,9 +16,15 @@ const STATUS: Readonly<Record<string, readonly [tone: string, shape: MarkShape]>
   unresolved: ["bad", "triangle"],
   skipped: ["quiet", "dash"],
   "not-started": ["quiet", "ring"],
+  waiting: ["quiet", "ring"],
 };
 const APPLIED = new Set(["applied", "partially_applied"]);
 const ROW_PX = 32;
+/** Steps of the critical path that are named; the others are counted. */
+const MAX_NAMED = 8;
+
+/** A row of the timeline: a step that began, or one that has not. */
+type Row = RunStep | (WaitingStep & { readonly status: "waiting" | "not-started" });
 
 /** The steps of an apply over time, as they happen. */
 export function ApplyTab({ run, progress }: { readonly run: Run; readonly progress: RunProgress }) {
@@ -24,11 +32,19 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
   const { steps, done, failed, running, planned } = progress;
   const isActive = run.phase === "applying";
   const nowMs = useNow(isActive);
-  const shown = useMemo(
-    () => (isFailedOnly ? steps.filter(({ status }) => isFailure(status)) : steps),
-    [steps, isFailedOnly],
-  );
-  const beginMs = steps.reduce((least, { startMs }) => Math.min(least, startMs), nowMs);
+  const isOver = progress.isEnded || (!isActive && steps.length > 0);
+  // What has no events of its own ended with the rest.
+  const waiting = run.phase === "applied" ? NOTHING : progress.waiting;
+  const rows = useMemo((): readonly Row[] => {
+    const status = isOver ? "not-started" : "waiting";
+    const all: readonly Row[] = [
+      ...steps,
+      ...waiting.map((step) => ({ ...step, status }) as const),
+    ];
+    return isFailedOnly ? all.filter((row) => isFailure(row.status)) : all;
+  }, [steps, waiting, isOver, isFailedOnly]);
+  const path = useMemo(() => criticalPath(steps), [steps]);
+  const beginMs = steps.reduce((least, { readyMs }) => Math.min(least, readyMs), nowMs);
   const endMs = steps.reduce((most, step) => Math.max(most, step.endMs ?? nowMs), beginMs + 1);
   if (steps.length === 0 && APPLIED.has(run.phase) && !progress.isEnded) {
     return <Loading what="events of the apply" />;
@@ -46,6 +62,7 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
   }
   return (
     <>
+      <FailureCard run={run} progress={progress} />
       <div className="counts" role="status" aria-live="polite">
         <strong>
           {done} {planned > 0 && `of about ${planned} `}done
@@ -62,6 +79,12 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
             {failed} not done
           </span>
         )}
+        {!isOver && waiting.length > 0 && (
+          <span className="badge quiet">
+            <Mark shape="ring" />
+            {waiting.length} waiting
+          </span>
+        )}
         <span className="quiet">{durationText(endMs - beginMs)}</span>
         {failed > 0 && (
           <label className="check">
@@ -74,72 +97,104 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
           </label>
         )}
       </div>
-      <Timeline steps={shown} beginMs={beginMs} spanMs={endMs - beginMs} nowMs={nowMs} />
+      <CriticalPath path={path} nowMs={nowMs} />
+      <Timeline
+        rows={rows}
+        critical={new Set(path.length > 1 ? path.map(({ key }) => key) : [])}
+        beginMs={beginMs}
+        spanMs={endMs - beginMs}
+        nowMs={nowMs}
+        isOver={isOver}
+      />
+      <p className="quiet legend">
+        <span className="bar-sample waits" /> waits for other steps{" "}
+        <span className="bar-sample queued" /> waits for a place{" "}
+        <span className="bar-sample good" /> call of the provider{" "}
+        <span className="bar-sample bad" /> not done
+      </p>
     </>
   );
 }
 
+const NOTHING: readonly WaitingStep[] = [];
+
+/** What decides how long the apply takes; nothing where no step waits for another. */
+function CriticalPath({
+  path,
+  nowMs,
+}: {
+  readonly path: readonly RunStep[];
+  readonly nowMs: number;
+}) {
+  const [first] = path;
+  const last = path.at(-1);
+  if (first === undefined || last === undefined || path.length < 2) return null;
+  const named = path.slice(-MAX_NAMED);
+  return (
+    <p className="critical-path">
+      Critical path ({durationText((last.endMs ?? nowMs) - first.startMs)}):{" "}
+      {path.length > named.length && <>{path.length - named.length} steps, then </>}
+      {named.map(({ key, address }, at) => (
+        <span key={key}>
+          {at > 0 && <span className="quiet"> then </span>}
+          <code>{address}</code>
+        </span>
+      ))}
+    </p>
+  );
+}
+
 interface TimelineProps {
-  readonly steps: readonly RunStep[];
+  readonly rows: readonly Row[];
+  /** Keys of the steps of the critical path. */
+  readonly critical: ReadonlySet<string>;
+  readonly isOver: boolean;
   readonly beginMs: number;
   readonly spanMs: number;
   readonly nowMs: number;
 }
 
 /** Rows that are in view, however many there are. */
-function Timeline({ steps, beginMs, spanMs, nowMs }: TimelineProps) {
+function Timeline({ rows: all, critical, beginMs, spanMs, nowMs, isOver }: TimelineProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
-    count: steps.length,
+    count: all.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
+  const firstFailed = isOver ? all.findIndex(({ status }) => isCause(status)) : -1;
+  useEffect(() => {
+    if (firstFailed >= 0) rows.scrollToIndex(firstFailed, { align: "start" });
+    // Once, when it is known: from then on the reader scrolls.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [firstFailed]);
   return (
     <div
       ref={scroll}
       className="timeline"
       role="table"
       aria-label="Steps of the apply"
-      aria-rowcount={steps.length}
+      aria-rowcount={all.length}
       tabIndex={0}
     >
       <div role="rowgroup" style={{ height: rows.getTotalSize(), position: "relative" }}>
         {rows.getVirtualItems().map(({ index, start }) => {
-          const step = steps[index];
-          if (step === undefined) return null;
-          const [tone, shape] = STATUS[step.status] ?? ["quiet", "ring"];
-          const lengthMs = (step.endMs ?? nowMs) - step.startMs;
-          const left = ((step.startMs - beginMs) / spanMs) * 100;
-          const width = Math.max(0.5, (lengthMs / spanMs) * 100);
+          const row = all[index];
+          if (row === undefined) return null;
           return (
             <div
-              key={step.key}
+              key={row.key}
               role="row"
               aria-rowindex={index + 1}
-              className="step"
+              className={critical.has(row.key) ? "step critical" : "step"}
               style={{ transform: `translateY(${start}px)`, height: ROW_PX }}
             >
-              <span role="cell" className="address" title={step.address}>
-                {step.address}
-              </span>
-              <span role="cell" className={`badge ${tone}`}>
-                <Mark shape={shape} />
-                {step.action} {step.status === "running" ? "" : step.status.replaceAll("-", " ")}
-                {step.cause !== undefined && ` (${step.cause})`}
-              </span>
-              <span role="cell" className="bar-track">
-                <span
-                  className={`bar ${tone}`}
-                  style={{
-                    left: `${Math.min(left, 99.5)}%`,
-                    width: `${Math.min(width, 100 - left)}%`,
-                  }}
-                />
-              </span>
-              <span role="cell" className="duration">
-                {durationText(lengthMs)}
-              </span>
+              <StepCells
+                row={row}
+                isCritical={critical.has(row.key)}
+                time={{ beginMs, spanMs, nowMs }}
+              />
             </div>
           );
         })}
@@ -148,8 +203,56 @@ function Timeline({ steps, beginMs, spanMs, nowMs }: TimelineProps) {
   );
 }
 
+interface StepCellsProps {
+  readonly row: Row;
+  readonly isCritical: boolean;
+  readonly time: Pick<TimelineProps, "beginMs" | "spanMs" | "nowMs">;
+}
+
+function StepCells({ row, isCritical, time: { beginMs, spanMs, nowMs } }: StepCellsProps) {
+  const [tone, shape] = STATUS[row.status] ?? ["quiet", "ring"];
+  const step = "startMs" in row ? row : undefined;
+  const lengthMs = step === undefined ? 0 : (step.endMs ?? nowMs) - step.startMs;
+  const bar = (fromMs: number, toMs: number, kind: string) => {
+    const left = Math.min(99.5, ((fromMs - beginMs) / spanMs) * 100);
+    const width = Math.min(100 - left, Math.max(0.5, ((toMs - fromMs) / spanMs) * 100));
+    return <span className={`bar ${kind}`} style={{ left: `${left}%`, width: `${width}%` }} />;
+  };
+  return (
+    <>
+      <span role="cell" className="address" title={row.address}>
+        {row.address}
+        {isCritical && <span className="hidden"> (on the critical path)</span>}
+      </span>
+      <span role="cell" className={`badge ${tone}`}>
+        <Mark shape={shape} />
+        {row.action} {row.status === "running" ? "" : row.status.replaceAll("-", " ")}
+        {step?.cause !== undefined && ` (${step.cause})`}
+      </span>
+      <span role="cell" className="bar-track">
+        {step === undefined && row.status === "waiting" && bar(beginMs, nowMs, "waits")}
+        {step !== undefined && step.readyMs > beginMs && bar(beginMs, step.readyMs, "waits")}
+        {step !== undefined &&
+          step.startMs > step.readyMs &&
+          bar(step.readyMs, step.startMs, "queued")}
+        {step !== undefined &&
+          step.status !== "skipped" &&
+          bar(step.startMs, step.startMs + lengthMs, tone)}
+      </span>
+      <span role="cell" className="duration">
+        {step !== undefined && durationText(lengthMs)}
+      </span>
+    </>
+  );
+}
+
+/** Whether a step failed by itself. */
+function isCause(status: string): boolean {
+  return status === "failed" || status === "tainted" || status === "unresolved";
+}
+
 function isFailure(status: string): boolean {
-  return status !== "done" && status !== "running";
+  return status !== "done" && status !== "running" && status !== "waiting";
 }
 
 /** The time, once a second while something is in progress. */

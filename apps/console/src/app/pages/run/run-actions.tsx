@@ -29,7 +29,14 @@ interface RunActionsProps {
 type Action = "approve" | "override" | "discard" | "cancel" | "force" | "retry";
 
 /** What may be decided about a run. Every decision is confirmed; what the credential may not do is said, not hidden. */
-export function RunActions({ run, place }: RunActionsProps) {
+export function RunActions({
+  run,
+  place,
+  isStale,
+}: RunActionsProps & {
+  /** The state was changed since the plan was made: there is nothing to approve. */
+  readonly isStale: boolean;
+}) {
   const [open, setOpen] = useState<Action>();
   const { caller } = useServer();
   if (run.mode === "command") return null;
@@ -58,7 +65,8 @@ export function RunActions({ run, place }: RunActionsProps) {
           Plan set
         </Link>
       )}
-      {canDecide && button("approve", "Approve…", "primary")}
+      {canDecide && !isStale && button("approve", "Approve…", "primary")}
+      {canDecide && isStale && button("retry", "Plan again…", "primary")}
       {isRefused && button("override", "Override policies…", "danger")}
       {(canDecide || isRefused) && button("discard", "Discard…")}
       {CANCELABLE.has(run.phase) && run.cancel === undefined && button("cancel", "Cancel…")}
@@ -67,7 +75,7 @@ export function RunActions({ run, place }: RunActionsProps) {
         mayDo(caller, "admin", place.project) &&
         button("force", "End at once…", "danger")}
       {ENDED_BADLY.has(run.phase) && button("retry", "Run again…")}
-      {open === "approve" && <ApproveDialog run={run} place={place} onClose={close} />}
+      {open === "approve" && !isStale && <ApproveDialog run={run} place={place} onClose={close} />}
       {open === "override" && <OverrideDialog run={run} place={place} onClose={close} />}
       {open === "discard" && (
         <DecideDialog action="discard" run={run} place={place} onClose={close} />
@@ -93,6 +101,7 @@ function useRefresh({ run, place }: RunActionsProps) {
 
 function ApproveDialog({ run, place, onClose }: DialogProps) {
   const { client } = useServer();
+  const queries = useQueryClient();
   const id = useId();
   const [comment, setComment] = useState("");
   const [typed, setTyped] = useState("");
@@ -106,6 +115,13 @@ function ApproveDialog({ run, place, onClose }: DialogProps) {
     mutationFn: async () => client.approveRun({ ...at, body: { plan_digest: digest, comment } }),
     onSuccess: onClose,
     onSettled: refresh,
+    // The page says who changed what, and offers another plan.
+    onError: async (error) => {
+      if (!isClientError(error, "plan_stale")) return;
+      await queries.invalidateQueries({
+        queryKey: ["newest-revision", place.project, place.stack],
+      });
+    },
   });
   const isReady = summary !== undefined && (destroyed === 0 || typed === place.stack);
   return (
@@ -279,23 +295,36 @@ function DecideDialog({
 function RetryDialog({ run, place, onClose }: DialogProps) {
   const { client } = useServer();
   const navigate = useNavigate();
+  const refresh = useRefresh({ run, place });
+  // What waits has the stack: it gives it up first.
+  const isWaiting = DECIDABLE.has(run.phase);
   const retry = useMutation({
-    mutationFn: async () => client.retryRun({ ...place, run: run.id, body: { auto_apply: false } }),
+    mutationFn: async () => {
+      const at = { ...place, run: run.id };
+      if (isWaiting) {
+        await client.discardRun({ ...at, body: { reason: "its plan was out of date" } });
+      }
+      return client.retryRun({ ...at, body: { auto_apply: false } });
+    },
     onSuccess: ({ data }) => {
       onClose();
       void navigate({ to: `${stackPath(place)}/r/${data.id}` });
     },
+    onSettled: refresh,
   });
   return (
     <Dialog
-      title={`Run ${run.number} again`}
-      confirm="Run again"
+      title={isWaiting ? "Plan again" : `Run ${run.number} again`}
+      confirm={isWaiting ? "Plan again" : "Run again"}
       isBusy={retry.isPending}
       onConfirm={() => retry.mutate()}
       onClose={onClose}
       problem={retry.error !== null && <ProblemBox error={retry.error} />}
     >
-      <p>A new run makes a plan of the same configuration, and waits for an approval.</p>
+      <p>
+        {isWaiting && "The plan that is out of date is discarded. "}A new run makes a plan of the
+        same configuration, and waits for an approval.
+      </p>
     </Dialog>
   );
 }

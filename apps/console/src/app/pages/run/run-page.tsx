@@ -9,14 +9,18 @@ import { Loaded } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
 import { PlanTab } from "../../plan/plan-tab.tsx";
+import type { RunProgress } from "../../run/run-progress.ts";
 import { RunStore } from "../../run/run-store.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { ApplyTab } from "./apply-tab.tsx";
+import { FailureCard } from "./failure-card.tsx";
 import { LogTab } from "./log-tab.tsx";
 import { PlanComparison } from "./plan-comparison.tsx";
 import { PolicyTab } from "./policy-tab.tsx";
 import { RunActions } from "./run-actions.tsx";
+import { StalePlanNote } from "./stale-plan-note.tsx";
+import { useStalePlan } from "./use-stale-plan.ts";
 
 const TABS = ["plan", "policies", "apply", "log", "details"] as const;
 type TabName = (typeof TABS)[number];
@@ -52,12 +56,15 @@ export function RunPage() {
     if (phase !== undefined) void queries.invalidateQueries({ queryKey: key });
   }, [queries, key, phase, isEnded]);
 
+  const stale = useStalePlan(query.data, place);
+
   return (
     <Loaded query={query} what="run">
       {(run) => (
         <>
-          <RunHead run={run} place={place} />
-          <RunTabs run={run} />
+          <RunHead run={run} place={place} isStale={stale !== undefined} />
+          {stale !== undefined && <StalePlanNote stale={stale} place={place} />}
+          <RunTabs run={run} progress={progress} />
           {progress.problem !== undefined && (
             <p className="problem" role="alert">
               The events of this run cannot be followed: {progress.problem}
@@ -75,12 +82,12 @@ interface RunPlaceProps {
   readonly place: { readonly project: string; readonly stack: string };
 }
 
-function RunHead({ run, place }: RunPlaceProps) {
+function RunHead({ run, place, isStale }: RunPlaceProps & { readonly isStale: boolean }) {
   const { project, stack } = place;
   return (
     <PageHead
       title={`Run ${run.number} of ${project}/${stack}`}
-      actions={<RunActions run={run} place={place} />}
+      actions={<RunActions run={run} place={place} isStale={isStale} />}
     >
       <p className="facts">
         <PhaseBadge phase={run.phase} />
@@ -113,19 +120,19 @@ function RunHead({ run, place }: RunPlaceProps) {
   );
 }
 
-/** The tab that is meant: by the address, else by what the run is at. */
-function useTab(run: Run): TabName {
+/** The tab that is meant: by the address, else by what the run is at. One that failed is shown where it failed. */
+function useTab(run: Run, progress: RunProgress): TabName {
   const { tab } = useFilters<{ tab: string }>();
   const named = TABS.find((name) => name === tab);
   if (named !== undefined) return named;
-  if (APPLIES.has(run.phase)) return "apply";
+  if (APPLIES.has(run.phase) || progress.steps.length > 0) return "apply";
   if (run.phase === "policy_failed" || run.reason_code === "policy_failed") return "policies";
   if (run.plan_digest === undefined) return "log";
   return "plan";
 }
 
-function RunTabs({ run }: { readonly run: Run }) {
-  const current = useTab(run);
+function RunTabs({ run, progress }: { readonly run: Run; readonly progress: RunProgress }) {
+  const current = useTab(run, progress);
   return (
     <nav className="tabs" aria-label="Run">
       {TABS.map((name) => (
@@ -149,7 +156,7 @@ function RunTab({
   place,
   progress,
 }: RunPlaceProps & { readonly progress: ReturnType<RunStore["snapshot"]> }) {
-  const tab = useTab(run);
+  const tab = useTab(run, progress);
   switch (tab) {
     case "plan":
       return (
@@ -167,7 +174,12 @@ function RunTab({
     case "apply":
       return <ApplyTab run={run} progress={progress} />;
     case "log":
-      return <LogTab progress={progress} />;
+      return (
+        <>
+          {run.phase === "failed" && <FailureCard run={run} progress={progress} />}
+          <LogTab progress={progress} />
+        </>
+      );
     case "details":
       return <RunDetails run={run} place={place} />;
     default:

@@ -75,6 +75,7 @@ export function StackPage() {
               { to: `${base}/runs`, label: "Runs" },
               { to: `${base}/history`, label: "History" },
               { to: `${base}/drift`, label: "Drift" },
+              { to: `${base}/tool`, label: "Tool" },
               { to: `${base}/settings`, label: "Settings" },
             ]}
           />

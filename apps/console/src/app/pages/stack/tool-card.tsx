@@ -19,6 +19,7 @@ export function ToolCard() {
   const place = useStackPlace();
   const { client, caller } = useServer();
   const [isOpen, setOpen] = useState(false);
+  const [target, setTarget] = useState<StackTool["offered"][number]>();
   const query = useQuery({
     queryKey: ["tool", place.project, place.stack],
     queryFn: async ({ signal }) => (await client.showStackTool(place, { signal })).data,
@@ -42,7 +43,6 @@ export function ToolCard() {
                   <dt>The engine plans beside it</dt>
                   <dd>
                     {tool.equal_in_a_row} of {tool.adopt_after} equal plans in a row
-                    {tool.can_adopt && ": the engine can take the stack over"}
                   </dd>
                 </div>
               )}
@@ -53,18 +53,92 @@ export function ToolCard() {
                 is not known. Compare the next plan with the real objects.
               </p>
             )}
+            {tool.can_adopt && (
+              <p className="note">
+                {tool.equal_in_a_row === 1
+                  ? `The last plan of ${tool.tool} and that of the engine were equal.`
+                  : `The last ${tool.equal_in_a_row} plans of ${tool.tool} and those of the engine were equal.`}{" "}
+                The engine can take the stack over; {tool.tool} can have it back at any time.
+              </p>
+            )}
             {mayDo(caller, "admin", place.project) && (
               <div className="actions">
+                {tool.can_adopt && (
+                  <button
+                    type="button"
+                    className="primary"
+                    onClick={() => setTarget({ tool: "stackwright" })}
+                  >
+                    Let the engine take over…
+                  </button>
+                )}
+                {tool.tool === "stackwright" &&
+                  tool.offered.map((one) => (
+                    <button key={nameOf(one)} type="button" onClick={() => setTarget(one)}>
+                      Switch to {nameOf(one)}…
+                    </button>
+                  ))}
                 <button type="button" onClick={() => setOpen(true)}>
                   Change the tool…
                 </button>
               </div>
+            )}
+            {target !== undefined && (
+              <SwitchDialog present={tool} target={target} onClose={() => setTarget(undefined)} />
             )}
             {isOpen && <ToolDialog tool={tool} onClose={() => setOpen(false)} />}
           </>
         )}
       </Loaded>
     </section>
+  );
+}
+
+function nameOf({ tool, version }: StackTool["offered"][number]): string {
+  return version === undefined ? tool : `${tool} ${version}`;
+}
+
+interface SwitchDialogProps {
+  readonly present: StackTool;
+  readonly target: StackTool["offered"][number];
+  readonly onClose: () => void;
+}
+
+/** Gives a stack to another tool, or to the engine, with nothing else changed. */
+function SwitchDialog({ present, target, onClose }: SwitchDialogProps) {
+  const place = useStackPlace();
+  const { client } = useServer();
+  const queries = useQueryClient();
+  const isEngine = target.tool === "stackwright";
+  const change = useMutation({
+    mutationFn: async () => {
+      const tool = target.tool as StackTool["tool"];
+      const body = isEngine ? { tool } : { tool, version: target.version ?? "" };
+      return client.setStackTool({ ...place, body });
+    },
+    onSuccess: onClose,
+    onSettled: async () =>
+      queries.invalidateQueries({ queryKey: ["tool", place.project, place.stack] }),
+  });
+  return (
+    <Dialog
+      title={
+        isEngine ? `The engine takes over ${place.stack}` : `${place.stack} to ${nameOf(target)}`
+      }
+      confirm={isEngine ? "Take over" : "Switch"}
+      isBusy={change.isPending}
+      onConfirm={() => change.mutate()}
+      onClose={onClose}
+      problem={change.error !== null && <ProblemBox error={change.error} />}
+    >
+      <p>
+        From the next run on {isEngine ? "the engine of this server" : nameOf(target)} plans and
+        applies this stack, in place of{" "}
+        {present.tool === "stackwright" ? "the engine" : present.tool}. The state is handed over
+        with its lineage and a higher serial: nothing of it changes, and no object is touched.
+      </p>
+      <p>It can be given back in the same way.</p>
+    </Dialog>
   );
 }
 

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loaded } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
-import { useFilters } from "../parts/use-address.ts";
-import { useServer } from "../session/server-context.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Empty, Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { useFilters } from "../../parts/use-address.ts";
+import { useServer } from "../../session/server-context.tsx";
+import { AuditTabs } from "./audit-tabs.tsx";
 
 interface AuditEntry {
   readonly id: string;
@@ -39,6 +40,7 @@ export function AuditPage() {
           run.
         </p>
       </PageHead>
+      <AuditTabs />
       <div className="filters" role="search">
         <input
           type="date"

@@ -1,0 +1,37 @@
+import { isAccountAdmin, mayDo, type useServer } from "./session/server-context.tsx";
+
+/** A page that every other page leads to. */
+export interface Place {
+  readonly to: string;
+  readonly label: string;
+  /** Other pages are below its address, and are not it. */
+  readonly exact?: boolean;
+}
+
+type Caller = ReturnType<typeof useServer>["caller"];
+
+/** The pages that a caller may open, those first that have room everywhere. */
+export function placesFor(caller: Caller): readonly Place[] {
+  return [
+    { to: "/", label: "Overview", exact: true },
+    { to: "/projects", label: "Projects" },
+    { to: "/drift", label: "Drift" },
+    { to: "/graph", label: "Graph" },
+    { to: "/registry", label: "Registry" },
+    { to: "/policies", label: "Policies" },
+    { to: "/tools", label: "Tools" },
+    { to: "/identity", label: "Identity of runs" },
+    { to: "/frozen", label: "Frozen" },
+    ...(mayDo(caller, "admin") ? [{ to: "/audit", label: "Audit" }] : []),
+    ...(isAccountAdmin(caller) ? [{ to: "/access", label: "Access" }] : []),
+    { to: "/settings", label: "Settings" },
+  ];
+}
+
+/** Places of a bar that is as wide as a telephone; the others are behind "More". */
+export const PLACES_IN_BAR = 4;
+
+/** Whether a page is a place, or below it. */
+export function isAt({ to, exact = false }: Place, path: string): boolean {
+  return path === to || (!exact && path.startsWith(`${to}/`));
+}
