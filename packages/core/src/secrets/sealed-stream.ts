@@ -26,12 +26,12 @@ export async function* sealStream(
   const name = Buffer.from(random(NAME_BYTES));
   yield Buffer.concat([Buffer.of(FORMAT), name]);
   let index = 0;
-  const seal = (plain: Uint8Array, isLast: boolean): Uint8Array => {
+  const seal = (plain: Uint8Array, isLast: boolean): readonly Uint8Array[] => {
     const sealed = cipher.seal(plain, partContext(context, name, index, isLast));
     index += 1;
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32BE(isLast ? sealed.length + LAST : sealed.length);
-    return Buffer.concat([length, sealed]);
+    return [length, sealed];
   };
   const part = Buffer.alloc(PART_BYTES);
   let filled = 0;
@@ -39,7 +39,7 @@ export async function* sealStream(
     for (let at = 0; at < chunk.length; ) {
       // Whether a full part is the last one shows only when more comes.
       if (filled === PART_BYTES) {
-        yield seal(part, false);
+        yield* seal(part, false);
         filled = 0;
       }
       const size = Math.min(PART_BYTES - filled, chunk.length - at);
@@ -48,7 +48,7 @@ export async function* sealStream(
       at += size;
     }
   }
-  yield seal(part.subarray(0, filled), true);
+  yield* seal(part.subarray(0, filled), true);
 }
 
 /**
@@ -99,11 +99,18 @@ class ByteReader implements AsyncDisposable {
   /** The next bytes, exactly so many. */
   async take(size: number): Promise<Buffer> {
     while (this.#size < size) if (!(await this.#more())) throw damaged("is cut off");
-    const all = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
-    if (all === undefined) return Buffer.alloc(0);
-    this.#parts = [all.subarray(size)];
-    this.#size = all.length - size;
-    return all.subarray(0, size);
+    const taken: Buffer[] = [];
+    for (let missing = size; missing > 0; ) {
+      const [first = Buffer.alloc(0)] = this.#parts;
+      const part = first.subarray(0, missing);
+      taken.push(part);
+      missing -= part.length;
+      if (part.length === first.length) this.#parts.shift();
+      else this.#parts[0] = first.subarray(part.length);
+    }
+    this.#size -= size;
+    // What is not taken is not copied.
+    return taken.length === 1 && taken[0] !== undefined ? taken[0] : Buffer.concat(taken);
   }
 
   async hasMore(): Promise<boolean> {

@@ -42,7 +42,7 @@ export function createStackCipher(
   return {
     seal: (plain, context) => {
       const nonce = random(NONCE_BYTES);
-      return Buffer.concat([head, nonce, encrypt(newest.bytes, nonce, plain, head, context)]);
+      return Buffer.concat([head, nonce, ...encrypt(newest.bytes, nonce, plain, head, context)]);
     },
     open: (sealed, context) => {
       if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORMAT) {
@@ -68,7 +68,7 @@ export function wrapKey(
   random: (bytes: number) => Uint8Array = randomBytes,
 ): Uint8Array {
   const nonce = random(NONCE_BYTES);
-  return Buffer.concat([nonce, encrypt(wrapping, nonce, key, new Uint8Array(), context)]);
+  return Buffer.concat([nonce, ...encrypt(wrapping, nonce, key, new Uint8Array(), context)]);
 }
 
 /** Decrypts what {@link wrapKey} made. `ENGINE_STATE_CORRUPT` with another key, or for other bytes. */
@@ -77,16 +77,17 @@ export function unwrapKey(wrapping: Uint8Array, wrapped: Uint8Array, context: st
   return decrypt(wrapping, nonce, wrapped.subarray(NONCE_BYTES), new Uint8Array(), context);
 }
 
+/** Cipher text and tag, in parts: states are long, and are copied once. */
 function encrypt(
   key: Uint8Array,
   nonce: Uint8Array,
   plain: Uint8Array,
   head: Uint8Array,
   context: string,
-): Uint8Array {
+): readonly Uint8Array[] {
   const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.concat([head, Buffer.from(context, "utf8")]));
-  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
 }
 
 function decrypt(
@@ -101,7 +102,8 @@ function decrypt(
     decipher.setAAD(Buffer.concat([head, Buffer.from(context, "utf8")]));
     decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
     const plain = decipher.update(sealed.subarray(0, sealed.length - TAG_BYTES));
-    return Buffer.concat([plain, decipher.final()]);
+    const rest = decipher.final();
+    return rest.length === 0 ? plain : Buffer.concat([plain, rest]);
   } catch (error) {
     throw new EngineError("ENGINE_STATE_CORRUPT", "a secret was changed or belongs elsewhere", {
       cause: error,

@@ -12,6 +12,7 @@ import {
   readStored,
   type StorageBackend,
   tenancyOf,
+  WILDCARD,
 } from "@stackwright/storage";
 import { EngineError } from "../errors.ts";
 import { decodeKind, typeUrl } from "./kinds.ts";
@@ -258,6 +259,13 @@ export class StackDirectory {
     return resources
       .map(namedStack)
       .toSorted((left, right) => (left.name < right.name ? -1 : Number(left.name > right.name)));
+  }
+
+  /** All stacks of an account, in no order. */
+  async listAccount(account: string, options?: CallOptions): Promise<readonly NamedStack[]> {
+    const type = { group: STACK_KIND.group, kind: STACK_KIND.kind };
+    const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
+    return (await this.#storage.list("strong", type, everywhere, "", options)).map(namedStack);
   }
 
   /** At most `limit` stacks of a project, by name, those behind the name `after`; `next` is the `after` of more. */
