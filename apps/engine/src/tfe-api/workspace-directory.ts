@@ -60,11 +60,18 @@ export class WorkspaceDirectory {
 
   /** All of an account, by name. Stacks whose names no workspace can have are left out. */
   async list(account: string): Promise<readonly StoredWorkspace[]> {
-    const stacks = await this.#allStacks(account);
-    let records = await this.#records(account);
+    let [stacks, records] = await Promise.all([
+      this.#stacks.listAccount(account),
+      this.#records(account),
+    ]);
     const missing = stacks.filter(({ reference }) => !records.has(reference.stack));
     for (const stack of missing) await this.#register(stack);
-    if (missing.length > 0) records = await this.#records(account);
+    if (missing.length > 0) {
+      [stacks, records] = await Promise.all([
+        this.#stacks.listAccount(account),
+        this.#records(account),
+      ]);
+    }
     return stacks
       .flatMap((stack) => {
         const record = records.get(stack.reference.stack);
@@ -176,31 +183,19 @@ export class WorkspaceDirectory {
 
   /** The stacks of a name in all projects of an account. */
   async #stacksNamed(account: string, name: string): Promise<readonly NamedStack[]> {
-    const projects = await this.#projectsWith(account, name, (found) => found === name);
+    const projects = await this.#projectsWith(account, name);
     const stacks = await Promise.all(
       projects.map(async (project) => this.#stacks.find({ account, project }, name)),
     );
     return stacks.filter((stack) => stack !== undefined);
   }
 
-  async #allStacks(account: string): Promise<readonly NamedStack[]> {
-    const projects = await this.#projectsWith(account, "", () => true);
-    const lists = await Promise.all(
-      projects.map(async (project) => this.#stacks.list({ account, project })),
-    );
-    return lists.flat();
-  }
-
-  async #projectsWith(
-    account: string,
-    prefix: string,
-    wanted: (name: string) => boolean,
-  ): Promise<readonly string[]> {
+  async #projectsWith(account: string, name: string): Promise<readonly string[]> {
     const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
     const { storage } = this.#parts;
     const projects = new Set<string>();
-    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, everywhere, prefix);
-    for await (const { id } of heads) if (wanted(id.name)) projects.add(id.tenancy.namespace);
+    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, everywhere, name);
+    for await (const { id } of heads) if (id.name === name) projects.add(id.tenancy.namespace);
     return [...projects].toSorted();
   }
 
