@@ -1,6 +1,8 @@
 import type { NamedStack } from "@stackwright/core";
 import { isEnded, type RunPhase } from "@stackwright/core";
-import type { Run } from "@stackwright/proto/stackwright";
+import { decodeJson, decodeTypeJson } from "@stackwright/cty";
+import { valueText } from "@stackwright/lang";
+import { type PlanSummary, type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { TfeLogName, TfeLogText } from "@stackwright/tfe";
@@ -128,12 +130,10 @@ async function planEndText(
   if (phase === "no_changes") {
     return "\nNo changes. Your infrastructure matches the configuration.\n";
   }
-  const place = runPlace(reference);
-  const [storedRun, storedSummary] = await Promise.all([
-    readStored(storage, "strong", idOf(RUN_KIND, place)),
-    readStored(storage, "strong", idOf(SERVER_KINDS.summary, place)),
+  const [storedRun, summary] = await Promise.all([
+    readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference))),
+    readSummary({ storage }, reference),
   ]);
-  const summary = storedSummary && decodeRecord(SERVER_KINDS.summary, storedSummary);
   if (summary === undefined) {
     const reason = storedRun && decodeRecord(RUN_KIND, storedRun).reason;
     return phase === "failed" ? `\nThe plan failed: ${reason ?? ""}\n` : `\nThe run is ${phase}.\n`;
@@ -142,7 +142,9 @@ async function planEndText(
   const destroy = summary.delete + summary.replace;
   const imports = summary.import > 0 ? `${summary.import} to import, ` : "";
   const counts = `Plan: ${imports}${add} to add, ${summary.update} to change, ${destroy} to destroy.\n`;
-  return `\n${await planText({ blobs, renderer }, summary.viewSha256)}\n${counts}`;
+  const text = await planText({ blobs, renderer }, summary.viewSha256);
+  // The text of a plan says it as well.
+  return /^Plan: /m.test(text) ? `\n${text.trimEnd()}\n` : `\n${text}\n${counts}`;
 }
 
 async function planText(
@@ -169,7 +171,32 @@ async function applyEndText(
   if (phase !== "applied")
     return `\nThe apply ended as ${phase}${reason === "" ? "" : `: ${reason}`}\n`;
   const outputs = run === undefined ? "" : await outputsText(parts, stack, run);
-  return `\nApply complete!\n${outputs}`;
+  const summary = await readSummary(parts, reference);
+  return `\n${appliedText(run?.mode, summary)}\n${outputs}`;
+}
+
+/** What terraform says of an apply that did all of its plan: pipelines read the numbers in it. */
+function appliedText(mode: Run_Mode | undefined, summary: PlanSummary | undefined): string {
+  if (summary === undefined) return "Apply complete!";
+  const destroyed = summary.delete + summary.replace;
+  if (mode === Run_Mode.MODE_DESTROY) {
+    return `Destroy complete! Resources: ${destroyed} destroyed.`;
+  }
+  const imported = summary.import > 0 ? `${summary.import} imported, ` : "";
+  const added = summary.create + summary.replace;
+  return `Apply complete! Resources: ${imported}${added} added, ${summary.update} changed, ${destroyed} destroyed.`;
+}
+
+async function readSummary(
+  { storage }: Pick<RunLogParts, "storage">,
+  reference: RunReference,
+): Promise<PlanSummary | undefined> {
+  const stored = await readStored(
+    storage,
+    "strong",
+    idOf(SERVER_KINDS.summary, runPlace(reference)),
+  );
+  return stored && decodeRecord(SERVER_KINDS.summary, stored);
 }
 
 /**
@@ -188,8 +215,10 @@ async function outputsText(parts: RunLogParts, stack: NamedStack, run: Run): Pro
   const changedAt = published && decodeRecord(STACK_OUTPUTS_KIND, published).revision;
   const isOfRun = changedAt === undefined || changedAt <= run.revision;
   if (!isOfRun || outputs.length === 0) return "";
-  const lines = outputs.map(
-    ({ name, sensitive, value }) => `${name} = ${sensitive ? "<sensitive>" : compactJson(value)}\n`,
-  );
+  const lines = outputs.map(({ name, sensitive, value, type }) => {
+    const shown = (): string =>
+      valueText(decodeJson(compactJson(value), decodeTypeJson(compactJson(type))));
+    return `${name} = ${sensitive ? "<sensitive>" : shown()}\n`;
+  });
   return `\nOutputs:\n\n${lines.join("")}`;
 }

@@ -17,7 +17,7 @@ export function eventText(event: StoredRunLogEvent): string {
   const address = of("address");
   switch (event.type) {
     case "diagnostic":
-      return diagnosticText(event, of);
+      return isOwnBlock(of) ? "" : diagnosticText(event, of);
     case "read-start":
       return `${address}: Refreshing state...\n`;
     case "step-start":
@@ -35,6 +35,13 @@ export function eventText(event: StoredRunLogEvent): string {
     default:
       return "";
   }
+}
+
+/** The warning that the block has no effect which led the reader of this log here. */
+function isOwnBlock(of: (name: string) => string): boolean {
+  return (
+    of("summary") === "Block has no effect" && /^The block "(cloud|backend)"/.test(of("detail"))
+  );
 }
 
 function stepEndText(event: StoredRunLogEvent, of: (name: string) => string): string {

@@ -77,6 +77,12 @@ export function createTfePort(parts: TfePortParts): TfePort {
     const lock = found && decodeRecord(SERVER_KINDS.lock, found);
     return lock === undefined || isOver(lock, clock.wallMs()) ? undefined : lock;
   };
+  const currentRunOf = async ({ stack }: StoredWorkspace): Promise<string | undefined> => {
+    const id = idOf(SERVER_KINDS.queue, stackPlace(stack.reference));
+    const found = await readStored(storage, "strong", id);
+    const { current = "" } = found === undefined ? {} : decodeRecord(SERVER_KINDS.queue, found);
+    return current === "" ? undefined : current;
+  };
   const executionOf = async ({ stack, record }: StoredWorkspace): Promise<ExecutionMode> => {
     const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
     const [head, { tool }] = await Promise.all([
@@ -88,8 +94,12 @@ export function createTfePort(parts: TfePortParts): TfePort {
     return head === undefined ? recordedMode(record) : "remote";
   };
   const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
-    const [lock, mode] = await Promise.all([lockOf(workspace), executionOf(workspace)]);
-    return viewOf(workspace, lock, mode);
+    const [lock, mode, currentRun] = await Promise.all([
+      lockOf(workspace),
+      executionOf(workspace),
+      currentRunOf(workspace),
+    ]);
+    return { ...viewOf(workspace, lock, mode), currentRun };
   };
 
   return {

@@ -152,7 +152,9 @@ describe("a run", () => {
     expect((await act(id, "apply")).status).toBe(202);
     await reaches(id, "applied");
     const apply = await logOf("applies", id);
-    expect(apply).toMatch(/terraform_data\.a: Creation complete(.|\n)*Apply complete!\n>$/);
+    expect(apply).toMatch(
+      /terraform_data\.a: Creation complete(.|\n)*Apply complete! Resources: 1 added, 0 changed, 0 destroyed\.\n>$/,
+    );
     expect(await logOf("plans", id)).toBe(plan);
     expect(plan + apply).not.toContain("s3cret");
     expect((await act(id, "apply")).status).toBe(409);
@@ -201,6 +203,42 @@ describe("a run", () => {
     const log = await logOf("applies", first);
     expect(log).toContain("Apply complete!");
     expect(log).not.toContain("two");
+  });
+
+  it("has a log without what its command knows, and is counted by those that wait for it alone", async () => {
+    const { uploaded, request, dataOf, reaches, logOf, call, workspace } = await start();
+    const main = `terraform {
+      cloud { organization = "default" }
+    }
+    resource "terraform_data" "a" { input = "a" }
+    output "map" { value = { a = [1, "x"] } }
+    `;
+    const { id: plan } = dataOf(await request(await uploaded({ "main.tf": main }, true)));
+    await reaches(plan, "planned_and_finished");
+    const planned = await logOf("plans", plan);
+    expect(planned).not.toContain("no effect");
+    expect(planned.match(/^Plan: .*/gm)).toEqual(["Plan: 1 to add, 0 to change, 0 to destroy."]);
+    const listed = async (filter = "") => {
+      const { json } = await call("GET", `/api/v2/workspaces/${workspace}/runs${filter}`);
+      return (json["data"] as Resource[]).map(({ id }) => id);
+    };
+    const current = async () => {
+      const { relationships } = dataOf(await call("GET", `/api/v2/workspaces/${workspace}`));
+      return relationships?.["current-run"]?.data;
+    };
+    expect([await listed(), await current()]).toEqual([[], null]);
+    const { id: apply } = dataOf(await request(await uploaded({ "main.tf": main })));
+    await reaches(apply, "planned");
+    expect(await current()).toEqual({ id: apply, type: "runs" });
+    expect(await listed()).toEqual([apply]);
+    expect(await listed("?filter[operation]=plan_only")).toEqual([plan]);
+    expect(await listed("?filter[operation]=plan_only,plan_and_apply")).toEqual([apply, plan]);
+    await call("POST", `/api/v2/runs/${apply}/actions/apply`, { body: {} });
+    await reaches(apply, "applied");
+    expect(await current()).toBe(null);
+    expect(await logOf("applies", apply)).toContain(
+      'Outputs:\n\nmap = {\n  "a" = [\n    1,\n    "x",\n  ]\n}\n',
+    );
   });
 
   it("that fails has its diagnostic in its log, and ends as errored", async () => {

@@ -31,6 +31,8 @@ export interface TfeWorkspace {
   readonly autoApply: boolean;
   readonly tags: readonly WorkspaceTag[];
   readonly lock: WorkspaceLock | undefined;
+  /** The run whose turn it is; undefined where none has one, and in lists. */
+  readonly currentRun?: string | undefined;
 }
 
 /** What can be set of a workspace. */
@@ -53,7 +55,7 @@ export interface NewWorkspace extends WorkspaceChange {
 export interface WorkspacePort {
   find(caller: TfeCaller, name: string): Promise<TfeWorkspace | undefined>;
   get(caller: TfeCaller, id: string): Promise<TfeWorkspace | undefined>;
-  /** All, sorted by name, without their locks. */
+  /** All, sorted by name, without their locks and runs. */
   list(caller: TfeCaller): Promise<readonly TfeWorkspace[]>;
   /** Undefined where the name is taken. */
   create(caller: TfeCaller, workspace: NewWorkspace): Promise<TfeWorkspace | undefined>;

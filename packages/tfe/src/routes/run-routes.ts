@@ -176,10 +176,15 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   fastify.get<ById>("/workspaces/:workspace/runs", async (request, reply) => {
     const caller = callerOf(context, request);
     const { id } = await workspaceOf(context, request);
+    const wanted = operationsOf(request.query["filter[operation]"]);
     const all = await runs.list(caller, id);
     return send(
       reply,
-      page(all, request.query, (run) => runResource(caller, run)),
+      page(
+        all.filter((run) => wanted.has(operationOf(run))),
+        request.query,
+        (run) => runResource(caller, run),
+      ),
     );
   });
 
@@ -267,6 +272,22 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     const attributes = { pending: 0, running: 0 };
     return send(reply, one({ id, type: "organization-capacity", attributes }));
   });
+}
+
+/** Kinds of runs, as lists are filtered by them. */
+const OPERATIONS = ["plan_only", "plan_and_apply", "save_plan", "refresh_only", "destroy"] as const;
+
+function operationOf({ planOnly, savedPlan, mode }: TfeRun): (typeof OPERATIONS)[number] {
+  if (planOnly) return "plan_only";
+  if (savedPlan) return "save_plan";
+  if (mode === "normal") return "plan_and_apply";
+  return mode === "destroy" ? "destroy" : "refresh_only";
+}
+
+/** Runs that only plan are not in a list unless it asks for them: commands take each run in it for one that theirs waits for. */
+function operationsOf(filter: unknown): ReadonlySet<string> {
+  if (typeof filter === "string" && filter !== "") return new Set(filter.split(","));
+  return new Set(OPERATIONS.filter((name) => name !== "plan_only"));
 }
 
 /** What a request says about a run. `TFE_UNPROCESSABLE` for what is not supported. */

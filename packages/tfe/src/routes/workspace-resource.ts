@@ -8,7 +8,7 @@ export function workspaceResource(
   { account, isOperator, isAdmin }: TfeCaller,
   workspace: TfeWorkspace,
 ): ResourceObject {
-  const { id, name, project, executionMode, lock, tags } = workspace;
+  const { id, name, project, executionMode, lock, tags, currentRun } = workspace;
   return {
     id: `ws-${id}`,
     type: "workspaces",
@@ -48,6 +48,8 @@ export function workspaceResource(
     relationships: {
       organization: related("organizations", account),
       project: related("projects", projectId(project)),
+      // Commands count the runs in front of their own up to this one, and none where it is their own.
+      "current-run": related("runs", currentRun && `run-${id}-${currentRun}`),
       "locked-by": lock === undefined ? { data: null } : related("users", lock.actor),
     },
   };
