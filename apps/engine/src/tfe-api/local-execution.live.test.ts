@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -159,6 +160,29 @@ describe.each(COMMANDS)("%s with the cloud block, in local execution", (_name, c
     expect((await root.start(["workspace", "list"], { TF_WORKSPACE: "one" }).ended).text).toContain(
       "one",
     );
+  });
+
+  it("keeps what it could not store in a file, which is stored later", {
+    timeout: 180_000,
+  }, async () => {
+    const { root } = await start();
+    const { write, ok, cloud, directory } = root;
+    const held = `resource "terraform_data" "held" {
+      provisioner "local-exec" { command = "touch begun; while [ ! -e go ]; do sleep 0.1; done" }
+    }\n`;
+    await write(cloud('name = "demo"') + RESOURCES + held);
+    await ok("init");
+    const applied = root.start(["apply", "-auto-approve"]);
+    await until(() => existsSync(join(directory, "begun")));
+    // Who breaks a lock that is in use is in the way of its holder.
+    await ok("force-unlock", "-force", "default/demo");
+    await writeFile(join(directory, "go"), "");
+    const { code, text } = await applied.ended;
+    expect([code, text]).toEqual([1, expect.stringContaining("errored.tfstate")]);
+    expect(await ok("state", "pull")).not.toContain("terraform_data");
+    await ok("state", "push", join(directory, "errored.tfstate"));
+    expect(await ok("state", "list")).toBe("terraform_data.a\nterraform_data.held\n");
+    expect(await ok("plan")).toContain("No changes");
   });
 
   it("is the backend remote as well, by name and by prefix", { timeout: 120_000 }, async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -195,6 +195,37 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     await setMode("remote");
     await ok("plan", "-detailed-exitcode", "-var", "who=joe");
     expect((await runs())[0]?.phase).toBe("no_changes");
+  });
+
+  it("counts no plans of before, and says what to use where the state is read-only", {
+    timeout: 240_000,
+  }, async () => {
+    const { ok, fails, start: begin, writeFile: put, directory } = await start();
+    expect(await ok("apply", "-auto-approve")).toContain("Resources: 2 added, 0 changed");
+    await ok("plan");
+    const waits = "before being queued";
+    expect(await ok("plan")).not.toContain(waits);
+    const replaced = await ok("apply", "-auto-approve", "-replace=terraform_data.b");
+    expect(replaced).toContain("Apply complete! Resources: 1 added, 0 changed, 1 destroyed.");
+    expect(replaced).not.toContain(waits);
+    expect(replaced).not.toContain("no effect");
+    expect(await ok("refresh")).toContain("No changes");
+
+    for (const words of [
+      ["state", "rm", "terraform_data.b"],
+      ["state", "mv", "terraform_data.b", "terraform_data.c"],
+      ["taint", "terraform_data.b"],
+    ]) {
+      expect(await fails(...words)).toContain("moved, removed and import blocks");
+    }
+    expect(await fails("plan", "-generate-config-out=new.tf")).toContain("not supported by");
+    const console = begin(["console"]);
+    console.child.stdin.end("terraform_data.a.output\n");
+    expect((await console.ended).text).toContain('"ann"');
+    await mkdir(join(directory, "tests"));
+    const asserts = 'condition = terraform_data.a.input == "ann"\n error_message = "no"';
+    await put(`run "a" {\n command = plan\n assert {\n ${asserts}\n }\n}\n`, "tests/a.tftest.hcl");
+    expect(await ok("test")).toContain("1 passed");
   });
 
   it("is canceled while it waits for a lock", { timeout: 120_000 }, async () => {
