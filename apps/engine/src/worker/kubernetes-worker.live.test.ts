@@ -1,15 +1,23 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { systemClock } from "@stackwright/base/clock";
 import { silentLogger } from "@stackwright/base/logger";
+import { createServerClient } from "@stackwright/client";
 import { parseClusterFile } from "@stackwright/tfstate/cluster";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ExecutionHost } from "../executor/executor.ts";
 import { createKubernetesExecutor } from "../executor/kubernetes/kubernetes-executor.ts";
 import { playKubelet } from "../testing/played-kubelet.ts";
 import { startCluster } from "../testing/start-cluster.ts";
+import { startServerProcess } from "../testing/start-server-process.ts";
+import { startWorkerProcess } from "../testing/start-worker-process.ts";
+import { tarOf } from "../testing/tar-of.ts";
 import { testJob } from "../testing/test-job.ts";
 import { describeWorker } from "../testing/worker-suite.ts";
 
@@ -141,11 +149,7 @@ if (typeof cluster === "string") {
   );
 
   describe("a pod of an execution", () => {
-    it("is ended and gone when the execution is disposed", { timeout: 60_000 }, async (context) => {
-      context.skip(
-        true,
-        "the API server keeps the pod after the played kubelet has ended and deleted it: not explained yet",
-      );
+    it("is ended and gone when the execution is disposed", { timeout: 60_000 }, async () => {
       await using executor = await create();
       const job = await testJob();
       const address = { host: "192.0.2.1", port: 1 };
@@ -192,6 +196,78 @@ if (typeof cluster === "string") {
         reason: "refused",
         detail: expect.stringContaining("violates PodSecurity"),
       });
+    });
+  });
+  describe("as a process", () => {
+    const MAIN = join(import.meta.dirname, "../main.ts");
+    const project = "default";
+    const jobs = async (): Promise<readonly string[]> => {
+      const { text } = await send("GET", `/apis/batch/v1/namespaces/${RUNS}/jobs`);
+      const { items } = JSON.parse(text) as { readonly items: readonly Manifest[] };
+      return items.map(({ metadata }) => metadata.name);
+    };
+    const inPods = [
+      "--executor=kubernetes",
+      "--kubernetes-image=stackwright-server",
+      `--kubernetes-namespace=${RUNS}`,
+      `--kubernetes-config=${config}`,
+      "--kubernetes-address=127.0.0.1",
+      "--kubernetes-port=0",
+    ];
+    /** Executes a run by a server: how it ended, and how many Jobs it had. */
+    const runBy = async (
+      server: string,
+      token: string,
+      stack: string,
+      how: { readonly mode: "apply" | "plan_only" },
+    ) => {
+      const client = createServerClient({ server, token });
+      await client.createStack({ project, body: { name: stack } });
+      const main = 'resource "terraform_data" "a" { input = "x" }';
+      const body = Uint8Array.from(gzipSync(tarOf({ "main.tf": main })));
+      const { digest } = (await client.createConfiguration({ project, stack, body })).data;
+      const requested = { configuration: digest, auto_apply: true, ...how };
+      const run = (await client.createRun({ project, stack, body: requested })).data.id;
+      const made = new Set<string>();
+      const look = async () => {
+        for (const name of await jobs()) made.add(name);
+        return (await client.showRun({ project, stack, run })).data.phase;
+      };
+      await expect
+        .poll(look, { timeout: 120_000, interval: 50 })
+        .toMatch(/^(?:applied|plan_finished|failed|canceled)$/);
+      const ofRun = [...made].filter((name) => name.startsWith(`sw-${run.toLowerCase()}-`));
+      return [await look(), ofRun.length];
+    };
+
+    it("a server executes steps in pods, and so does a worker of one that executes none", {
+      timeout: 300_000,
+    }, async (context) => {
+      context.skip(process.getuid?.() !== 0, "pods of the default folder need root here");
+      const scratch = await mkdtempDisposable(join(tmpdir(), "kubernetes-process-"));
+      onTestFinished(() => scratch.remove());
+      const store = ["--store", `sqlite:${join(scratch.path, "store")}`];
+      const bootstrap = [MAIN, "bootstrap", "--again", ...store, "--account", "acme"];
+      const { stdout } = await promisify(execFile)(process.execPath, bootstrap);
+      const { token } = JSON.parse(stdout) as { readonly token: string };
+      const at = { cwd: scratch.path };
+      const server = await startServerProcess(MAIN, [...store, ...inPods], at);
+      const applied = await runBy(server.url, token, "one", { mode: "apply" });
+      expect(applied).toEqual(["applied", 2]);
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+
+      const idle = [...store, "--executor", "none", "--storage-port", "0"];
+      const other = await startServerProcess(MAIN, idle, at);
+      const folder = join(scratch.path, "runs");
+      const args = ["--server", other.url, "--directory", folder, ...inPods];
+      const env = { STACKWRIGHT_TOKEN: token };
+      const worker = await startWorkerProcess(MAIN, args, { ...at, env });
+      const planned = await runBy(other.url, token, "two", { mode: "plan_only" });
+      expect(planned).toEqual(["plan_finished", 1]);
+      worker.child.kill("SIGTERM");
+      expect(await worker.ended).toBe(0);
+      expect(await jobs()).toEqual([]);
     });
   });
 }
