@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { chmod, copyFile, mkdtempDisposable, open, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -43,7 +43,11 @@ export async function buildExecutable({
     logLevel: "silent",
   });
   const files = filesBelow(packageFolder);
-  await writeFile(join(scratch.path, "digest"), digestOf(packageFolder, files, node));
+  const sizes = Object.fromEntries(
+    files.map((name) => [name, statSync(join(packageFolder, name)).size]),
+  );
+  const digest = digestOf(packageFolder, files, node);
+  await writeFile(join(scratch.path, "index"), JSON.stringify({ digest, sizes }));
   await writeFile(
     join(scratch.path, "sea.json"),
     JSON.stringify({
@@ -51,10 +55,10 @@ export async function buildExecutable({
       main: "main.cjs",
       output: "blob",
       disableExperimentalSEAWarning: true,
-      // The Node that it becomes reads them.
-      execArgvExtension: "none",
+      // Options of NODE_OPTIONS count, as with any Node.
+      execArgvExtension: "env",
       assets: {
-        digest: "digest",
+        index: "index",
         ...Object.fromEntries(files.map((name) => [name, join(packageFolder, name)])),
       },
     }),

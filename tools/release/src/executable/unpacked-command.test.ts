@@ -10,24 +10,24 @@ import {
 } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { expect, it, vi } from "vitest";
 import { FUSE } from "./fuse.ts";
 import { launch } from "./unpacked-command.ts";
 
 const DIGEST = "0123456789abcdef0123456789abcdef";
-const ASSETS: Readonly<Record<string, string>> = {
-  digest: DIGEST,
-  "bin/stackwright.cjs": "the command",
+const FILES: Readonly<Record<string, string>> = {
+  "bin/stackwright.cjs": "globalThis.ran = process.argv;",
   "dist/command.bundle": "what it runs",
 };
 
 vi.mock("node:sea", () => ({
-  getAsset: (name: string, encoding?: string) =>
-    encoding === undefined ? new TextEncoder().encode(ASSETS[name]).buffer : ASSETS[name],
-  getRawAsset: (name: string) => new TextEncoder().encode(ASSETS[name]).buffer,
-  getAssetKeys: () => Object.keys(ASSETS),
+  getAsset: (name: string, encoding?: string) => {
+    if (encoding === undefined) return new TextEncoder().encode(FILES[name]).buffer;
+    const sizes = Object.entries(FILES).map(([path, text]) => [path, text.length]);
+    return JSON.stringify({ digest: DIGEST, sizes: Object.fromEntries(sizes) });
+  },
 }));
 
 async function start(node = `before ${FUSE}:1 after`) {
@@ -36,27 +36,27 @@ async function start(node = `before ${FUSE}:1 after`) {
   writeFileSync(executable, node);
   chmodSync(executable, 0o555);
   let written = "";
-  const { execPath, exitCode } = process;
+  const { argv, execPath, exitCode } = process;
   process.execPath = executable;
   vi.stubEnv("STACKWRIGHT_UNPACK_FOLDER", parent);
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {
     written += String(text);
     return true;
   });
-  const become = vi.spyOn(process, "execve").mockReturnValue(undefined as never);
+  const become = vi.fn<NonNullable<Parameters<typeof launch>[0]>>();
   return {
     parent,
     folder: join(parent, DIGEST),
     become,
     launched: () => {
       written = "";
-      launch();
+      launch(become);
       return written;
     },
     [Symbol.asyncDispose]: async () => {
       vi.restoreAllMocks();
       vi.unstubAllEnvs();
-      process.execPath = execPath;
+      Object.assign(process, { argv, execPath });
       process.exitCode = exitCode;
       await scratch.remove();
     },
@@ -73,15 +73,32 @@ it("unpacks what other users can run and cannot change, whatever is set for new 
     process.umask(umask);
   }
   const node = join(folder, "bin/node");
-  expect(become).toHaveBeenCalledWith(
+  expect(become).toHaveBeenCalledExactlyOnceWith({
     node,
-    [node, join(folder, "bin/stackwright.cjs"), ...process.argv.slice(2)],
-    expect.anything(),
-  );
+    path: join(folder, "bin/stackwright.cjs"),
+    calledAs: basename(process.argv0),
+  });
   expect(readFileSync(node, "utf8")).toBe(`before ${FUSE}:0 after`);
   const modes = [parent, folder, join(folder, "dist"), node].map((path) => statSync(path).mode);
   expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o755, 0o755, 0o755]);
   expect(statSync(join(folder, "dist/command.bundle")).mode & 0o777).toBe(0o644);
+});
+
+it("runs the command in the same process, with the unpacked Node for what it starts", async () => {
+  await using started = await start();
+  const { folder } = started;
+  const node = join(folder, "bin/node");
+  vi.stubEnv("STACKWRIGHT_CALLED_AS", "tofu");
+  process.argv = ["/usr/bin/tofu", "/usr/bin/tofu", "plan", "--json"];
+  launch();
+  expect((globalThis as { readonly ran?: unknown }).ran).toEqual([
+    node,
+    join(folder, "bin/stackwright.cjs"),
+    "plan",
+    "--json",
+  ]);
+  expect(process.execPath).toBe(node);
+  expect(process.env["STACKWRIGHT_CALLED_AS"]).toBe("tofu");
 });
 
 it("writes what the folder lost, and nothing else", async () => {

@@ -20,26 +20,48 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { getAsset, getAssetKeys, getRawAsset } from "node:sea";
+import { getAsset } from "node:sea";
 import { FUSE } from "./fuse.ts";
 
-/** The asset that names the others: a digest of all of them. */
-const DIGEST_ASSET = "digest";
+/**
+ * What is known of the other assets. It is read once: for each question about an asset Node goes through the list of all of them, which
+ * would take longer than all else that a start does.
+ */
+const INDEX_ASSET = "index";
 const FOLDER_VARIABLE = "STACKWRIGHT_UNPACK_FOLDER";
 const ABANDONED_MS = 3_600_000;
 
+/** The release that an executable holds. */
+interface ReleaseIndex {
+  /** Of all of its files. */
+  readonly digest: string;
+  /** In bytes, by path. */
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
+/** What runs in place of the program inside the executable. */
+interface Command {
+  /** The Node that its threads, child processes and providers get. */
+  readonly node: string;
+  /** Its file. */
+  readonly path: string;
+  /** The name that it was called by. */
+  readonly calledAs: string;
+}
+
 /**
- * Becomes the command. It runs from files, as it does where npm installed it: its threads, its child processes and programs that are
- * written for Node need a Node of their own. So the executable unpacks itself once for each release, with a copy of its Node, and
- * every start after that only goes there. The process stays the same one, with its signals and its standard streams.
+ * Becomes the command. It runs from files, as it does where npm installed it: its child processes and programs that are written for
+ * Node need a Node of their own. So the executable unpacks itself once for each release, with a copy of its Node, and every start
+ * after that loads the command from there. The process stays the same one, with the Node that it has started already.
  */
-export function launch(): void {
+export function launch(become: (command: Command) => void = run): void {
   let folder: string;
   try {
-    folder = unpacked(getAsset(DIGEST_ASSET, "utf8"));
+    folder = unpacked(JSON.parse(getAsset(INDEX_ASSET, "utf8")) as ReleaseIndex);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(
@@ -49,26 +71,35 @@ export function launch(): void {
     process.exitCode = 1;
     return;
   }
-  const node = join(folder, "bin/node");
-  const words = [node, join(folder, "bin/stackwright.cjs"), ...process.argv.slice(2)];
-  // The name of a link: the command reads it, and removes it.
-  const calledAs = process.env["STACKWRIGHT_CALLED_AS"] ?? basename(process.argv0);
-  process.execve?.(node, words, { ...process.env, STACKWRIGHT_CALLED_AS: calledAs });
+  become({
+    node: join(folder, "bin/node"),
+    path: join(folder, "bin/stackwright.cjs"),
+    // The name of a link: the command reads it, and removes it.
+    calledAs: process.env["STACKWRIGHT_CALLED_AS"] ?? basename(process.argv0),
+  });
+}
+
+/** Runs the command here: what it starts with the path of its Node gets the copy, which is Node alone. */
+function run({ node, path, calledAs }: Command): void {
+  process.execPath = node;
+  process.argv = [node, path, ...process.argv.slice(2)];
+  process.env["STACKWRIGHT_CALLED_AS"] = calledAs;
+  createRequire(path)(path);
 }
 
 /** The folder of this release, made where it is not there yet. */
-function unpacked(digest: string): string {
+function unpacked(index: ReleaseIndex): string {
   const reasons: string[] = [];
   for (const parent of parents()) {
-    const folder = join(parent, digest);
+    const folder = join(parent, index.digest);
     try {
-      if (!existsSync(folder)) unpackTo(folder);
+      if (!existsSync(folder)) unpackTo(folder, index);
       requireOwn(parent);
       const node = join(folder, "bin/node");
       // It would become itself without an end.
       if (existsSync(node) && realpathSync(node) === process.execPath)
         throw new Error(`${folder} is not complete; remove it`);
-      repair(folder, node);
+      repair(folder, node, index);
       accessSync(node, constants.X_OK);
       return folder;
     } catch (error) {
@@ -123,7 +154,7 @@ function removeAbandoned(parent: string): void {
  * Under a name of its own until it is complete: several may begin at once, also with one id of their processes, as containers that share
  * the folder have it, and any may be stopped.
  */
-function unpackTo(folder: string): void {
+function unpackTo(folder: string, { sizes }: ReleaseIndex): void {
   const parent = dirname(folder);
   // Others must not change what runs, whatever this shell lets them change; services run what an administrator unpacked.
   const umask = process.umask(0o022);
@@ -134,7 +165,7 @@ function unpackTo(folder: string): void {
     removeAbandoned(parent);
     partial = mkdtempSync(`${folder}.`);
     chmodSync(partial, 0o755);
-    for (const name of assets()) writeAsset(name, join(partial, name));
+    for (const name of Object.keys(sizes)) writeAsset(name, join(partial, name));
     copyNode(join(partial, "bin/node"));
     renameSync(partial, folder);
   } catch (error) {
@@ -150,10 +181,8 @@ function unpackTo(folder: string): void {
  * Writes what the folder lost, as services that tidy up caches by the age of files take single ones away. In its place and one by one:
  * processes that run from there keep all that they have.
  */
-function repair(folder: string, node: string): void {
-  const lost = assets().filter(
-    (name) => sizeOf(join(folder, name)) !== getRawAsset(name).byteLength,
-  );
+function repair(folder: string, node: string, { sizes }: ReleaseIndex): void {
+  const lost = Object.keys(sizes).filter((name) => sizeOf(`${folder}/${name}`) !== sizes[name]);
   const isNodeLost = sizeOf(node) !== statSync(process.execPath).size;
   if (lost.length === 0 && !isNodeLost) return;
   const umask = process.umask(0o022);
@@ -181,10 +210,6 @@ function repair(folder: string, node: string): void {
 function sizeOf(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.size : undefined;
-}
-
-function assets(): string[] {
-  return getAssetKeys().filter((name) => name !== DIGEST_ASSET);
 }
 
 function writeAsset(name: string, path: string): void {
