@@ -29,7 +29,7 @@ const LAZY = new Set(
     .split(",")
     .map((name) => `node:${name}`),
 );
-const MAGIC = 0x53574332;
+const MAGIC = 0x53574333;
 const HEADER_BYTES = 16;
 /** How much more than what is kept has to be compiled, so that it is kept as well. */
 const GROWTH = 1.05;
@@ -138,26 +138,42 @@ function compiledFile(source, folder) {
   return paths.join(folder, "command", `${digest}-${process.version}-${process.arch}-${name}.code`);
 }
 
-/** Code that this user, and no other, may have written. V8 compares its own version and flags, and the length of the source. */
+/**
+ * Code that this user, and no other, may have written, as it was written: V8 compares its own version and flags, and the length of the
+ * source, and runs whatever else it is given.
+ */
 function readKept(path) {
   let file;
   try {
     file = fs.openSync(path, "r");
-    const { uid, mode, size, mtimeMs } = fs.fstatSync(file);
-    if (uid !== process.getuid?.() || (mode & 0o022) !== 0 || size <= HEADER_BYTES)
-      return undefined;
+    const facts = fs.fstatSync(file);
+    if (!isOwn(path, facts) || facts.size <= HEADER_BYTES) return undefined;
     const bytes = fs.readFileSync(file);
     if (bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(4) !== bytes.length) return undefined;
+    const code = bytes.subarray(HEADER_BYTES);
+    if (bytes.readUInt32LE(12) !== checksumOf(code)) return undefined;
     return {
-      code: bytes.subarray(HEADER_BYTES),
+      code,
       compiledBytes: bytes.readUInt32LE(8),
-      ageMs: Date.now() - mtimeMs,
+      ageMs: Date.now() - facts.mtimeMs,
     };
   } catch {
     return undefined;
   } finally {
     if (file !== undefined) fs.closeSync(file);
   }
+}
+
+/** Whether only this user can have written a file. Windows gives users no numbers: there it is one in the folder of the user. */
+function isOwn(path, { uid, mode }) {
+  if (process.getuid !== undefined) return uid === process.getuid() && (mode & 0o022) === 0;
+  const home = fs.realpathSync(require("node:os").homedir());
+  const within = paths.relative(home, fs.realpathSync(path));
+  return !within.startsWith("..") && !paths.isAbsolute(within);
+}
+
+function checksumOf(bytes) {
+  return require("node:zlib").crc32(bytes);
 }
 
 function keep(script, path, keptBytes) {
@@ -170,6 +186,7 @@ function keep(script, path, keptBytes) {
     header.writeUInt32LE(MAGIC, 0);
     header.writeUInt32LE(HEADER_BYTES + code.length, 4);
     header.writeUInt32LE(compiledBytes, 8);
+    header.writeUInt32LE(checksumOf(code), 12);
     const folder = paths.join(path, "..");
     makeFolder(folder);
     // Whole, or not there at all, also after a loss of power.

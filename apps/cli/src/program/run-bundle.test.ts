@@ -15,7 +15,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
 const RUN_BUNDLE = fileURLToPath(new URL("../../bin/run-bundle.cjs", import.meta.url));
-const START = `const { runBundle } = require(process.env.RUN_BUNDLE); runBundle(process.env.FOLDER, process.env.COMPILED);`;
+const START = `if (process.env.HOME) process.getuid = undefined; const { runBundle } = require(process.env.RUN_BUNDLE); runBundle(process.env.FOLDER, process.env.COMPILED);`;
 const PARAMETERS = "require,builtin,module,exports,load,fileOfBundle,__filename,__dirname";
 const DIGESTS = { "start.bundle": "0".repeat(32), "command.bundle": "1".repeat(32) } as const;
 
@@ -45,9 +45,13 @@ async function bundle() {
     join(folder, "single.cjs"),
     `module.exports=${chunk(`exports.go=()=>console.log("single",require("./early.js").count);`)};\n`,
   );
-  const run = async (word = "plan", place = compiled): Promise<string> => {
+  const run = async (
+    word = "plan",
+    place = compiled,
+    more: NodeJS.ProcessEnv = {},
+  ): Promise<string> => {
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", START, "x", word], {
-      env: { RUN_BUNDLE, FOLDER: folder, COMPILED: place },
+      env: { RUN_BUNDLE, FOLDER: folder, COMPILED: place, ...more },
       timeout: 30_000,
     });
     return stdout;
@@ -56,6 +60,7 @@ async function bundle() {
   return {
     run,
     kept,
+    home: scratch.path,
     files: async () => (await readdir(kept)).toSorted(),
     [Symbol.asyncDispose]: async () => scratch.remove(),
   };
@@ -106,6 +111,41 @@ it("runs without code that is damaged, or that others may have written", async (
   await chmod(path, 0o666);
   expect(await command.run()).toBe(TEXT);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+it("runs without code of which a bit has changed", async () => {
+  await using command = await bundle();
+  await command.run();
+  const [name = ""] = await command.files();
+  const path = join(command.kept, name);
+  const whole = await readFile(path);
+  // Within what V8 compares, and behind that, where it compares nothing.
+  for (const part of [0.3, 0.6, 0.95]) {
+    const flipped = Buffer.from(whole);
+    const at = Math.floor(whole.length * part);
+    flipped[at] = (flipped[at] ?? 0) ^ 0x10;
+    await writeFile(path, flipped);
+    expect(await command.run()).toBe(TEXT);
+    expect((await readFile(path)).equals(flipped)).toBe(false);
+  }
+});
+
+it("keeps code in the folder of the user where users have no numbers, and uses none from elsewhere", async () => {
+  await using command = await bundle();
+  const place = join(command.kept, "..");
+  const inode = async () => {
+    const [name = ""] = await command.files();
+    return (await stat(join(command.kept, name))).ino;
+  };
+  const ours = { HOME: command.home };
+  await command.run("plan", place, ours);
+  const first = await inode();
+  // What can be used is not written again.
+  expect(await command.run("plan", place, ours)).toBe(TEXT);
+  expect(await inode()).toBe(first);
+  const other = { HOME: join(command.home, "dist") };
+  expect(await command.run("plan", place, other)).toBe(TEXT);
+  expect(await inode()).not.toBe(first);
 });
 
 it("runs where the system has no place for compiled code", async () => {
