@@ -10,6 +10,7 @@ import { passLock } from "../queue/stack-lock.ts";
 import { type StuckBounds, type StuckStep, stuckStep } from "../queue/stuck-steps.ts";
 import { listAllTickets } from "../queue/sweep.ts";
 import { type Transaction, transact } from "../queue/transaction.ts";
+import { traceIdOf } from "../span/trace-context.ts";
 import type { NotificationParts } from "./notification-parts.ts";
 
 /** What an event says of the reason. */
@@ -37,7 +38,9 @@ export async function noteStuckSteps(
       await transact(parts, async (tx) => noteStep(tx, { ticketId: id, reference, bounds }));
     } catch (error) {
       if (signal.aborted) throw error;
-      logger.error({ run: ticket.run, err: error }, "a step cannot be examined");
+      const { run, traceParent } = ticket;
+      const traceId = traceIdOf(run, traceParent);
+      logger.error({ run, traceId, err: error }, "a step cannot be examined");
     }
   }
 }
