@@ -61,6 +61,8 @@ local function run()
     cmd = { vim.env.TRIED_NODE, vim.env.TRIED_COMMAND, "lsp" },
     root_dir = vim.env.TRIED,
     workspace_folders = { { uri = vim.uri_from_fname(vim.env.TRIED), name = "tried" } },
+    -- Nobody is there to answer whether the folder is trusted.
+    init_options = { trusted = false },
     get_language_id = function() return "terraform" end,
     on_exit = function(code) exited = code end,
   })
@@ -143,7 +145,7 @@ it("shows problems, completes, explains, leads and renames in Neovim", {
     hover: expect.stringContaining("Where it is."),
     completion: expect.arrayContaining(["region"]),
     definition: [1, expect.any(Number)],
-    main: expect.stringContaining("  place  = var.region"),
+    main: expect.stringContaining("  place   = var.region"),
     module: expect.stringMatching(/variable "place"[^]*var\.place/),
     formatted: 'variable "place" {\n  type = string\n}',
     exited: 0,
