@@ -143,6 +143,7 @@ export { ProviderInstancePool } from "./providers/provider-instance-pool.ts";
 export type { ProviderLog } from "./providers/provider-log.ts";
 export type { PulumiOriginOptions } from "./providers/pulumi-origin.ts";
 export { pulumiOrigin } from "./providers/pulumi-origin.ts";
+export { remoteStateEncryption } from "./providers/remote-state-encryption.ts";
 // Providers.
 export { createProvisionerRunner } from "./provisioners/create-runner.ts";
 export type { PlannedProvisioner } from "./provisioners/planned-provisioner.ts";

@@ -115,7 +115,7 @@ export type {
   EncryptionConfig,
   StateEncryption,
 } from "./config/state-encryption.ts";
-export { stateEncryption } from "./config/state-encryption.ts";
+export { remoteStateMethods, stateEncryption } from "./config/state-encryption.ts";
 export type { TokenTypeLabel } from "./config/type-label.ts";
 export type { VariableValueOrigin, VariableValues } from "./config/variable-values.ts";
 export { resolveVariables } from "./config/variable-values.ts";

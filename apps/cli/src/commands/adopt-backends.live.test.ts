@@ -38,6 +38,12 @@ const AZURITE = process.env["TEST_AZURITE"] ?? "";
 const POSTGRES = process.env["TEST_POSTGRES_URL"] ?? "";
 const needs = (there: boolean, reason: string): string => (there ? "" : reason);
 
+/** A state as the real command gives it. */
+interface PulledState {
+  readonly serial: number;
+  readonly lineage: string;
+}
+
 const BACKENDS: readonly (readonly [name: string, () => Promise<Backend>, missing: string])[] = [
   ["s3 with both locks", s3, needs(hasMoto, "there is no moto_server (Python package moto)")],
   ["azurerm", azurerm, needs(AZURITE !== "" && hasOpenssl, "needs TEST_AZURITE and openssl")],
@@ -133,6 +139,22 @@ output "found" { value = data.terraform_remote_state.a.outputs.a }
     expect(await found()).toContain('"two default"');
     await stackwright("hand-back", "--yes");
     // It compares the digest in the table with what the bucket has.
+    await does(0, "plan", "-detailed-exitcode", "-input=false");
+
+    // A mirror: each revision is written where the state was.
+    const pulled = async (): Promise<PulledState> =>
+      JSON.parse(await does(0, "state", "pull")) as PulledState;
+    const before = await pulled();
+    await stackwright("adopt", "--yes", "--mirror");
+    await write("three");
+    await stackwright("up", "-y");
+    const mirrored = await pulled();
+    expect(mirrored).toMatchObject({
+      lineage: before.lineage,
+      outputs: { a: { value: "three default" } },
+    });
+    expect(mirrored.serial).toBeGreaterThan(before.serial);
+    await stackwright("hand-back", "--yes");
     await does(0, "plan", "-detailed-exitcode", "-input=false");
   });
 });

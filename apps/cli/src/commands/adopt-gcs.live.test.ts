@@ -29,6 +29,7 @@ it("comes back from a bucket of Google Cloud Storage, whose lock is kept meanwhi
   }
 }
 resource "terraform_data" "a" { input = "${value}" }
+output "a" { value = terraform_data.a.output }
 `,
     );
   await write("one");
@@ -41,6 +42,8 @@ resource "terraform_data" "a" { input = "${value}" }
     HOME: scratch.path,
     TF_IN_AUTOMATION: "1",
     GOOGLE_OAUTH_ACCESS_TOKEN: "canary-token",
+    STACKWRIGHT_STORE: `sqlite://${join(scratch.path, "store.db")}`,
+    STACKWRIGHT_KEY: "ab".repeat(32),
   };
   const terraform = async (...words: string[]): Promise<{ code: number; text: string }> =>
     new Promise((resolve) => {
@@ -58,6 +61,27 @@ resource "terraform_data" "a" { input = "${value}" }
     const { code, text } = await terraform(...words);
     expect(code, text).toBe(0);
   }
+  // Another configuration reads the outputs: from the bucket, and from the store once the state is there.
+  await mkdir(join(scratch.path, "reader"));
+  await writeFile(
+    join(scratch.path, "reader/main.tf"),
+    `data "terraform_remote_state" "a" {
+  backend = "gcs"
+  config = {
+    bucket                  = "states"
+    prefix                  = "app"
+    storage_custom_endpoint = "${endpoint}"
+  }
+}
+output "found" { value = data.terraform_remote_state.a.outputs.a }
+`,
+  );
+  const found = async (): Promise<string> => {
+    const done = await stackwright("-chdir=reader", "plan", "--stack", "reader");
+    expect(done.code, done.output + done.error).toBe(0);
+    return done.output;
+  };
+  expect(await found()).toContain('found = "one"');
   const tried = await stackwright("adopt", "--dry-run");
   expect(tried.code, tried.output + tried.error).toBe(0);
   // No lock is left, and no stack: a plan is still refused here.
@@ -78,11 +102,23 @@ resource "terraform_data" "a" { input = "${value}" }
   expect((await terraform("plan", "-input=false")).code).toBe(1);
   await write("two");
   expect((await stackwright("up", "-y")).code).toBe(0);
+  expect(await found()).toContain('found = "two"');
   const back = await stackwright("hand-back", "--yes");
   expect(back.code, back.output + back.error).toBe(0);
   const plan = await terraform("plan", "-detailed-exitcode", "-input=false");
   expect(plan.code, plan.text).toBe(0);
-  const said = [adopted, again, back].map(({ output, error }) => output + error).join("");
+
+  const pulled = async (): Promise<{ readonly serial: number; readonly lineage: string }> =>
+    JSON.parse((await terraform("state", "pull")).text) as never;
+  const before = await pulled();
+  const kept = await stackwright("adopt", "--yes", "--mirror");
+  expect(kept.code, kept.output + kept.error).toBe(0);
+  await write("three");
+  expect((await stackwright("up", "-y")).code).toBe(0);
+  const mirrored = await pulled();
+  expect(mirrored).toMatchObject({ lineage: before.lineage, outputs: { a: { value: "three" } } });
+  expect(mirrored.serial).toBeGreaterThan(before.serial);
+  const said = [adopted, again, back, kept].map(({ output, error }) => output + error).join("");
   expect(said).not.toContain("canary-token");
 });
 

@@ -16,6 +16,7 @@ import {
   providerCaches,
   providerCarrier,
   pulumiOrigin,
+  remoteStateEncryption,
   unavailablePrivateOrigin,
 } from "@stackwright/core";
 import { hasErrors } from "@stackwright/lang";
@@ -121,7 +122,11 @@ export async function openEngine(
   const attached = await attachedProviders(env);
   const carrier = providerCarrier(env);
   const builtin = builtinOrigin({
-    backends: formerBackends({ directory, env }),
+    backends: formerBackends({
+      directory,
+      env,
+      encryptionOf: remoteStateEncryption(project.configuration, env),
+    }),
   });
   const attachedOrigins = attached.size === 0 ? [] : [attachedOrigin(attached)];
   const kept: readonly ProviderOrigin[] = [

@@ -21,6 +21,7 @@ import {
   programRequirements,
   providerCarrier,
   type Runs,
+  remoteStateEncryption,
   type StackFinder,
   type StackState,
 } from "@stackwright/core";
@@ -167,6 +168,7 @@ export async function openJobEngine(
         isIsolated: true,
         filesRoot: join(directory, relative(job.configuration.root ?? "", "")),
         credentialsFolder: identityFolder(job),
+        encryptionOf: remoteStateEncryption(configuration, environment),
       }),
       // Others see the plan: what another configuration calls sensitive is not shown.
       keepSensitiveOutputs: true,

@@ -9,6 +9,8 @@ import {
   type ArgumentValue,
   BACKEND_ARGUMENT_NAMES,
   CALL_DEADLINE_MS,
+  decryptState,
+  type EncryptionSettings,
   type OpenBackendOptions,
   openBackend,
   placeDigest,
@@ -19,6 +21,12 @@ import { confinedStateFiles } from "./confined-state-files.ts";
 
 /** The ones that the provider reads by itself. */
 const OWN_READERS = new Set(["local", "http"]);
+
+const NOT_ENCRYPTED: EncryptionSettings = Object.freeze({
+  keyProviders: new Map(),
+  methods: new Map(),
+  state: [],
+});
 
 /** What one reading may take where somebody else than the user of this process asks. */
 const ISOLATED_BYTES = 64 * 1024 * 1024;
@@ -33,6 +41,12 @@ interface FormerBackendsOptions extends OpenBackendOptions {
   readonly credentialsFolder?: string;
   /** Bytes of all states together, where somebody else than the user of this process asks. @default 256 MiB */
   readonly maxRunBytes?: number;
+  /**
+   * How the state is encrypted that an instance of a data source reads. Rejects where that is configured wrongly.
+   *
+   * @default no state is encrypted
+   */
+  readonly encryptionOf?: (address: string) => EncryptionSettings;
 }
 
 /**
@@ -43,6 +57,7 @@ export function formerBackends({
   filesRoot,
   credentialsFolder,
   maxRunBytes = ISOLATED_RUN_BYTES,
+  encryptionOf = () => NOT_ENCRYPTED,
   ...given
 }: FormerBackendsOptions): readonly RemoteStateBackend[] {
   const { directory, env, isIsolated = false } = given;
@@ -83,14 +98,16 @@ export function formerBackends({
   let readBytes = 0;
   return all.map((backend) => ({
     ...backend,
-    read: async (settings, workspace, { signal }) => {
+    read: async (settings, workspace, { signal, address = "" }) => {
       const called = { signal, ms };
       const read = await withDeadline(`the backend "${backend.type}"`, called, async (until) =>
         backend.read(settings, workspace, { signal: until }),
       );
-      if (!isIsolated || !(read instanceof Uint8Array)) return read;
-      readBytes += read.byteLength;
-      if (readBytes <= maxRunBytes) return read;
+      if (!(read instanceof Uint8Array)) return read;
+      if (isIsolated) readBytes += read.byteLength;
+      if (readBytes <= maxRunBytes) {
+        return decryptState(read, () => encryptionOf(address), `the state that ${address} reads`);
+      }
       throw new Error(
         `the run reads more than ${Math.floor(maxRunBytes / 1024 / 1024)} MiB of states elsewhere: read fewer of them, or outputs of stacks in their place`,
       );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stateEncryption } from "./state-encryption.ts";
+import { remoteStateMethods, stateEncryption } from "./state-encryption.ts";
 
 const METHODS = `
 key_provider "pbkdf2" "k" {
@@ -44,5 +44,36 @@ describe("stateEncryption", () => {
     ],
   ])("does not take %s for a way to write", (_what, state, problem) => {
     expect(read(state).problems).toEqual([problem]);
+  });
+
+  it("has the methods of other states by the data source that reads them", () => {
+    const found = stateEncryption(undefined, {
+      text: `${METHODS}
+remote_state_data_sources {
+  default {
+    method = method.aes_gcm.a
+  }
+  remote_state_data_source "plain" {
+    method = method.unencrypted.u
+  }
+  remote_state_data_source "child.many[1]" {
+    method = method.aes_gcm.a
+    fallback {
+      method = method.unencrypted.u
+    }
+  }
+}
+`,
+    });
+    expect(found.diagnostics).toEqual([]);
+    expect(found.state).toEqual([]);
+    const of = (address: string) => remoteStateMethods(found, address);
+    expect(of("data.terraform_remote_state.network")).toEqual(["method.aes_gcm.a"]);
+    expect(of("data.terraform_remote_state.plain")).toEqual(["method.unencrypted.u"]);
+    const both = ["method.aes_gcm.a", "method.unencrypted.u"];
+    expect(of("module.child.data.terraform_remote_state.many[1]")).toEqual(both);
+    expect(of("module.child.data.terraform_remote_state.many[0]")).toEqual(["method.aes_gcm.a"]);
+    const none = stateEncryption(undefined, { text: METHODS });
+    expect(remoteStateMethods(none, "data.terraform_remote_state.network")).toEqual([]);
   });
 });

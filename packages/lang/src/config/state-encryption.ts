@@ -40,7 +40,23 @@ export interface StateEncryption {
   readonly methods: ReadonlyMap<string, EncryptionBlock>;
   /** References to the method that states are written with, and to those that may have written them; none: not encrypted. */
   readonly state: readonly string[];
+  /** The same of states that `terraform_remote_state` reads; with the empty name of those that none is named for. */
+  readonly remoteStates: ReadonlyMap<string, readonly string[]>;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * The methods of the state that a `terraform_remote_state` reads; none: it is not encrypted. A block names a data source by its name with its key, in a module behind the
+ * address of that without `module.` at the beginning: `network`, `network[0]`, `child.network`.
+ *
+ * @param address of the instance: `module.child.data.terraform_remote_state.network`
+ */
+export function remoteStateMethods(
+  { remoteStates }: Pick<StateEncryption, "remoteStates">,
+  address: string,
+): readonly string[] {
+  const name = address.replace("data.terraform_remote_state.", "").replace(/^module\./, "");
+  return remoteStates.get(name) ?? remoteStates.get("") ?? [];
 }
 
 /** Arguments that are references to other parts. */
@@ -48,7 +64,7 @@ const REFERENCES = new Set(["keys", "chain"]);
 
 /**
  * Reads how states are encrypted: from the block of the configuration, and over it from the text of `TF_ENCRYPTION`, in native
- * syntax or JSON. Values may be sensitive. What plans and data sources of other states use is left out.
+ * syntax or JSON. Values may be sensitive. What plans use is left out.
  */
 export function stateEncryption(
   body: ConfigBody | undefined,
@@ -65,14 +81,20 @@ export function stateEncryption(
   return { ...reading.found(), diagnostics };
 }
 
+/** What a block says of the states that it is about; one in a later text is added to it. */
+class MethodTarget {
+  method: string | undefined;
+  fallbacks: readonly string[] = [];
+  isEnforced = false;
+}
+
 class Reading {
   readonly #early: EarlyScope | undefined;
   readonly #diagnostics: Diagnostic[];
   readonly #keyProviders = new Map<string, EncryptionBlock>();
   readonly #methods = new Map<string, EncryptionBlock>();
-  #state: readonly string[] = [];
-  #fallbacks: readonly string[] = [];
-  #isEnforced = false;
+  readonly #state = new MethodTarget();
+  readonly #remoteStates = new Map<string, MethodTarget>();
 
   constructor(early: EarlyScope | undefined, diagnostics: Diagnostic[]) {
     this.#early = early;
@@ -81,22 +103,35 @@ class Reading {
 
   /** A method that is missing or forbidden is an error: what is written with another one may be in the clear. */
   found(): Omit<StateEncryption, "diagnostics"> {
-    const [method] = this.#state;
-    if (method === undefined && (this.#fallbacks.length > 0 || this.#isEnforced)) {
+    return {
+      keyProviders: this.#keyProviders,
+      methods: this.#methods,
+      state: this.#methodsOf(this.#state, "state"),
+      remoteStates: new Map(
+        Array.from(this.#remoteStates, ([name, target]) => [
+          name,
+          this.#methodsOf(target, name === "" ? "default" : "remote_state_data_source"),
+        ]),
+      ),
+    };
+  }
+
+  #methodsOf({ method, fallbacks, isEnforced }: MethodTarget, block: string): readonly string[] {
+    if (method === undefined && (fallbacks.length > 0 || isEnforced)) {
       this.#fail(
         "Method of encryption required",
-        'The block "state" says how states were encrypted, or that they must be, and has no "method". Where TF_ENCRYPTION has it, set that.',
+        `The block "${block}" says how states were encrypted, or that they must be, and has no "method". Where TF_ENCRYPTION has it, set that.`,
       );
     }
-    const state = [...new Set([...this.#state, ...this.#fallbacks])];
-    const open = state.find((name) => name.startsWith("method.unencrypted."));
-    if (this.#isEnforced && open !== undefined) {
+    const methods = [...new Set([...(method === undefined ? [] : [method]), ...fallbacks])];
+    const open = methods.find((name) => name.startsWith("method.unencrypted."));
+    if (isEnforced && open !== undefined) {
       this.#fail(
         "Unencrypted states forbidden",
-        `"enforced" of the block "state" forbids ${open}, also as a fallback.`,
+        `"enforced" of the block "${block}" forbids ${open}, also as a fallback.`,
       );
     }
-    return { keyProviders: this.#keyProviders, methods: this.#methods, state };
+    return methods;
   }
 
   read(body: ConfigBody): void {
@@ -116,7 +151,22 @@ class Reading {
     for (const inner of blocks) {
       if (inner.type === "key_provider") this.#part(inner, this.#keyProviders);
       if (inner.type === "method") this.#part(inner, this.#methods);
-      if (inner.type === "state") this.#target(inner);
+      if (inner.type === "state") this.#target(inner, this.#state);
+      if (inner.type === "remote_state_data_sources") this.#remote(inner);
+    }
+  }
+
+  #remote({ body }: ContentBlock): void {
+    const { blocks } = readBody(
+      body,
+      { blocks: { default: [], remote_state_data_source: ["name"] } },
+      this.#diagnostics,
+    );
+    for (const inner of blocks) {
+      const name = inner.labels[0]?.value ?? "";
+      const target = this.#remoteStates.get(name) ?? new MethodTarget();
+      this.#remoteStates.set(name, target);
+      this.#target(inner, target);
     }
   }
 
@@ -139,19 +189,19 @@ class Reading {
     parts.set(key, { type, name, values, references });
   }
 
-  #target({ body }: ContentBlock): void {
+  #target({ body }: ContentBlock, target: MethodTarget): void {
     const { attributes, blocks } = readBody(
       body,
       { attributes: ["method", "enforced"], blocks: { fallback: [] } },
       this.#diagnostics,
     );
     const method = this.#reference(attributes.get("method"));
-    if (method !== undefined) this.#state = [method];
+    if (method !== undefined) target.method = method;
     const enforced = attributes.get("enforced");
     if (enforced !== undefined && this.#value(enforced.expression) === true) {
-      this.#isEnforced = true;
+      target.isEnforced = true;
     }
-    if (blocks.length > 0) this.#fallbacks = blocks.flatMap((block) => this.#fallback(block));
+    if (blocks.length > 0) target.fallbacks = blocks.flatMap((block) => this.#fallback(block));
   }
 
   /** A fallback may have one of its own. */

@@ -10,6 +10,13 @@ export interface RemoteStateBackendSetting {
 /** Settings by name, each of its type, null where unset. */
 export type RemoteStateBackendSettings = ReadonlyMap<string, Value>;
 
+/** How a state is read. */
+interface RemoteStateRead {
+  readonly signal?: AbortSignal;
+  /** The instance of the data source that reads it; undefined outside of a run. */
+  readonly address?: string;
+}
+
 /**
  * A place where other configurations keep their state, for `terraform_remote_state`. The engine may bring backends of
  * its own, for example for the stacks that it runs.
@@ -34,7 +41,7 @@ export interface RemoteStateBackend {
   read(
     settings: RemoteStateBackendSettings,
     workspace: string,
-    options: { readonly signal?: AbortSignal },
+    options: RemoteStateRead,
   ): Promise<Uint8Array | ReadonlyMap<string, StateOutput> | undefined>;
 }
 

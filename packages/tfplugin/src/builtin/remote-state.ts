@@ -52,7 +52,7 @@ export function validateRemoteState(
 export async function readRemoteState(
   { config }: ReadDataRequest,
   options: RemoteStateOptions,
-  { signal }: LifecycleContext,
+  { signal, address }: LifecycleContext,
 ): Promise<ReadDataReply> {
   const members = new Map(config.entries());
   const notObject = ["config", "defaults"].filter((name) => !isObject(members.get(name)));
@@ -63,7 +63,10 @@ export async function readRemoteState(
   const name =
     workspace === undefined || workspace.isNull ? DEFAULT_WORKSPACE : workspace.asString();
   try {
-    const file = await found.backend.read(found.settings, name, signal ? { signal } : {});
+    const file = await found.backend.read(found.settings, name, {
+      ...(signal && { signal }),
+      ...(address !== undefined && { address }),
+    });
     const outputs = file instanceof Uint8Array ? readStateOutputs(file) : file;
     if (outputs === undefined) return { diagnostics: [noState(name)] };
     const values = new Map(defaultsOf(members));

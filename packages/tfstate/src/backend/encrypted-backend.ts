@@ -27,7 +27,7 @@ export function encryptedBackend(
   const readAsStored = async (
     workspace: string,
     call?: BackendCall,
-  ): Promise<{ bytes: Uint8Array; encrypted: EncryptedState | undefined } | undefined> => {
+  ): Promise<StoredState | undefined> => {
     const bytes = await backend.read(workspace, call);
     return bytes === undefined ? undefined : { bytes, encrypted: parseEncryptedState(bytes) };
   };
@@ -39,12 +39,7 @@ export function encryptedBackend(
     workspaces: async (call) => backend.workspaces(call),
     read: async (workspace, call) => {
       const found = await readAsStored(workspace, call);
-      if (found?.encrypted !== undefined) return cipher().decrypt(found.encrypted);
-      if (found === undefined || cipher().allowsPlain || isMarker(found.bytes)) return found?.bytes;
-      throw new TfstateError(
-        "TFSTATE_STATE_NOT_ENCRYPTED",
-        `${backend.place(workspace)} is not encrypted, and the encryption of states has no method "unencrypted". While states are moved to encryption, name one as its "fallback"; otherwise the state may have been replaced`,
-      );
+      return found && readable(found, cipher, () => backend.place(workspace));
     },
     write: async (workspace, bytes, call) => {
       const state = cipher();
@@ -75,6 +70,42 @@ export function encryptedBackend(
     }),
     [Symbol.asyncDispose]: async () => backend[Symbol.asyncDispose](),
   };
+}
+
+/**
+ * The text of a state that was read from somewhere, as {@link encryptedBackend} reads it.
+ *
+ * @param place what the state is called in errors
+ */
+export async function decryptState(
+  bytes: Uint8Array,
+  settings: () => EncryptionSettings,
+  place: string,
+): Promise<Uint8Array> {
+  const stored = { bytes, encrypted: parseEncryptedState(bytes) };
+  return readable(
+    stored,
+    () => new StateCipher(encryptionMethods(settings())),
+    () => place,
+  );
+}
+
+interface StoredState {
+  readonly bytes: Uint8Array;
+  readonly encrypted: EncryptedState | undefined;
+}
+
+async function readable(
+  { bytes, encrypted }: StoredState,
+  cipher: () => StateCipher,
+  place: () => string,
+): Promise<Uint8Array> {
+  if (encrypted !== undefined) return cipher().decrypt(encrypted);
+  if (cipher().allowsPlain || isMarker(bytes)) return bytes;
+  throw new TfstateError(
+    "TFSTATE_STATE_NOT_ENCRYPTED",
+    `${place()} is not encrypted, and the encryption of states has no method "unencrypted". While states are moved to encryption, name one as its "fallback"; otherwise the state may have been replaced`,
+  );
 }
 
 function headOf(bytes: Uint8Array): Pick<EncryptedState, "serial" | "lineage"> {

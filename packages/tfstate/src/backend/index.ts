@@ -6,7 +6,7 @@ export type { CommandBackendOptions } from "./command-backend.ts";
 export { commandBackend } from "./command-backend.ts";
 export { commandEnvironment } from "./command-environment.ts";
 export { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
-export { encryptedBackend } from "./encrypted-backend.ts";
+export { decryptState, encryptedBackend } from "./encrypted-backend.ts";
 export { describeLock, lockIdOf } from "./lock-record.ts";
 export type { BackendConfiguration, OpenBackendOptions } from "./open-backend.ts";
 export { openBackend, READABLE_BACKENDS } from "./open-backend.ts";
