@@ -1,5 +1,5 @@
 import { silentLogger } from "@stackwright/base/logger";
-import { isEnded } from "@stackwright/core";
+import { isEnded, type StackReference } from "@stackwright/core";
 import { Run_Mode, RunTrigger, StackOutputs } from "@stackwright/proto/stackwright";
 import { StorageError } from "@stackwright/storage";
 import fc from "fast-check";
@@ -34,7 +34,7 @@ async function start() {
   const fixture = createRunFixture();
   const { parts, storage, put, tenancy, clock } = fixture;
   const producer = await fixture.stack("network");
-  const stacks = [];
+  const stacks: StackReference[] = [];
   for (let index = 0; index < FOLLOWERS; index += 1) {
     const stack = await fixture.stack(`site${index}`);
     stacks.push(stack);
