@@ -4,6 +4,7 @@ import { memberPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.t
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
+import { isOutside, readStackTool } from "../queue/stack-tool.ts";
 import { requireKeptState } from "../queue/state-owner.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
@@ -15,7 +16,7 @@ const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
 const STEP = 20;
 
 /**
- * Removes a workspace whose state a command or the tool of its runs keeps, with all versions of it and what is known of the tool; without `force` only one without resources. `conflict` while
+ * Removes a workspace whose state commands or the tool of its runs keep, with all versions of it and what is known of the tool; without `force` only one without resources. `conflict` while
  * it is locked, and for a stack that the engine runs and that has objects. The names, the lock and the present state go in one step, which
  * fails when a state, a run or a lock comes meanwhile: it is decided again then.
  */
@@ -27,7 +28,9 @@ export async function removeWorkspace(
   const { stack } = workspace;
   await transact(parts, async (tx) => {
     if (!(await removeNames(tx, workspace))) return;
-    const isRun = await guardQueue(tx, stack.reference);
+    const hasRun = await guardQueue(tx, stack.reference);
+    // The state of a stack with runs may be one that was handed to commands, or that of a tool.
+    const isRun = hasRun && !isOutside((await readStackTool(tx, stack.reference)).message);
     if (isRun) await guardHead(tx, stack.reference);
     else await requireKeptState(tx, { stack: stack.reference, name: stack.name });
     await removePresentState(tx, stack.reference);

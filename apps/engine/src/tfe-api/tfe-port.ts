@@ -23,7 +23,7 @@ import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
-import { COMMANDS_TOOL, findStackTool } from "../queue/stack-tool.ts";
+import { COMMANDS_TOOL, ENGINE_TOOL, findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
@@ -92,6 +92,11 @@ export function createTfePort(parts: TfePortParts): TfePort {
     if (tool === COMMANDS_TOOL) return "local";
     // A stack of which the engine has the state cannot be planned by a command: it could not store what it changed.
     return head === undefined ? recordedMode(record) : "remote";
+  };
+  const isOfEngine = async ({ stack }: StoredWorkspace): Promise<boolean> => {
+    const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
+    const { tool } = await findStackTool(storage, stack.reference);
+    return tool === ENGINE_TOOL && (await readStored(storage, "strong", id)) !== undefined;
   };
   const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
     const [lock, mode, currentRun] = await Promise.all([
@@ -176,7 +181,13 @@ export function createTfePort(parts: TfePortParts): TfePort {
       remove: async (caller, id, { force }) => {
         const workspace = await require(caller, id);
         const { name, project, stackName } = workspace.record;
-        const noted = audited(caller, "DeleteWorkspace", targetAt(project, stackName));
+        const target = targetAt(project, stackName);
+        if (force && (await isOfEngine(workspace))) {
+          // Commands may forget what they have the state of.
+          const handed = audited(caller, "ChangeWorkspace", target);
+          await switchExecution(handed, workspace, "local", caller);
+        }
+        const noted = audited(caller, "DeleteWorkspace", target);
         await removeWorkspace(noted, workspace, { force });
         logger.warn({ workspace: name, project, actor: caller.actor }, "a workspace was deleted");
       },

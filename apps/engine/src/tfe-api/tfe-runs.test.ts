@@ -314,6 +314,33 @@ describe("a run", () => {
   });
 });
 
+describe("a workspace with runs", () => {
+  it("is deleted with what they made by force alone, and not during one", async () => {
+    const { workspace, call, uploaded, request, dataOf, reaches, act } = await start();
+    const path = `/api/v2/workspaces/${workspace}`;
+    const { id } = dataOf(await request(await uploaded(), { "auto-apply": true }));
+    await reaches(id, "applied");
+    const remove = async (method: string, part = ""): Promise<number> =>
+      (await call(method, `${path}${part}`)).status;
+    expect(await remove("POST", "/actions/safe-delete")).toBe(409);
+    const other = { "main.tf": 'resource "terraform_data" "b" {}' };
+    const { id: waiting } = dataOf(await request(await uploaded(other)));
+    await reaches(waiting, "planned");
+    expect(await remove("DELETE")).toBe(409);
+    expect(dataOf(await call("GET", path)).attributes["execution-mode"]).toBe("remote");
+    await act(waiting, "discard");
+    expect(await remove("DELETE")).toBe(204);
+    expect((await call("GET", path)).status).toBe(404);
+    // The name is free for another one, which has nothing of it.
+    const again = await call("POST", "/api/v2/organizations/default/workspaces", {
+      body: { data: { attributes: { name: "demo" } } },
+    });
+    expect(again.status).toBe(201);
+    const state = `/api/v2/workspaces/${dataOf(again).id}/current-state-version`;
+    expect((await call("GET", state)).status).toBe(404);
+  });
+});
+
 describe("the execution mode", () => {
   it("changes with the state, and not during a run or by a deployer", async () => {
     const { workspace, call, uploaded, request, dataOf, reaches, act, tokenOf } = await start();
