@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { ModuleError } from "@stackwright/lang";
 import { replaceFile } from "./module-manifest.ts";
-import { hashModuleTree, type ModuleLimits } from "./module-tree.ts";
+import { copyModuleTree, hashModuleTree, type ModuleLimits } from "./module-tree.ts";
 
 /** A package that is in the cache. */
 export interface CachedPackage {
@@ -37,6 +37,7 @@ export class ModuleCache {
   readonly #root: string;
   readonly #options: ModuleCacheOptions;
   #swept: Promise<void> | undefined;
+  readonly #prepared = new Map<string, Promise<void>>();
 
   constructor(root: string, options: ModuleCacheOptions = {}) {
     this.#root = root;
@@ -90,16 +91,10 @@ export class ModuleCache {
    */
   async copy({ path, hash }: CachedPackage, place: string): Promise<boolean> {
     if (await this.#isThere(place, hash)) return true;
-    await mkdir(dirname(place), { recursive: true });
-    await removeLeftovers(dirname(place), /\.[0-9a-f]{12}\.(?:partial|old)$/);
+    await this.#prepare(dirname(place));
     const fresh = `${place}.${randomBytes(6).toString("hex")}.partial`;
     try {
-      await cp(path, fresh, {
-        recursive: true,
-        verbatimSymlinks: true,
-        mode: constants.COPYFILE_FICLONE,
-      });
-      if ((await hashModuleTree(fresh, this.#options)) !== hash) {
+      if (!(await this.#copied(path, fresh, hash))) {
         await rm(path, { recursive: true, force: true });
         return false;
       }
@@ -109,6 +104,28 @@ export class ModuleCache {
     } finally {
       await rm(fresh, { recursive: true, force: true });
     }
+  }
+
+  /** The hash is that of the copy. A package that is damaged may be refused as well. */
+  async #copied(path: string, fresh: string, hash: string): Promise<boolean> {
+    try {
+      return (await copyModuleTree(path, fresh, this.#options)) === hash;
+    } catch (error) {
+      if (error instanceof ModuleError) return false;
+      throw error;
+    }
+  }
+
+  /** Makes a folder of packages, from which leftovers are removed once. */
+  async #prepare(folder: string): Promise<void> {
+    let prepared = this.#prepared.get(folder);
+    if (prepared === undefined) {
+      prepared = mkdir(folder, { recursive: true }).then(async () =>
+        removeLeftovers(folder, /\.[0-9a-f]{12}\.(?:partial|old)$/),
+      );
+      this.#prepared.set(folder, prepared);
+    }
+    await prepared;
   }
 
   /** Whether a place has a package already. */

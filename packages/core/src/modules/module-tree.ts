@@ -1,6 +1,16 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readdir, readlink, realpath, rm, stat } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import {
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+} from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { ModuleError } from "@stackwright/lang";
 
@@ -26,35 +36,74 @@ export async function removeRepositories(folder: string): Promise<void> {
   }
 }
 
+interface TreeOptions {
+  readonly limits?: ModuleLimits;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Checks an unpacked package and returns the `h1:` hash of its content: of all files, and of links by where they lead. Rejects
  * with a `ModuleError` for links that lead out of the package, for what is neither a file nor a folder nor a link, and beyond
  * the limits.
  */
-export async function hashModuleTree(
+export async function hashModuleTree(folder: string, options: TreeOptions = {}): Promise<string> {
+  return visitTree(folder, undefined, options);
+}
+
+/**
+ * Copies an unpacked package into a folder that does not exist yet, checks it as {@link hashModuleTree} does, and returns the hash of
+ * the copy.
+ */
+export async function copyModuleTree(
   folder: string,
-  { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
+  target: string,
+  options: TreeOptions = {},
+): Promise<string> {
+  await mkdir(target);
+  return visitTree(folder, target, options);
+}
+
+async function visitTree(
+  folder: string,
+  target: string | undefined,
+  { limits = {}, signal }: TreeOptions,
 ): Promise<string> {
   const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
   const root = await realpath(folder);
   const lines: { readonly name: string; readonly digest: string }[] = [];
   let bytes = 0;
 
+  const visitFile = async (name: string): Promise<string> => {
+    const path = join(root, name);
+    const { size } = await stat(path);
+    bytes += size;
+    if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
+    if (target === undefined) return fileDigest(path, size);
+    const copy = join(target, name);
+    await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    return fileDigest(copy, size);
+  };
+
+  const visitLink = async (name: string): Promise<string> => {
+    await checkLink(root, name);
+    const leadsTo = await readlink(join(root, name));
+    if (target !== undefined) await symlink(leadsTo, join(target, name));
+    return sha256(`link ${leadsTo}`);
+  };
+
   const visit = async (prefix: string): Promise<void> => {
     for (const entry of await readdir(join(root, prefix), { withFileTypes: true })) {
       signal?.throwIfAborted();
       const name = `${prefix}${entry.name}`;
-      const path = join(root, name);
       // The lines of two files would be those of one with such a name.
       if (name.includes("\n")) throw refused(`${JSON.stringify(name)} has a line break`);
-      if (entry.isDirectory()) await visit(`${name}/`);
-      else if (entry.isSymbolicLink()) {
-        await checkLink(root, name);
-        lines.push({ name, digest: sha256(`link ${await readlink(path)}`) });
+      if (entry.isDirectory()) {
+        if (target !== undefined) await mkdir(join(target, name));
+        await visit(`${name}/`);
+      } else if (entry.isSymbolicLink()) {
+        lines.push({ name, digest: await visitLink(name) });
       } else if (entry.isFile()) {
-        bytes += (await stat(path)).size;
-        if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
-        lines.push({ name, digest: await fileDigest(path) });
+        lines.push({ name, digest: await visitFile(name) });
       } else {
         throw refused(`${JSON.stringify(name)} is neither a file nor a folder`);
       }
@@ -88,8 +137,12 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-async function fileDigest(path: string): Promise<string> {
+/** Larger files are read in parts. */
+const SMALL_BYTES = 256 * 1024;
+
+async function fileDigest(path: string, size: number): Promise<string> {
   const hash = createHash("sha256");
+  if (size <= SMALL_BYTES) return hash.update(await readFile(path)).digest("hex");
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
