@@ -79,7 +79,7 @@ resource "local_file" "note" {
 }
 `,
     reference: "Every attribute of every object, the unknown ones included.",
-    ours: "The same; of an attribute that is sensitive by its schema it does not say that it is not set.",
+    ours: "The same.",
   },
   {
     title: "One attribute is updated in place",
