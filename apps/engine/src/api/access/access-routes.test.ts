@@ -408,3 +408,26 @@ it("a team that is deleted while roles are given to it leaves none to another te
     expect((await call("GET", "/api/v1/roles")).json["roles"]).toEqual([]);
   }
 });
+
+it("says what a user may do, by its roles and its teams, before it signs in", async () => {
+  const { call, user } = await start();
+  await user("ann", { web: "operator" });
+  await user("boss", { account: "admin" });
+  await call("POST", "/api/v1/teams", { body: { name: "ops", groups: [] } });
+  await call("PUT", "/api/v1/teams/ops/members/ann");
+  await call("PUT", "/api/v1/projects/net/roles/team/ops", { body: { role: "viewer" } });
+  const rights = async (name: string) => (await call("GET", `/api/v1/users/${name}/rights`)).json;
+  expect(await rights("ann")).toEqual({
+    disabled: false,
+    teams: ["ops"],
+    roles: [],
+    projects: expect.arrayContaining([
+      { project: "web", roles: ["operator"] },
+      { project: "net", roles: ["viewer"] },
+    ]),
+  });
+  expect(await rights("boss")).toMatchObject({ roles: ["admin"], projects: [] });
+  await call("PATCH", "/api/v1/users/boss", { body: { disabled: true } });
+  expect(await rights("boss")).toMatchObject({ disabled: true });
+  expect((await call("GET", "/api/v1/users/nobody/rights")).status).toBe(404);
+});
