@@ -246,6 +246,11 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await dialog.getByLabel("Project (empty: the account)").fill("default");
   await dialog.getByRole("button", { name: "Give a role" }).click();
   await page.getByRole("button", { name: "Take away viewer of deploy-bot" }).waitFor();
+  // What it will see and may do is looked at before anybody signs in.
+  await page.getByRole("button", { name: "Rights of deploy-bot" }).click();
+  await dialog.getByText(/^Project default: viewer/).waitFor();
+  await dialog.getByText("Other projects are not shown to the user.").waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
   await judge("access");
 
   // What the live pages are derived from.

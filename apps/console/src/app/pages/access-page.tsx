@@ -7,6 +7,7 @@ import { Loaded, ProblemBox } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { useServer } from "../session/server-context.tsx";
+import { UserRightsDialog } from "./access/user-rights-dialog.tsx";
 
 const ROLES = ["viewer", "planner", "operator", "publisher", "admin"] as const;
 
@@ -25,6 +26,7 @@ export function AccessPage() {
 
 function Users() {
   const { client } = useServer();
+  const [shown, setShown] = useState<string>();
   const change = useChange("users");
   const query = useQuery({
     queryKey: ["users"],
@@ -53,23 +55,36 @@ function Users() {
                   {user.signed_in_at === undefined ? "never" : <Time at={user.signed_in_at} />}
                 </td>
                 <td>
-                  <button
-                    type="button"
-                    aria-label={`${user.disabled ? "Enable" : "Disable"} ${user.name}`}
-                    onClick={() =>
-                      change.mutate(async (server) =>
-                        server.changeUser({ user: user.name, body: { disabled: !user.disabled } }),
-                      )
-                    }
-                  >
-                    {user.disabled ? "Enable" : "Disable"}
-                  </button>
+                  <span className="inline">
+                    <button
+                      type="button"
+                      aria-label={`Rights of ${user.name}`}
+                      onClick={() => setShown(user.name)}
+                    >
+                      Rights
+                    </button>
+                    <button
+                      type="button"
+                      aria-label={`${user.disabled ? "Enable" : "Disable"} ${user.name}`}
+                      onClick={() =>
+                        change.mutate(async (server) =>
+                          server.changeUser({
+                            user: user.name,
+                            body: { disabled: !user.disabled },
+                          }),
+                        )
+                      }
+                    >
+                      {user.disabled ? "Enable" : "Disable"}
+                    </button>
+                  </span>
                 </td>
               </tr>
             ))}
           </List>
         )}
       </Loaded>
+      {shown !== undefined && <UserRightsDialog user={shown} onClose={() => setShown(undefined)} />}
     </Section>
   );
 }

@@ -34,6 +34,15 @@ it("makes steps, counts and lines of the events of a run", () => {
   ]);
 });
 
+it("says of steps in progress at the end of a run that nobody knows what became of them", () => {
+  const reducer = new RunProgressReducer();
+  reducer.add({ seq: 1, at: 1, type: "step-start", address: "a", deposed: "", action: "create" });
+  reducer.add({ seq: 2, at: 5, type: "end", phase: "canceled" });
+  const { steps, running, failed } = reducer.progress();
+  expect(steps).toMatchObject([{ address: "a", status: "unresolved", endMs: 5 }]);
+  expect([running, failed]).toEqual([0, 1]);
+});
+
 it("keeps the newest lines, and says how many it dropped", () => {
   const reducer = new RunProgressReducer();
   const count = 50_000;

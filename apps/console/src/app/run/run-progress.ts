@@ -98,6 +98,7 @@ export class RunProgressReducer {
         break;
       case "end":
         this.#isEnded = true;
+        this.#leave(event.at);
         this.#phase = textOf(event["phase"]) ?? this.#phase;
         break;
       case "planned":
@@ -181,6 +182,16 @@ export class RunProgressReducer {
       after: keyOfStep(event["after"]),
       cause: undefined,
     });
+  }
+
+  /** Of what was in progress when the run ended, as it was ended at once, nothing more is heard. */
+  #leave(atMs: number): void {
+    for (const [key, step] of this.#steps) {
+      if (step.status !== "running") continue;
+      this.#steps.set(key, { ...step, status: "unresolved", endMs: atMs });
+      this.#failed += 1;
+    }
+    this.#running = 0;
   }
 
   #end(event: RunLogEvent, address: string): void {

@@ -50,8 +50,9 @@ export function FailureCard({ run, progress }: FailureCardProps) {
           <h3>Not known what became of it</h3>
           <Steps steps={unresolved} />
           <p className="note attention">
-            The call was interrupted. The next run of this stack asks the providers what became of
-            these objects before it plans, and records what it finds: nothing is made twice.
+            The call was interrupted. Before the next plan of this stack is made, the providers are
+            asked what became of these objects, and what they say is recorded: nothing is made
+            twice.
           </p>
         </>
       )}

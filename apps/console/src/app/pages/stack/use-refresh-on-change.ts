@@ -11,9 +11,9 @@ export function useRefreshOnChange(
   const queries = useQueryClient();
   const all = useSyncExternalStore(stacks.subscribe, stacks.snapshot).stacks;
   const status = all.find((one) => one.project === project && one.name === stack);
-  const run = status?.current ?? status?.newest;
+  const { current, newest } = status ?? {};
   const holds = `${status?.lock?.reason ?? ""}/${status?.freeze?.at ?? ""}`;
-  const mark = `${holds}/${run?.id ?? ""}/${run?.phase ?? ""}/${status?.waiting ?? 0}/${status?.drift?.run ?? ""}/${status?.drift?.changed ?? 0}`;
+  const mark = `${holds}/${current?.id ?? ""}/${current?.phase ?? ""}/${newest?.id ?? ""}/${newest?.phase ?? ""}/${status?.waiting ?? 0}/${status?.drift?.run ?? ""}/${status?.drift?.changed ?? 0}`;
   const wanted = names.join();
   useEffect(() => {
     for (const name of wanted.split(",")) {
