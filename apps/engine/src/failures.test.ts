@@ -9,7 +9,7 @@ const ROOT = join(SOURCE, "../../..");
 async function namedTests() {
   const page = await readFile(join(SOURCE, "../docs/failures.md"), "utf8");
   return [...page.matchAll(/^- `([^`]+\.ts): ([^`]+)`$/gm)].map(([, file = "", name = ""]) => ({
-    path: join(/^(apps|packages)\//.test(file) ? ROOT : SOURCE, file),
+    path: join(/^(apps|packages|e2e)\//.test(file) ? ROOT : SOURCE, file),
     name,
   }));
 }

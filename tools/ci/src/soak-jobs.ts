@@ -6,6 +6,8 @@ export interface SoakJob {
   readonly files: readonly string[];
   /** A program that judges its own result, in place of test files; it gets the seed as its last argument. */
   readonly program?: readonly [string, ...string[]];
+  /** Variables for the files, beside those of every job. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Whether the files need real servers. */
   readonly live: boolean;
   /** Runs of its own, each with another seed; what is done is not repeated after an interruption. */
@@ -192,6 +194,26 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     slices: 4,
     runs: 1,
     limitMinutes: 120,
+  },
+  {
+    name: "upgrade",
+    what: "servers and workers of former releases, built from the history, exchanged one by one during an apply; needs the whole history",
+    files: ["e2e/src/upgrade/"],
+    env: { TEST_FORMER_RELEASES: "1" },
+    live: true,
+    slices: 1,
+    runs: 1,
+    limitMinutes: 60,
+  },
+  {
+    name: "drills",
+    what: "how soon a run is reported whose provider hangs, or whose worker is killed",
+    files: ["e2e/src/drill/"],
+    env: { TEST_DRILLS: "1" },
+    live: true,
+    slices: 1,
+    runs: 1,
+    limitMinutes: 10,
   },
   {
     name: "bench-ratios",

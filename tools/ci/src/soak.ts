@@ -102,6 +102,7 @@ async function runSlice(job: SoakJob, seed: number, report: string): Promise<Sli
     cwd: root,
     timeoutMs,
     env: {
+      ...job.env,
       STACKWRIGHT_REPORT: report,
       STACKWRIGHT_SEED: String(seed),
       STACKWRIGHT_RUNS: String(job.runs),
