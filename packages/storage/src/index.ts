@@ -20,7 +20,7 @@ export {
   StorageError,
 } from "./errors.ts";
 export type { CommitHistory, CommitPage, HistoryCommit } from "./feed/commit-history.ts";
-export type { HistoryOptions, HistorySize } from "./feed/history-options.ts";
+export type { HistoryOptions, HistorySize, ResolvedHistory } from "./feed/history-options.ts";
 export type { WatchBufferOptions } from "./feed/watch-stream.ts";
 export { listBehind, listPages, listResourceHeads, listResources } from "./list/list-pages.ts";
 export type { ListPage, ListPageOptions, ResourceHead } from "./list/types.ts";

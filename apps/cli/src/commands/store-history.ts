@@ -1,4 +1,4 @@
-import type { CommitHistory } from "@stackwright/storage";
+import type { CommitHistory, ResolvedHistory } from "@stackwright/storage";
 import { type RestorePoint, shownResource } from "@stackwright/storage/backup";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -34,8 +34,18 @@ export async function storeHistory(
   const { events, bytes, oldestMs } = await store.historySize(context.signal);
   const oldest =
     oldestMs === undefined ? "" : `, the oldest of ${new Date(oldestMs).toISOString()}`;
-  context.terminal.write(`${store.name}: ${events} commits of ${bytes} bytes${oldest}\n`);
+  const bounds = await store.historyBounds?.(context.signal);
+  const kept = bounds === undefined ? "" : `; ${boundsText(bounds)}`;
+  context.terminal.write(`${store.name}: ${events} commits of ${bytes} bytes${oldest}${kept}\n`);
   return EXIT.ok;
+}
+
+const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+function boundsText({ events, bytes, maxAgeMs }: ResolvedHistory): string {
+  const age = maxAgeMs === undefined ? "of any age" : `for ${maxAgeMs / HOUR_MS} hours`;
+  return `it keeps up to ${events} commits and ${bytes / MIB} MiB, ${age}`;
 }
 
 async function listCommits(

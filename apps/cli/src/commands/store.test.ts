@@ -44,7 +44,7 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
     expect(await succeed("store", "verify", "monday")).toContain("monday: intact\n");
     expect(await succeed("store", "verify")).toMatch(/: intact\n\d+ resources, \d+ blobs/);
     expect(await succeed("store", "history")).toMatch(
-      /^sqlite:\S+: \d+ commits of \d+ bytes, the oldest of \d{4}-\d\d-\d\dT\S+Z\n$/,
+      /^sqlite:\S+: \d+ commits of \d+ bytes, the oldest of \d{4}-\d\d-\d\dT\S+Z; it keeps up to 16384 commits and 64 MiB, of any age\n$/,
     );
     for (const name of await readdir(join(cwd, "monday"), { recursive: true })) {
       if (!name.includes(".")) continue;

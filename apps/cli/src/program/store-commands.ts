@@ -38,7 +38,7 @@ it. Names each damaged record. Exit code 1 when there is one, and for a folder t
 
 const HISTORY_HELP = `
 The history is the newest commits. Watches that were away resume from it, and read everything again where it begins too late. A server
-bounds it by --history-commits, --history-mib and --history-hours. An etcd cluster does not say how much it has.
+bounds it by --history-commits, --history-mib and --history-hours, which stores in SQLite and PostgreSQL keep for all who write to them. An etcd cluster does not say how much it has.
 
 With --list the command names each commit: its revision, its time, and what was written or deleted. These are the moments that
 \`stackwright store restore --at\` goes back to.

@@ -4,6 +4,7 @@ import type {
   CommitHistory,
   HistoryOptions,
   HistorySize,
+  ResolvedHistory,
   StorageBackend,
 } from "@stackwright/storage";
 import type { BlobStore, DirectoryBlobsOptions } from "@stackwright/storage/blob";
@@ -25,6 +26,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly serverMs?: ((signal: AbortSignal) => Promise<number>) | undefined;
   /** How much history it has for watches that resume; undefined for an engine that does not say it. */
   readonly historySize?: ((signal: AbortSignal) => Promise<HistorySize>) | undefined;
+  /** What its writers forget history beyond; undefined for an engine that does not keep it. */
+  readonly historyBounds?: ((signal: AbortSignal) => Promise<ResolvedHistory>) | undefined;
   /** Its history, commit by commit; undefined for an engine that does not give it out. */
   readonly commits?: CommitHistory | undefined;
 }
@@ -108,6 +111,7 @@ export async function openStore(
       return {
         ...opened,
         historySize: async (signal) => storage.historySize({ signal }),
+        historyBounds: async (signal) => storage.historyBounds({ signal }),
         commits: storage,
       };
     }
@@ -130,6 +134,7 @@ export async function openStore(
         ...opened,
         serverMs: async (signal) => storage.serverMs({ signal }),
         historySize: async (signal) => storage.historySize({ signal }),
+        historyBounds: async (signal) => storage.historyBounds({ signal }),
         commits: storage,
       };
     }

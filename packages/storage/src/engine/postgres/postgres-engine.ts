@@ -28,6 +28,7 @@ import { startWatch } from "../start-watch.ts";
 import { ChangeFollower } from "./change-follower.ts";
 import type { Connections } from "./connections.ts";
 import { DurableReads } from "./durable-reads.ts";
+import { readHistoryBounds } from "./history-bounds.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import { type OpenedPrologue, openResumed, openSnapshotWatch } from "./open-watch.ts";
 import { PagedLists, toListedHead } from "./paged-lists.ts";
@@ -195,6 +196,10 @@ export class PostgresEngine implements EngineAdapter {
 
   async historySize(): Promise<HistorySize> {
     return this.#history.size();
+  }
+
+  async historyBounds(): Promise<ResolvedHistory> {
+    return readHistoryBounds(this.#connections);
   }
 
   async compactHistory(): Promise<void> {

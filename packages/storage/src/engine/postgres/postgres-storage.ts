@@ -1,5 +1,5 @@
 import type { CommitHistory, CommitPage } from "../../feed/commit-history.ts";
-import type { HistorySize } from "../../feed/history-options.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";
@@ -14,6 +14,8 @@ export interface PostgresStorage extends StorageBackend, CommitHistory {
   compactHistory(): Promise<void>;
   /** How much history there is for watches that resume. */
   historySize(options?: CallOptions): Promise<HistorySize>;
+  /** What its writers forget history beyond. */
+  historyBounds(options?: CallOptions): Promise<ResolvedHistory>;
   /** The clock of the server, in milliseconds since 1970: of now, not of the beginning of a transaction. */
   serverMs(options?: CallOptions): Promise<number>;
 }
@@ -35,6 +37,11 @@ export class PostgresBackend extends EngineBackend implements PostgresStorage {
   async historySize(options: CallOptions = {}): Promise<HistorySize> {
     this.checkOpen();
     return abortable(this.#engine.historySize(), options.signal);
+  }
+
+  async historyBounds(options: CallOptions = {}): Promise<ResolvedHistory> {
+    this.checkOpen();
+    return abortable(this.#engine.historyBounds(), options.signal);
   }
 
   async serverMs(options: CallOptions = {}): Promise<number> {

@@ -42,6 +42,12 @@ test("a writer that is given no bounds keeps to those of the store, and one that
   // A server that keeps less, and the command after it.
   expect(await write({ events: 2 }, 2)).toBeLessThan(5);
   expect(await write(undefined, 3)).toBeLessThan(5);
+  const bounds = async () => {
+    await using reader = await createSqliteStorage({ directory, readOnly: true });
+    return await reader.historyBounds();
+  };
+  expect(await bounds()).toEqual({ events: 2, bytes: 64 * MIB, maxAgeMs: undefined });
   // A server that is given none of the three, whose bounds are the defaults.
   expect(await write({}, 4)).toBeGreaterThan(8);
+  expect(await bounds()).toMatchObject({ events: 16_384 });
 });

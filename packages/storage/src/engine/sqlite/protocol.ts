@@ -182,6 +182,7 @@ export interface WorkerCalls {
   commitRestore: { argument: number; result: { readonly epoch: string } };
   abortRestore: { argument: number; result: undefined };
   historySize: { argument: undefined; result: HistorySize };
+  historyBounds: { argument: undefined; result: ResolvedHistory };
   compact: { argument: { readonly keep: number }; result: undefined };
   /** Forgets history that is too old at a time. */
   expire: { argument: number; result: undefined };

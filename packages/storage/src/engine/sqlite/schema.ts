@@ -24,6 +24,9 @@ export const OLDEST_READABLE_LAYOUT = 1;
 /** From this layout on commits have times. */
 export const DATED_LAYOUT = 3;
 
+/** From this layout on a store keeps the bounds of its history. */
+export const BOUNDED_LAYOUT = 4;
+
 /** Steps from layout n to n + 1. Published steps are never changed, only followed by new ones. */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -7,7 +7,7 @@ import { AgeTimer } from "../../feed/age-timer.ts";
 import type { CommitPage } from "../../feed/commit-history.ts";
 import { formatCursor } from "../../feed/cursor.ts";
 import { EventFeed } from "../../feed/event-feed.ts";
-import type { HistorySize } from "../../feed/history-options.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import type { ResolvedWatchBuffer } from "../../feed/watch-stream.ts";
 import { freezeId, freezeResource, toReadonlyResource, withVersion } from "../../freeze.ts";
 import { lifetimeKey, type ResourceFilter, resourceKey } from "../../key.ts";
@@ -212,6 +212,10 @@ export class SqliteEngine implements EngineAdapter {
 
   async historySize(): Promise<HistorySize> {
     return this.#client.call("historySize", undefined);
+  }
+
+  async historyBounds(): Promise<ResolvedHistory> {
+    return this.#client.call("historyBounds", undefined);
   }
 
   async compactHistory(keep: number): Promise<void> {

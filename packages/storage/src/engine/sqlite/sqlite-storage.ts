@@ -1,5 +1,5 @@
 import type { CommitHistory, CommitPage } from "../../feed/commit-history.ts";
-import type { HistorySize } from "../../feed/history-options.ts";
+import type { HistorySize, ResolvedHistory } from "../../feed/history-options.ts";
 import type { CallOptions, StorageBackend } from "../../types.ts";
 import { abortable } from "../abortable.ts";
 import { EngineBackend } from "../engine-backend.ts";
@@ -16,6 +16,8 @@ export interface SqliteStorage extends StorageBackend, CommitHistory {
   compactHistory(keep: number): Promise<void>;
   /** How much history there is for watches that resume. */
   historySize(options?: CallOptions): Promise<HistorySize>;
+  /** What its writers forget history beyond. */
+  historyBounds(options?: CallOptions): Promise<ResolvedHistory>;
 }
 
 /** The engine with what only it can do. */
@@ -40,6 +42,11 @@ export class SqliteBackend extends EngineBackend implements SqliteStorage {
   async historySize(options: CallOptions = {}): Promise<HistorySize> {
     this.checkOpen();
     return abortable(this.#engine.historySize(), options.signal);
+  }
+
+  async historyBounds(options: CallOptions = {}): Promise<ResolvedHistory> {
+    this.checkOpen();
+    return abortable(this.#engine.historyBounds(), options.signal);
   }
 
   async readCommits(after: number, options: CallOptions = {}): Promise<CommitPage> {

@@ -3,7 +3,7 @@ import { StorageError } from "../../errors.ts";
 import { backupTo } from "./backup-copy.ts";
 import { damagedRow, describeDamage, locateRow } from "./damage.ts";
 import { GroupWriter, readOldestMs } from "./group-writer.ts";
-import { settleHistoryBounds } from "./history-bounds.ts";
+import { readHistoryBounds, settleHistoryBounds } from "./history-bounds.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
 import { PagedLists } from "./paged-lists.ts";
 import type {
@@ -104,6 +104,7 @@ function readHandlers(options: WorkerOptions, database: DatabaseSync): Reading {
       const oldestMs = isDated ? readOldestMs(database) : undefined;
       return oldestMs === undefined ? counted : { ...counted, oldestMs };
     },
+    historyBounds: () => readHistoryBounds(database),
     changes: ({ after, limit }): ChangePage => readChanges(database, after, limit),
     commits: (after) => readCommits(database, after, isDated),
     close: () => {
