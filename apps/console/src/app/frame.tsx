@@ -1,13 +1,10 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
+import { Palette } from "./palette/palette.tsx";
 import { isAt, PLACES_IN_BAR, placesFor } from "./places.ts";
 import { useServer } from "./session/server-context.tsx";
 import { SignedInAlready } from "./session/signed-in-already.tsx";
-
-/** Read ahead once the page is shown, so that it is there when its keys are pressed. */
-const readPalette = async () => import("./palette/palette.tsx");
-const Palette = lazy(async () => ({ default: (await readPalette()).Palette }));
 
 /** Of narrow screens alone. */
 const MoreSheet = lazy(async () => ({ default: (await import("./more-sheet.tsx")).MoreSheet }));
@@ -26,8 +23,6 @@ export function Frame() {
       }
     };
     addEventListener("keydown", onKey);
-    // Where it cannot be read now, it is read when it is opened.
-    readPalette().catch(() => undefined);
     return () => removeEventListener("keydown", onKey);
   }, []);
   const places = placesFor(caller);
@@ -95,11 +90,7 @@ export function Frame() {
           />
         </Suspense>
       )}
-      {isSearching && (
-        <Suspense>
-          <Palette onClose={() => setSearching(false)} />
-        </Suspense>
-      )}
+      {isSearching && <Palette onClose={() => setSearching(false)} />}
     </div>
   );
 }

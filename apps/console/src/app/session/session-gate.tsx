@@ -1,6 +1,14 @@
 import { createServerClient, isClientError } from "@stackwright/client";
 import { QueryCache, QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
-import { type ReactNode, use, useEffect, useMemo, useSyncExternalStore } from "react";
+import {
+  lazy,
+  type ReactNode,
+  Suspense,
+  use,
+  useEffect,
+  useMemo,
+  useSyncExternalStore,
+} from "react";
 import { WorkerUrls } from "../graph/worker-urls.ts";
 import { observedFetch } from "../live/observed-fetch.ts";
 import { canShareWatch, sharedWatch } from "../live/shared-watch.ts";
@@ -12,7 +20,9 @@ import type { OpenedCode } from "./opened-code.ts";
 import { createRegistryApi } from "./registry-api.ts";
 import { ServerContext } from "./server-context.tsx";
 import type { Session, SessionCredential } from "./session.ts";
-import { SignIn } from "./sign-in.tsx";
+
+/** Whoever is signed in needs none of it. */
+const SignIn = lazy(async () => ({ default: (await import("./sign-in.tsx")).SignIn }));
 
 const EXPIRED = "The session has ended: it was revoked, or has expired.";
 
@@ -27,7 +37,13 @@ export function SessionGate({
   readonly children: ReactNode;
 }) {
   const credential = useSyncExternalStore(session.subscribe, () => session.credential);
-  if (credential === undefined) return <SignIn session={session} opened={opened} />;
+  if (credential === undefined) {
+    return (
+      <Suspense>
+        <SignIn session={session} opened={opened} />
+      </Suspense>
+    );
+  }
   const key = credential.kind === "token" ? credential.token : credential.csrf;
   return (
     <SignedIn key={key} session={session} opened={opened} credential={credential}>
