@@ -8,6 +8,8 @@ export async function startFakeGitea(branch: string) {
   const repo = { full_name: "acme/infra" };
   const shown = { head: "", merged: false, mergeCommit: "", comment: "" };
   const statuses = new Map<string, string>();
+  /** Every request as it was sent, but for the token of its sender. */
+  const received: string[] = [];
   const answer = (method: string, path: string, body: Record<string, string>): object => {
     if (path.endsWith("/pulls/1")) {
       return {
@@ -32,6 +34,8 @@ export async function startFakeGitea(branch: string) {
   };
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request);
+    const { authorization: _token, ...headers } = request.headers;
+    received.push(`${request.method} ${request.url} ${JSON.stringify(headers)} ${body}`);
     const { pathname } = new URL(request.url ?? "", "http://localhost");
     const given = body === "" ? {} : (JSON.parse(body) as Record<string, string>);
     response.setHeader("content-type", "application/json");
@@ -41,5 +45,5 @@ export async function startFakeGitea(branch: string) {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/api/v1`, shown, statuses };
+  return { url: `http://127.0.0.1:${port}/api/v1`, shown, statuses, received };
 }
