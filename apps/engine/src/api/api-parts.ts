@@ -90,6 +90,8 @@ export interface ApiParts extends ApiOptions {
   readonly claimOf: (request: FastifyRequest) => RunClaim;
   /** Recognises the caller of a long request again: rejects once its token may no longer make it, or has other rights than it had. */
   readonly authorizeAgain: (request: FastifyRequest) => Promise<void>;
+  /** The body of an upload, which fails at its end where the caller may not make the request by then. */
+  readonly uploadOf: (request: FastifyRequest) => AsyncIterable<Uint8Array>;
 }
 
 export const ProjectName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" });

@@ -126,7 +126,23 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       request.routeOptions.schema?.body === undefined
         ? undefined
         : await readJsonBody(request, BODY_LIMIT);
+    await judgeAgain(request);
   });
+  /**
+   * What a caller may do is judged again when its request is complete: a body may arrive long after its head, and rights be taken away
+   * meanwhile. For changes that administrators make, nothing counts that was read before.
+   */
+  const judgeAgain = async (request: FastifyRequest): Promise<void> => {
+    const principal = principals.get(request);
+    if (principal === undefined) return;
+    const { access = "admin" } = request.routeOptions.config;
+    if (!READS.has(request.method) && (access === "admin" || access === "account-admin")) {
+      options.access.forget(principal.account);
+      options.credentials.forget(principal.account);
+    } else if (request.body === undefined) return;
+    const now = await authenticateToken(options.authenticator, request);
+    principals.set(request, authorize(request, now));
+  };
 
   const parts: ApiParts = {
     ...options,
@@ -146,6 +162,10 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       const claim = claims.get(request);
       if (claim === undefined) throw new ServerError("unauthenticated");
       return claim;
+    },
+    uploadOf: async function* uploadOf(request) {
+      for await (const chunk of request.raw as AsyncIterable<Uint8Array>) yield chunk;
+      await parts.authorizeAgain(request);
     },
     authorizeAgain: async (request) => {
       const now = authorize(request, await authenticateToken(options.authenticator, request));

@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import type { ApiParts } from "./api-parts.ts";
 
-/** How often the token of a reader is looked at again. */
-const RECHECK_MS = 1_500;
+/** How often the token of a reader is looked at again: with what is kept of it for a second, a stream ends within two. */
+const RECHECK_MS = 900;
 
 /** Streams that one server serves at a time. */
 const MAX_STREAMS = 2_000;

@@ -66,7 +66,7 @@ export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): 
         stack: reference,
         stackName: name,
         actor: principal.actor,
-        content: request.raw,
+        content: parts.uploadOf(request),
         signal: uploadSignal(request.raw),
         root,
       });

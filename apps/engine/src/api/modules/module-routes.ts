@@ -136,7 +136,7 @@ export function moduleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         actor: principal.actor,
         source,
         commit,
-        content: request.raw,
+        content: parts.uploadOf(request),
         signal: uploadSignal(request.raw),
       });
       return await reply.code(isNew ? 201 : 200).send(publishedVersionViewOf(version));

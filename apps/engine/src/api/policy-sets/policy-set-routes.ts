@@ -151,7 +151,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
   const readUpload = async (request: FastifyRequest, maxBytes: number, what: string) => {
     const signal = uploadSignal(request.raw);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of timedUpload(request.raw, {
+    for await (const chunk of timedUpload(parts.uploadOf(request), {
       clock,
       signal,
       maxBytes,
