@@ -72,7 +72,7 @@ function withoutEmptyChecks(recording: JsonObject): JsonObject {
 
 /**
  * An object that is made for the first time is not replaced. The real command says of it that `replace_triggered_by` replaces it,
- * in a plan in which another object is imported and replaced at once.
+ * in a plan in which another object is imported and changed at once.
  */
 function withoutTriggersOfImports(recording: JsonObject): JsonObject {
   const isMade = ({ actions }: JsonObject) => JSON.stringify(actions) === '["create"]';
@@ -81,10 +81,10 @@ function withoutTriggersOfImports(recording: JsonObject): JsonObject {
     if (step["plan"] === undefined) return step;
     const plan = objectOf(step["plan"]);
     const rows = listOf(plan["resource_changes"]).map(objectOf);
-    const replacesImport = rows.some(
-      ({ importing, actions }) => importing !== undefined && listOf(actions).length === 2,
+    const changesImport = rows.some(
+      ({ importing, actions }) => importing !== undefined && listOf(actions)[0] !== "no-op",
     );
-    if (!replacesImport) return step;
+    if (!changesImport) return step;
     const stated = rows.map((row): Json => {
       const { action_reason: reason, ...others } = row;
       return isMade(row) && reason === "replace_by_triggers" ? others : row;
