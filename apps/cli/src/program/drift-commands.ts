@@ -48,7 +48,7 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
     .option(
       "--part <types=time>",
       "check objects of some types more often, such as 'aws_iam_*=30m'; may be repeated, none takes all away",
-      (text: string, former: readonly string[] = []) => [...former, text],
+      (text: string, former: readonly string[] | undefined) => [...(former ?? []), text],
     )
     .option("--paused", "check no more until it is set again", false)
     .action(async (options: DriftSetOptions, command: Command) => {

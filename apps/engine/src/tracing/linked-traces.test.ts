@@ -202,8 +202,7 @@ it("a push is one trace up to its comment, and what somebody decides another one
   for (const line of lines) {
     const { run, traceId, reqId } = line;
     if (run !== undefined || reqId !== undefined) expect(traceId, JSON.stringify(line)).toMatch(ID);
-    if (run !== undefined && reqId === undefined)
-      expect(traces.get(String(run))).toContain(traceId);
+    if (typeof run === "string" && reqId === undefined) expect(traces.get(run)).toContain(traceId);
   }
   const completed = lines.find(
     ({ msg, traceId }) => msg === "request completed" && traceId === caller.traceId,

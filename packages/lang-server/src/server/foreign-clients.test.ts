@@ -108,7 +108,7 @@ class RawClient implements AsyncDisposable {
       this.received.push(JSON.parse(body.toString("utf8")) as Message);
       this.#bytes = this.#bytes.subarray(head + 4 + length);
     }
-    for (const look of [...this.#waiting]) look();
+    for (const look of Array.from(this.#waiting)) look();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,6 +9,12 @@ import { shapeOf } from "./value-shape.ts";
 export interface ShowOptions {
   /** Longer texts are replaced by their length, in characters. @default 65,536 */
   readonly maxTextLength?: number;
+  /**
+   * The values were read without their secrets: null may stand for one, and every sensitive part is shown as one.
+   *
+   * @default false
+   */
+  readonly withoutSecrets?: boolean;
 }
 
 const MAX_TEXT_LENGTH = 64 * 1024;
@@ -20,7 +26,8 @@ const MAX_TEXT_LENGTH = 64 * 1024;
 export function showValue(value: Value, options: ShowOptions = {}): Shown {
   const [plain] = value.unmark();
   if (value.hasMark(Mark.sensitive)) {
-    return plain.isKnown && plain.isNull ? { kind: "null" } : { kind: "secret" };
+    const isAbsent = options.withoutSecrets !== true && plain.isKnown && plain.isNull;
+    return isAbsent ? { kind: "null" } : { kind: "secret" };
   }
   if (!plain.isKnown) return unknownOf(plain);
   if (plain.isNull) return { kind: "null" };

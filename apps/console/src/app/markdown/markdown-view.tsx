@@ -4,6 +4,7 @@ import { createElement, Fragment, type ReactNode, useMemo } from "react";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { resolveReferences } from "./character-references.ts";
 import { linkAddress } from "./link-address.ts";
+// oxlint-disable-next-line import/no-unassigned-import -- styles of this module alone, which are loaded with it
 import "./markdown.css";
 
 /** Characters that are rendered; of a longer text the source is shown. */

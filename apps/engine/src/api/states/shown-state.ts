@@ -13,8 +13,8 @@ import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwr
 import { ServerError } from "../../domain/server-error.ts";
 import type { ApiParts } from "../api-parts.ts";
 
-/** Texts of attributes are shown up to this length. */
-const SHOW = { maxTextLength: 16_384 } as const;
+/** Texts of attributes are shown up to this length; what is encrypted was not read. */
+const SHOW = { maxTextLength: 16_384, withoutSecrets: true } as const;
 /** Revisions of one comparison. */
 const MAX_REVISIONS = 200;
 
