@@ -1,4 +1,4 @@
-import type { StackReference } from "@stackwright/core";
+import type { NamedStack, StackReference } from "@stackwright/core";
 import type { Run } from "@stackwright/proto/stackwright";
 import { projectTenancy, STACK_HEAD_KIND, STACK_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -47,6 +47,11 @@ async function requireEngineState(tx: Transaction, stack: StackReference): Promi
   tx.guardRow(kept);
 }
 
+/** Whether the state of a stack that the engine took over belongs again to whom it was of. */
+export function isHandedBack({ adoption }: Pick<NamedStack, "adoption">): boolean {
+  return adoption?.kind === "state" && adoption.handedBack;
+}
+
 /** `engine_state` where the engine has the state of a stack, or runs that will, now or in the moment of the write. */
 export async function requireKeptState(
   tx: Transaction,
@@ -58,8 +63,8 @@ export async function requireKeptState(
   const place = stackPlace(stack);
   const origin = named.message.adoption?.origin;
   // What was handed back belongs to the command again.
-  const isHandedBack = origin?.$case === "state" && origin.value.handedBack;
-  const isKept = isHandedBack || isOutside((await readStackTool(tx, stack)).message);
+  const isOfCommands = origin?.$case === "state" && origin.value.handedBack;
+  const isKept = isOfCommands || isOutside((await readStackTool(tx, stack)).message);
   const head = await tx.find(STACK_HEAD_KIND, place);
   if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, place);
   else if (isKept) tx.guardRow(head);

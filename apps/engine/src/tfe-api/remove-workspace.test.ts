@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
+import { readQueue } from "../queue/stack-queue.ts";
 import { readStackTool } from "../queue/stack-tool.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { storeStateContent } from "../terraform-state/state-content.ts";
@@ -68,6 +69,9 @@ async function start() {
       transact(parts, async (tx) => {
         tx.update(await readStackTool(tx, stack.reference), { tool });
       }),
+    /** What setting a variable, or a schedule, leaves of a stack that never had a run. */
+    writeQueue: async () =>
+      transact(parts, async (tx) => tx.update(await readQueue(tx, stack.reference), {})),
     /** A run of the stack that has ended. */
     endRun: async () => {
       await fixture.stack(stack.name);
@@ -116,6 +120,16 @@ describe("the removal of a workspace", () => {
     await remove(false);
     expect(second).toBeDefined();
     expect(await directory.find("acme", "one")).toEqual(second);
+  });
+
+  it("is by force that of a state of commands, whatever else was set for the stack", async () => {
+    const { store, remove, versions, directory, writeQueue } = await start();
+    await store(1, RESOURCE);
+    await writeQueue();
+    await expect(remove(false)).rejects.toMatchObject({ message: "workspace has resources" });
+    await remove(true);
+    expect(await versions()).toEqual([]);
+    expect(await directory.find("acme", "one")).toBeUndefined();
   });
 
   it("takes the versions and the record of a tool with it", async () => {

@@ -5,7 +5,7 @@ import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { isOutside, readStackTool } from "../queue/stack-tool.ts";
-import { requireKeptState } from "../queue/state-owner.ts";
+import { isHandedBack, requireKeptState } from "../queue/state-owner.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import { removeNames, type StoredWorkspace } from "./workspace-directory.ts";
@@ -28,11 +28,10 @@ export async function removeWorkspace(
   const { stack } = workspace;
   await transact(parts, async (tx) => {
     if (!(await removeNames(tx, workspace))) return;
-    const hasRun = await guardQueue(tx, stack.reference);
-    // The state of a stack with runs may be one that was handed to commands, or that of a tool.
-    const isRun = hasRun && !isOutside((await readStackTool(tx, stack.reference)).message);
-    if (isRun) await guardHead(tx, stack.reference);
-    else await requireKeptState(tx, { stack: stack.reference, name: stack.name });
+    const hasQueue = await guardQueue(tx, stack.reference);
+    // A queue alone says nothing: one is written, too, where a variable is set. Commands or a tool may have the state of a stack with runs.
+    const isRun = hasQueue && !isHandedBack(stack) && (await hasEngineState(tx, stack.reference));
+    if (!isRun) await requireKeptState(tx, { stack: stack.reference, name: stack.name });
     await removePresentState(tx, stack.reference);
     // Read after the records that this step guards: what is stored later fails it.
     const isEmpty = (force && !isRun) || (await hasNoResources(parts, workspace));
@@ -65,7 +64,7 @@ async function removeTool(tx: Transaction, stack: StackReference): Promise<void>
   else tx.guardAbsent(SERVER_KINDS.tool, stackPlace(stack));
 }
 
-/** Whether the engine has had runs of a stack; `conflict` while it has one. */
+/** Whether a stack has a queue; `conflict` while a run is in it. */
 async function guardQueue(tx: Transaction, stack: StackReference): Promise<boolean> {
   const queue = await tx.find(SERVER_KINDS.queue, stackPlace(stack));
   if (queue === undefined) {
@@ -80,10 +79,13 @@ async function guardQueue(tx: Transaction, stack: StackReference): Promise<boole
   return true;
 }
 
-async function guardHead(tx: Transaction, stack: StackReference): Promise<void> {
+/** Whether the engine has a state of a stack, and plans and applies it; guarded. */
+async function hasEngineState(tx: Transaction, stack: StackReference): Promise<boolean> {
+  const tool = await readStackTool(tx, stack);
   const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
   if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, stackPlace(stack));
   else tx.guardRow(head);
+  return head !== undefined && !isOutside(tool.message);
 }
 
 /** Each write of a state writes this record, too. */

@@ -24,6 +24,7 @@ import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { COMMANDS_TOOL, ENGINE_TOOL, findStackTool } from "../queue/stack-tool.ts";
+import { isHandedBack } from "../queue/state-owner.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
@@ -96,7 +97,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
   const isOfEngine = async ({ stack }: StoredWorkspace): Promise<boolean> => {
     const id = idOf(STACK_HEAD_KIND, stackPlace(stack.reference));
     const { tool } = await findStackTool(storage, stack.reference);
-    return tool === ENGINE_TOOL && (await readStored(storage, "strong", id)) !== undefined;
+    if (tool !== ENGINE_TOOL || isHandedBack(stack)) return false;
+    return (await readStored(storage, "strong", id)) !== undefined;
   };
   const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
     const [lock, mode, currentRun] = await Promise.all([

@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { NO_MIRROR, StackDirectory } from "@stackwright/core";
 import { describe, expect, it, vi } from "vitest";
 import { startApi } from "../testing/start-api.ts";
 import { tarOf } from "../testing/tar-of.ts";
@@ -339,6 +340,36 @@ describe("a workspace with runs", () => {
     const state = `/api/v2/workspaces/${dataOf(again).id}/current-state-version`;
     expect((await call("GET", state)).status).toBe(404);
   });
+});
+
+it("a workspace whose state was handed back is deleted by force, as it is no longer the server's", async () => {
+  const { workspace, call, uploaded, request, dataOf, reaches, server } = await start();
+  const { id } = dataOf(await request(await uploaded(), { "auto-apply": true }));
+  await reaches(id, "applied");
+  const { storage } = server.credentials.records;
+  await new StackDirectory({ storage }).recordOrigin(
+    { account: "default", project: "default" },
+    "demo",
+    {
+      kind: "state",
+      timeMs: 0,
+      actor: "ann",
+      backend: "local",
+      place: "shop.tfstate",
+      placeDigest: "",
+      workspace: "",
+      lineage: "l",
+      serial: 3n,
+      terraformVersion: "1.13.0",
+      sha256: "",
+      acceptedChanges: 0,
+      lockId: "",
+      handedBack: true,
+      renamedTo: "",
+      mirror: NO_MIRROR,
+    },
+  );
+  expect((await call("DELETE", `/api/v2/workspaces/${workspace}`)).status).toBe(204);
 });
 
 describe("the execution mode", () => {
