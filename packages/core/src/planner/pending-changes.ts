@@ -1,12 +1,17 @@
 import {
   bodyReferences,
+  configAddress,
   expressionReferences,
+  formatAddress,
   type GraphNode,
   graphClosure,
+  parseAddress,
   parseReference,
   resourceAddress,
 } from "@stackwright/lang";
+import type { Dependency } from "../state/state-object.ts";
 import type { ModuleInstance } from "../walk/module-instance.ts";
+import type { Target } from "../walk/recorder.ts";
 import type { ResourceValues } from "../walk/resource-values.ts";
 import { localName } from "./local-name.ts";
 import type { PlanRun } from "./plan-run.ts";
@@ -33,19 +38,39 @@ export function pendingChanges(
 }
 
 /**
- * Whether what the read of a data source explicitly depends on loses an instance of a module, whose objects are deleted: nothing of the
- * configuration stands for them any more.
+ * The resources in instances of modules that are no more, of what the read of a data source explicitly depends on. Their objects are
+ * deleted, and nothing of the configuration stands for them any more.
  */
-export function losesModules(
+export function endedResources(
   run: PlanRun,
   { resource: { dependsOn } }: ResourceNode,
   { module }: ResourceValues,
-): boolean {
-  return dependsOn.some((traversal) => {
+): readonly string[] {
+  return dependsOn.flatMap((traversal) => {
     const subject = parseReference(traversal)?.subject;
     const call = subject?.kind === "module" ? module.calls.get(subject.name) : undefined;
-    return call !== undefined && run.hasEndedModules(call.address);
+    return call === undefined ? [] : run.resourcesOfEndedModules(call.address);
   });
+}
+
+/** Dependencies on ended resources of which no other instance is depended on: a read waits for those that are deleted in all instances. */
+export function dependenciesOnEnded(
+  ended: readonly string[],
+  explicit: Iterable<Target>,
+): readonly Dependency[] {
+  if (ended.length === 0) return [];
+  const known = new Set(Array.from(explicit, ({ address }) => configurationOf(address)));
+  return ended.flatMap((address): Dependency[] => {
+    const configured = configurationOf(address);
+    if (known.has(configured)) return [];
+    known.add(configured);
+    return [{ address, scope: "resource", kind: "explicit" }];
+  });
+}
+
+function configurationOf(address: string): string {
+  const { value } = parseAddress(address);
+  return value?.kind === "resource" ? formatAddress(configAddress(value)) : address;
 }
 
 function* resourcesNamed(

@@ -17,6 +17,7 @@ import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { unknownComputed } from "../walk/unknown-computed.ts";
 import { hasDependencies } from "./has-dependencies.ts";
+import { dependenciesOnEnded } from "./pending-changes.ts";
 import { dependenciesOf, type PlanRun } from "./plan-run.ts";
 import { upgradeObject } from "./read-object.ts";
 
@@ -33,8 +34,8 @@ interface DataInstance {
   readonly explicit: ReadonlySet<Target>;
   /** Managed resources with changes that the read has to wait for, besides the explicit ones. */
   readonly pending: ReadonlySet<Target>;
-  /** It waits for the end of objects that nothing of the configuration stands for. */
-  readonly waits: boolean;
+  /** Resources whose objects it waits for the end of, as nothing of the configuration stands for them. */
+  readonly ended: readonly string[];
   /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
   readonly soft: boolean;
 }
@@ -143,6 +144,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const dependencies = [
     ...dependenciesOf(slot.address, references, "reference"),
     ...dependenciesOf(slot.address, explicit, "explicit"),
+    ...(deferred ? dependenciesOnEnded(instance.ended, explicit) : []),
     ...dependenciesOf(slot.address, ready.targets, "provider"),
   ];
   const previousAddress = run.given.previous.get(slot.address);
@@ -179,11 +181,11 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
 
 /** Why a data source cannot be read now. */
 function deferral(
-  { ready, explicit, pending, waits, run }: DataInstance,
+  { ready, explicit, pending, ended, run }: DataInstance,
   config: Value,
 ): ActionReason | undefined {
   if (!config.isWhollyKnown || !ready.reachable) return "read-because-config-unknown";
-  if (waits || pending.size > 0) return "read-because-dependency-pending";
+  if (ended.length > 0 || pending.size > 0) return "read-because-dependency-pending";
   for (const target of explicit) {
     // A read of another data source changes nothing; what that one waits for is not waited for by this.
     if (modeOf(target) !== "data" && run.isChanged(target))

@@ -14,7 +14,7 @@ import { blockAddress } from "./deferral.ts";
 import { importObject } from "./imports.ts";
 import { localName } from "./local-name.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
-import { losesModules, pendingChanges } from "./pending-changes.ts";
+import { endedResources, pendingChanges } from "./pending-changes.ts";
 import { planData } from "./plan-data.ts";
 import { planManaged } from "./plan-managed.ts";
 import { planRemoval, readAndRecordDrift } from "./plan-removal.ts";
@@ -109,7 +109,7 @@ async function planSlots(
   const shared = { run, config, body, schema, around, explicit };
   const isData = config.mode === "data";
   const pending = isData ? pendingChanges(run, node, resource) : new Set<never>();
-  const waits = isData && losesModules(run, node, resource);
+  const ended = isData ? endedResources(run, node, resource) : [];
   const imports = run.importsFor(node.id);
   await forEachLimited(slots, run.given.parallelism, async ([at, slot]) => {
     if (!run.given.isIncluded(slot.address)) {
@@ -131,7 +131,7 @@ async function planSlots(
             slot,
             recorded,
             pending,
-            waits,
+            ended,
             soft: node.check !== undefined,
           })
         : await planOne(

@@ -105,7 +105,7 @@ export class PlanRun {
   /** By address of the resource. */
   #objects: ReadonlyMap<string, readonly StateObject[]> | undefined;
   /** By address of the call: the instances of modules behind it that have objects, by their addresses. */
-  #recordedModules: ReadonlyMap<string, ReadonlyMap<string, ModulePath>> | undefined;
+  #recordedModules: ReadonlyMap<string, ReadonlyMap<string, RecordedModule>> | undefined;
 
   constructor(given: PlanRunOptions) {
     this.given = given;
@@ -152,11 +152,13 @@ export class PlanRun {
     return path.length === 0 || this.world.module(formatModulePath(path)) !== undefined;
   }
 
-  /** Whether there are objects of instances of modules behind a call that are no more. The instances behind it are known by now. */
-  hasEndedModules(callAddress: string): boolean {
+  /** The resources that have objects in instances of modules behind a call that are no more. The instances behind it are known by now. */
+  resourcesOfEndedModules(callAddress: string): readonly string[] {
     this.#recordedModules ??= modulesByCall(this.given.objects.values());
-    const recorded = this.#recordedModules.get(callAddress);
-    return recorded !== undefined && [...recorded.values()].some((path) => !this.hasModule(path));
+    const recorded = this.#recordedModules.get(callAddress)?.values() ?? [];
+    return Array.from(recorded).flatMap(({ path, resources }) =>
+      this.hasModule(path) ? [] : [...resources],
+    );
   }
 
   get world(): EvaluationState {
@@ -376,19 +378,31 @@ export function dependenciesOf(
   return found;
 }
 
+/** An instance of a module with managed objects, and the addresses of their resources. */
+interface RecordedModule {
+  readonly path: ModulePath;
+  readonly resources: Set<string>;
+}
+
 /** The instances of modules that have managed objects, by each call on the way to them. */
 function modulesByCall(
   objects: Iterable<StateObject>,
-): ReadonlyMap<string, ReadonlyMap<string, ModulePath>> {
-  const found = new Map<string, Map<string, ModulePath>>();
+): ReadonlyMap<string, ReadonlyMap<string, RecordedModule>> {
+  const modules = new Map<string, RecordedModule>();
   for (const { address, mode } of objects) {
     const { value } = parseAddress(address);
     if (mode !== "managed" || value === undefined) continue;
     const name = formatModulePath(value.module);
-    for (const [at, step] of value.module.entries()) {
-      const call = formatModulePath([...value.module.slice(0, at), { ...step, key: undefined }]);
-      const behind = found.get(call) ?? new Map<string, ModulePath>();
-      behind.set(name, value.module);
+    const recorded = modules.get(name) ?? { path: value.module, resources: new Set() };
+    recorded.resources.add(resourceOf(address));
+    modules.set(name, recorded);
+  }
+  const found = new Map<string, Map<string, RecordedModule>>();
+  for (const [name, recorded] of modules) {
+    for (const [at, step] of recorded.path.entries()) {
+      const call = formatModulePath([...recorded.path.slice(0, at), { ...step, key: undefined }]);
+      const behind = found.get(call) ?? new Map<string, RecordedModule>();
+      behind.set(name, recorded);
       found.set(call, behind);
     }
   }

@@ -185,6 +185,24 @@ describe("dependencies that turn round", () => {
   ]);
 });
 
+describe("a read that waits for a module", () => {
+  const chain =
+    thing("a") + thing("b", "value = mock_thing.a.id") + thing("c", "value = mock_thing.b.id");
+  const config = (count: number, more = "") => ({
+    "main.tf": `module "m" {\n  source = "./m"\n  count = ${count}\n}\ndata "mock_look" "x" {\n  query = "q"\n  depends_on = [module.m]\n}\n${more}`,
+    "m/main.tf": chain,
+  });
+  const late = thing("late", "value = data.mock_look.x.result");
+  scenario("comes after the end of the last instance of the module", [
+    { config: config(1), calls: ["create a", "create b", "create c", "look q"] },
+    {
+      config: config(0, late),
+      calls: ["delete c", "delete b", "delete a", "look q", "create late"],
+    },
+    { config: config(0, late), plan: [] },
+  ]);
+});
+
 describe("failure", () => {
   scenario("does what does not depend on it, and says what was skipped", [
     {
