@@ -128,18 +128,23 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
         : await readJsonBody(request, BODY_LIMIT);
     await judgeAgain(request);
   });
+  /** For a change that administrators make, nothing counts that was read before. */
+  const forgetForChange = (request: FastifyRequest, { account }: Principal): boolean => {
+    const { access = "admin" } = request.routeOptions.config;
+    const isChange = access === "admin" || access === "account-admin";
+    if (READS.has(request.method) || !isChange) return false;
+    options.access.forget(account);
+    options.credentials.forget(account);
+    return true;
+  };
   /**
    * What a caller may do is judged again when its request is complete: a body may arrive long after its head, and rights be taken away
-   * meanwhile. For changes that administrators make, nothing counts that was read before.
+   * meanwhile.
    */
   const judgeAgain = async (request: FastifyRequest): Promise<void> => {
     const principal = principals.get(request);
     if (principal === undefined) return;
-    const { access = "admin" } = request.routeOptions.config;
-    if (!READS.has(request.method) && (access === "admin" || access === "account-admin")) {
-      options.access.forget(principal.account);
-      options.credentials.forget(principal.account);
-    } else if (request.body === undefined) return;
+    if (!forgetForChange(request, principal) && request.body === undefined) return;
     const now = await authenticateToken(options.authenticator, request);
     principals.set(request, authorize(request, now));
   };
@@ -165,6 +170,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     },
     uploadOf: async function* uploadOf(request) {
       for await (const chunk of request.raw as AsyncIterable<Uint8Array>) yield chunk;
+      forgetForChange(request, parts.principalOf(request));
       await parts.authorizeAgain(request);
     },
     authorizeAgain: async (request) => {

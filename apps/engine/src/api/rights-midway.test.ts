@@ -110,3 +110,45 @@ it("changes of administrators are judged by what is stored, and not by what a se
   const refused = await call("POST", "/api/v1/users", { body: { name: "two" }, token });
   expect([refused.status, refused.json["code"]]).toEqual([403, "forbidden"]);
 });
+
+it("a state of the http backend is refused whose token was revoked before its end, and a lock of it", async () => {
+  const { server, begin, tokenId, call } = await start();
+  const address = "/state/v1/default/web/one";
+  const head = { version: 4, terraform_version: "1.11.4", serial: 1, lineage: "l", outputs: {} };
+  const state = Buffer.from(JSON.stringify({ ...head, resources: [], check_results: null }));
+  const lock = Buffer.from(JSON.stringify({ ID: "a", Operation: "OperationTypeApply" }));
+  const ends = [
+    await begin("POST", address, state, "application/json"),
+    await begin("LOCK", address, lock, "application/json"),
+  ];
+  await server.credentials.revoke(tokenId);
+  for (const end of ends) expect(await end()).toBe(401);
+  expect((await call("GET", address)).status).toBe(404);
+  expect((await call("POST", address, { body: state })).status).toBe(200);
+});
+
+it("a change of a workspace is refused whose caller lost the role, or its token, before the end of the body", async () => {
+  const { call, server, give, begin, tokenId } = await start();
+  const all = "/api/v2/organizations/default/workspaces";
+  const body = (name: string): Uint8Array =>
+    Buffer.from(JSON.stringify({ data: { attributes: { name } } }));
+  const type = "application/vnd.api+json";
+  const demoted = await begin("POST", all, body("two"), type);
+  const revoked = await begin("POST", all, body("three"), type);
+  await give("operator");
+  expect(await demoted()).toBe(403);
+  await server.credentials.revoke(tokenId);
+  expect(await revoked()).toBe(401);
+  expect((await call("GET", all)).text).not.toMatch(/two|three/);
+});
+
+it("policies are judged by what is stored, and not by what a server has kept of their author", async () => {
+  const { call, begin, takeElsewhere, token } = await start();
+  const policies = "/api/v1/policy-sets";
+  expect((await call("POST", policies, { body: { name: "rules" } })).status).toBe(201);
+  const rego = Buffer.from('package stackwright\n\ndeny contains "no" if false\n');
+  const end = await begin("PUT", `${policies}/rules/content`, rego, "text/plain");
+  expect((await call("GET", "/api/v1/caller", { token })).status).toBe(200);
+  await takeElsewhere();
+  expect(await end()).toBe(403);
+});

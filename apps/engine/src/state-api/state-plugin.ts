@@ -73,15 +73,16 @@ export async function statePlugin(
   fastify.addHook("onSend", async (_request, reply) => {
     if (reply.statusCode === 401) reply.header("www-authenticate", 'Basic realm="stackwright"');
   });
+  const recognize = async (request: FastifyRequest): Promise<Principal> => {
+    const { authorization = "" } = request.headers;
+    const bearer = bearerOf(authorization);
+    const principal = await authenticateToken(options.authenticator, request, bearer);
+    principals.set(request, principal);
+    return principal;
+  };
   fastify.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    const { authorization = "" } = request.headers;
-    const principal = await authenticateToken(
-      options.authenticator,
-      request,
-      bearerOf(authorization),
-    );
-    principals.set(request, principal);
+    const principal = await recognize(request);
     const retryAfterMs = limiter.take(`${principal.account}\0${principal.actor}`);
     if (retryAfterMs > 0) {
       throw new ServerError("rate_limited", "the credential makes too many requests", {
@@ -120,6 +121,15 @@ export async function statePlugin(
     requireApiRole(there, "operator");
     return there;
   };
+  /** The caller, judged again when all of its request is there: that may be an hour later, and rights be taken away meanwhile. */
+  const callerAtEnd = async (request: FastifyRequest<AtAddress>): Promise<Principal> => {
+    await recognize(request);
+    return callerOf(request);
+  };
+  async function* uploadOf(request: FastifyRequest<AtAddress>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of request.raw as AsyncIterable<Uint8Array>) yield chunk;
+    await callerAtEnd(request);
+  }
   const findStack = async (request: FastifyRequest<AtAddress>): Promise<NamedStack | undefined> => {
     const { account, project, stack } = request.params;
     checkProjectName(project);
@@ -177,7 +187,7 @@ export async function statePlugin(
       const bounds = { clock, signal, maxBytes: MAX_STATE_BYTES, what: "a state" };
       const content = await storeStateContent(options, {
         stack: stack.reference,
-        content: timedUpload(request.raw, bounds),
+        content: timedUpload(uploadOf(request), bounds),
         md5,
         signal,
       });
@@ -213,14 +223,16 @@ export async function statePlugin(
   );
 
   const lock = async (request: FastifyRequest<AtAddress>, reply: FastifyReply): Promise<void> => {
-    const { actor } = callerOf(request);
+    callerOf(request);
     const body = await readChecked(request);
+    const { actor } = await callerAtEnd(request);
     await lockState(options, await ensureStack(request), { actor, lock: readLockInfo(body) });
     return reply.code(200).send();
   };
   const unlock = async (request: FastifyRequest<AtAddress>, reply: FastifyReply): Promise<void> => {
-    const principal = callerOf(request);
+    callerOf(request);
     const body = await readChecked(request);
+    const principal = await callerAtEnd(request);
     const stack = await findStack(request);
     if (stack === undefined) return reply.code(200).send();
     if (body.byteLength > 0) {

@@ -14,7 +14,7 @@ export interface TfeFailure {
 
 /** The server behind this API. Its errors are described by {@link failureOf}. */
 export interface TfePort {
-  /** Who sent a request, before any part of its body is read. */
+  /** Who sent a request: before any part of its body is read, and again when all of it is there. */
   authenticate(request: FastifyRequest): Promise<TfeCaller>;
   /** Counts a request of a caller, or on its behalf; throws where it makes too many. */
   admit(caller: Pick<TfeCaller, "account" | "actor">): void;

@@ -73,7 +73,7 @@ export function organizationRoutes(fastify: FastifyInstance, context: RouteConte
   fastify.post<InOrganization>(`${organization}/projects`, async (request, reply) => {
     const caller = memberOf(context, request);
     requireAdmin(caller, "create a project");
-    const name = (await documentOf(request)).text("name", 64) ?? "";
+    const name = (await documentOf(context, request)).text("name", 64) ?? "";
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
       throw new TfeError(
         "TFE_UNPROCESSABLE",

@@ -89,8 +89,27 @@ export async function readBody(request: FastifyRequest, maxBytes = BODY_BYTES): 
   return Buffer.concat(chunks);
 }
 
-export async function documentOf(request: FastifyRequest): Promise<RequestDocument> {
-  return RequestDocument.read(await readBody(request));
+/**
+ * The bytes of the body of a caller, who is judged again when all of them are there: that may be long after the head, and rights be taken away
+ * meanwhile. `TFE_FORBIDDEN` where they have changed.
+ */
+export async function bodyOf(context: RouteContext, request: FastifyRequest): Promise<Buffer> {
+  const body = await readBody(request);
+  const before = callerOf(context, request);
+  const now = await context.port.authenticate(request);
+  if (rightsText(now) === rightsText(before)) return body;
+  throw new TfeError("TFE_FORBIDDEN", "the rights of the credential have changed");
+}
+
+export async function documentOf(
+  context: RouteContext,
+  request: FastifyRequest,
+): Promise<RequestDocument> {
+  return RequestDocument.read(await bodyOf(context, request));
+}
+
+function rightsText({ account, actor, isOperator, isAdmin, projects }: TfeCaller): string {
+  return JSON.stringify([account, actor, isOperator, isAdmin, ...projects.toSorted()]);
 }
 
 export function send(reply: FastifyReply, document: Document, status = 200): FastifyReply {

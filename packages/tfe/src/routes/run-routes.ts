@@ -9,11 +9,11 @@ import { logSlice } from "./log-slice.ts";
 import { policyCheckRoutes } from "./policy-check-routes.ts";
 import {
   addressOf,
+  bodyOf,
   callerOf,
   documentOf,
   memberOf,
   type RouteContext,
-  readBody,
   requireOperator,
   send,
   signerOf,
@@ -67,7 +67,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   fastify.post<ById>("/workspaces/:workspace/configuration-versions", async (request, reply) => {
     const { account, actor } = operatorOf(request);
     const { id: workspace } = await workspaceOf(context, request);
-    const speculative = (await documentOf(request)).flag("speculative") ?? false;
+    const speculative = (await documentOf(context, request)).flag("speculative") ?? false;
     const id = runs.announceUpload();
     const target: UploadTarget = {
       kind: "configuration",
@@ -154,7 +154,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
 
   fastify.post<{ Querystring: Query }>("/runs", async (request, reply) => {
     const caller = operatorOf(request);
-    const document = await documentOf(request);
+    const document = await documentOf(context, request);
     const workspace = await workspaceById(context, request, document.relation("workspace") ?? "");
     const run = await runs.create(caller, await newRunOf(runs, caller, workspace, document));
     return send(reply, await resourcesOf(request, run, "workspace"), 201);
@@ -201,7 +201,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     fastify.post<OfRun>(`/runs/:run/actions/${action}`, async (request, reply) => {
       const caller = operatorOf(request);
       const run = await runOf(request, "run", request.params.run);
-      await perform(caller, run, commentOf(await readBody(request)));
+      await perform(caller, run, commentOf(await bodyOf(context, request)));
       return reply.code(202).send();
     });
   };

@@ -112,7 +112,7 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
   fastify.post<ById>("/workspaces/:workspace/state-versions", async (request, reply) => {
     const caller = readerOf(request);
     const { id: workspace } = await workspaceOf(context, request);
-    const document = await documentOf(request);
+    const document = await documentOf(context, request);
     const serial = document.wholeNumber("serial");
     const md5 = document.text("md5", 32);
     if (serial === undefined) throw missing("serial");

@@ -63,7 +63,7 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
   fastify.post<InOrganization>(all, async (request, reply) => {
     const caller = memberOf(context, request);
     requireAdmin(caller, "create a workspace");
-    const document = await documentOf(request);
+    const document = await documentOf(context, request);
     const name = document.text("name") ?? "";
     if (!NAME.test(name)) {
       throw new TfeError(
@@ -100,7 +100,7 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
   ): Promise<FastifyReply> => {
     const caller = callerOf(context, request);
     requireOperator(caller);
-    const document = await documentOf(request);
+    const document = await documentOf(context, request);
     const name = document.text("name");
     if (name !== undefined && name !== workspace.name) {
       throw new TfeError("TFE_UNPROCESSABLE", "not supported by this server: another name");
@@ -143,7 +143,7 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     const caller = callerOf(context, request);
     requireOperator(caller);
     const { id } = await workspaceOf(context, request);
-    const reason = (await documentOf(request)).text("reason") ?? "";
+    const reason = (await documentOf(context, request)).text("reason") ?? "";
     const locked = await workspaces.lock(caller, id, reason);
     if (locked === undefined) throw new TfeError("TFE_CONFLICT", "workspace already locked");
     return show(reply, caller, locked);
@@ -170,14 +170,14 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     const caller = callerOf(context, request);
     requireOperator(caller);
     const { id } = await workspaceOf(context, request);
-    const tags = tagsOf((await documentOf(request)).items);
+    const tags = tagsOf((await documentOf(context, request)).items);
     return send(reply, bindings((await workspaces.change(caller, id, { tags })).tags));
   });
   fastify.post<ById>(`${byId}/relationships/tags`, async (request, reply) => {
     const caller = callerOf(context, request);
     requireOperator(caller);
     const { id } = await workspaceOf(context, request);
-    const { items } = await documentOf(request);
+    const { items } = await documentOf(context, request);
     await workspaces.change(caller, id, { tags: namesAsTags(items) });
     return reply.code(204).send();
   });
