@@ -29,6 +29,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "../queue/append-events.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { freeze } from "../queue/freeze.ts";
+import { RUN_PROTOCOL } from "../queue/run-protocol.ts";
 import { lockStack, unlockStack } from "../queue/stack-lock.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
@@ -73,13 +74,17 @@ async function start() {
 
 it("finds nothing where nothing is stuck, and nothing of other accounts", async () => {
   const { codes, run, clock, examined, parts } = await start();
-  await run();
+  const reference = await run();
   expect(await codes(HEALTHY)).toEqual([]);
   clock.skip(HOUR_MS);
   expect(await codes(HEALTHY)).toEqual(["step_unclaimed"]);
   expect(await examined()).toMatchObject([
     { project: "web", stack: "one", severity: "error", detail: expect.stringContaining("default") },
   ]);
+  const ticket = await read(parts.storage, SERVER_KINDS.ticket, ticketPlace(reference));
+  const newer = { ...ticket, protocol: RUN_PROTOCOL + 1 };
+  await put(parts, SERVER_KINDS.ticket, ticketPlace(reference), newer);
+  expect(await examined()).toMatchObject([{ detail: expect.stringContaining("newer release") }]);
   const elsewhere = { account: "other", credentials: { list: async () => [] } };
   const { signal } = new AbortController();
   expect(await examine({ ...parts, ...elsewhere, signal })).toEqual([]);

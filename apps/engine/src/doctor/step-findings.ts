@@ -11,6 +11,7 @@ import {
 import { DEFAULT_POOL, memberPlace, WORKER_LEASE } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { STEPS } from "../queue/claim.ts";
+import { isExecutable } from "../queue/run-protocol.ts";
 import { type StuckStep, stuckStep } from "../queue/stuck-steps.ts";
 import { idOf } from "../queue/transaction.ts";
 import { type DoctorParts, HOUR_MS, MINUTE_MS } from "./doctor-parts.ts";
@@ -55,7 +56,8 @@ export async function stepFindings(
       const pool = ticket.pool === "" ? DEFAULT_POOL : ticket.pool;
       const tried =
         ticket.attempts === 0 ? "" : `; ${ticket.attempts} attempts ended without a result`;
-      const detail = `no worker of the pool "${pool}" takes the step ${step}${tried}`;
+      const newer = isExecutable(ticket) ? "" : "; it needs a server of a newer release";
+      const detail = `no worker of the pool "${pool}" takes the step ${step}${tried}${newer}`;
       found.push(finding("step_unclaimed", detail, { ...where, sinceMs }));
       continue;
     }

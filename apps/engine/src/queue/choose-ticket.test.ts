@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { projectTenancy, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { backgroundCapacity, type ListedTicket, orderTickets } from "./choose-ticket.ts";
+import { RUN_PROTOCOL } from "./run-protocol.ts";
 import { idOf } from "./transaction.ts";
 
 const CLAIM = {
@@ -41,6 +42,12 @@ it("orders recoveries, applies, plans, speculative plans, plans of schedules", (
   ];
   const order = ["recover", "apply", "plan", "speculative", "background"];
   expect(runsOf(orderTickets(tickets, 0))).toEqual(order);
+});
+
+it("leaves what a newer release has to execute", () => {
+  const newer = ticketOf("newer", { protocol: RUN_PROTOCOL + 1 });
+  const tickets = [ticketOf("former"), newer, ticketOf("own", { protocol: RUN_PROTOCOL })];
+  expect(runsOf(orderTickets(tickets, 0))).toEqual(["former", "own"]);
 });
 
 it("has the tickets of a pool alone, and counts the claims of no other", () => {

@@ -1,5 +1,6 @@
 import { type RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { ResourceId } from "@stackwright/storage";
+import { isExecutable } from "./run-protocol.ts";
 
 /** A ticket as it was listed. */
 export interface ListedTicket {
@@ -11,7 +12,7 @@ export interface ListedTicket {
 const PROMOTED_MS = 600_000;
 
 /**
- * The free tickets of a pool in the order in which a worker tries them: recoveries, applies, plans, speculative plans, plans of
+ * The free tickets of a pool that this release can execute, in the order in which a worker tries them: recoveries, applies, plans, speculative plans, plans of
  * schedules; within a class projects with fewer claimed tickets first, then those whose oldest ticket is older, then by run. A pure
  * function of the list, so that every worker answers "why does it wait" alike.
  *
@@ -36,7 +37,7 @@ export function orderTickets(
   const rank = ({ ticket }: ListedTicket): number =>
     classOf(ticket) - (nowMs - Number(ticket.createdAtMs) >= PROMOTED_MS ? 1 : 0);
   return tickets
-    .filter(({ ticket }) => ticket.claim === undefined)
+    .filter(({ ticket }) => ticket.claim === undefined && isExecutable(ticket))
     .toSorted((a, b) => {
       const [left, right] = [projectOf(a.id), projectOf(b.id)];
       return (

@@ -4,6 +4,7 @@ import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { passFreezes } from "./freeze.ts";
+import { isExecutable } from "./run-protocol.ts";
 import { isAt, isSpeculative, move, readRun } from "./run-row.ts";
 import { passLock } from "./stack-lock.ts";
 import { readQueue } from "./stack-queue.ts";
@@ -71,6 +72,7 @@ export async function claimTicket(
   return transact(parts, async (tx) => {
     const ticket = await tx.find(SERVER_KINDS.ticket, place);
     if (ticket === undefined || ticket.message.claim !== undefined) return undefined;
+    if (!isExecutable(ticket.message)) return undefined;
     const step = STEPS[ticket.message.step];
     if (step === undefined) return undefined;
     await requireTenure(tx, worker);

@@ -29,6 +29,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { RUN_PROTOCOL } from "./run-protocol.ts";
 import { isSpeculative, phaseOf } from "./run-row.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
 import { requireRunTool } from "./state-owner.ts";
@@ -218,6 +219,7 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     planSet: given.planSet ?? "",
     traceParent: given.traceParent ?? tx.traceParent,
     source,
+    protocol: RUN_PROTOCOL,
     ...(given.stage !== undefined && { stage: RunStage.create({ number: 1, ...given.stage }) }),
     history: [
       { from: Run_Phase.PHASE_UNSPECIFIED, to: STORED_RUN_PHASES.queued, actor, atMs: now },

@@ -44,7 +44,11 @@ export function freeTicket(
     background,
     traceParent,
     applyTraceParent,
-  }: Pick<Run, "id" | "stack" | "pool" | "background" | "traceParent" | "applyTraceParent">,
+    protocol,
+  }: Pick<
+    Run,
+    "id" | "stack" | "pool" | "background" | "traceParent" | "applyTraceParent" | "protocol"
+  >,
   step: RunTicket_Step,
   nowMs: number,
   ticketClass: RunTicket_Class = RunTicket_Class.CLASS_BLOCKING,
@@ -62,6 +66,7 @@ export function freeTicket(
     pool,
     background: background && step === RunTicket_Step.STEP_PLAN,
     leftAtMs: 0n,
+    protocol,
     traceParent:
       step === RunTicket_Step.STEP_PLAN || applyTraceParent === "" ? traceParent : applyTraceParent,
   };

@@ -2,6 +2,7 @@ import { isEngineError } from "@stackwright/core/errors";
 import { runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ListedTicket } from "../queue/choose-ticket.ts";
+import { isExecutable } from "../queue/run-protocol.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import type { LiveServers } from "./live-servers.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
@@ -42,7 +43,7 @@ export async function isLeftToOthers(
  */
 export async function vouchForKey(parts: Parts, { id, ticket }: ListedTicket): Promise<void> {
   const { keys, clock } = parts;
-  if (ticket.claim !== undefined || ticket.leftAtMs === 0n) return;
+  if (ticket.claim !== undefined || ticket.leftAtMs === 0n || !isExecutable(ticket)) return;
   if (clock.wallMs() - Number(ticket.leftAtMs) < BUSY_MS) return;
   if ((await keyOf(keys, { id, ticket })) === "here") await noteLeft(parts, id, ticket.leftAtMs);
 }

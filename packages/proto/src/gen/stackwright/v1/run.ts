@@ -104,6 +104,8 @@ export interface Run {
   traceParent: string;
   /** The span of the approval that let it be applied; empty: its apply belongs where its plan does. */
   applyTraceParent: string;
+  /** Version of what a server has to know of runs to execute it; 0: any does. A server of an older one leaves it. */
+  protocol: number;
   /** Identities that were issued to it, the oldest first; the last ones of many. */
   identities: RunIdentityIssue[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -332,6 +334,7 @@ function createBaseRun(): Run {
     source: "",
     traceParent: "",
     applyTraceParent: "",
+    protocol: 0,
     identities: [],
   };
 }
@@ -493,6 +496,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.applyTraceParent !== "") {
       writer.uint32(602).string(message.applyTraceParent);
+    }
+    if (message.protocol !== 0) {
+      writer.uint32(608).uint32(message.protocol);
     }
     for (const v of message.identities) {
       RunIdentityIssue.encode(v!, writer.uint32(642).fork()).join();
@@ -889,6 +895,14 @@ export const Run: MessageFns<Run> = {
             message.applyTraceParent = reader.string(true);
             continue;
           }
+          case 76: {
+            if (tag !== 608) {
+              break;
+            }
+
+            message.protocol = reader.uint32();
+            continue;
+          }
           case 80: {
             if (tag !== 642) {
               break;
@@ -987,6 +1001,7 @@ export const Run: MessageFns<Run> = {
     message.source = object.source ?? "";
     message.traceParent = object.traceParent ?? "";
     message.applyTraceParent = object.applyTraceParent ?? "";
+    message.protocol = object.protocol ?? 0;
     message.identities = object.identities?.map((e) => RunIdentityIssue.fromPartial(e)) || [];
     return message;
   },

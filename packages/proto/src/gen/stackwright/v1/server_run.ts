@@ -257,6 +257,8 @@ export interface RunTicket {
   freeSinceMs: bigint;
   /** When a server noted that it is stuck, in milliseconds since 1970; 0 while it is not. */
   stuckNotedAtMs: bigint;
+  /** That of the run. */
+  protocol: number;
   /** The span that the step continues, as W3C Trace Context writes it; empty: the run has a trace of its own. */
   traceParent: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -2022,6 +2024,7 @@ function createBaseRunTicket(): RunTicket {
     leftAtMs: 0n,
     freeSinceMs: 0n,
     stuckNotedAtMs: 0n,
+    protocol: 0,
     traceParent: "",
   };
 }
@@ -2075,6 +2078,9 @@ export const RunTicket: MessageFns<RunTicket> = {
         throw new globalThis.Error("value provided for field message.stuckNotedAtMs of type int64 too large");
       }
       writer.uint32(96).int64(message.stuckNotedAtMs);
+    }
+    if (message.protocol !== 0) {
+      writer.uint32(104).uint32(message.protocol);
     }
     if (message.traceParent !== "") {
       writer.uint32(162).string(message.traceParent);
@@ -2199,6 +2205,14 @@ export const RunTicket: MessageFns<RunTicket> = {
             message.stuckNotedAtMs = reader.int64() as bigint;
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.protocol = reader.uint32();
+            continue;
+          }
           case 20: {
             if (tag !== 162) {
               break;
@@ -2259,6 +2273,7 @@ export const RunTicket: MessageFns<RunTicket> = {
     message.stuckNotedAtMs = (object.stuckNotedAtMs !== undefined && object.stuckNotedAtMs !== null)
       ? BigInt(object.stuckNotedAtMs)
       : 0n;
+    message.protocol = object.protocol ?? 0;
     message.traceParent = object.traceParent ?? "";
     return message;
   },
