@@ -1,12 +1,17 @@
-import { createStoredKeys, type KeyEncryptionKey } from "@stackwright/core";
-import { Run_Mode } from "@stackwright/proto/stackwright";
+import { createStoredKeys, type KeyEncryptionKey, STORED_RUN_PHASES } from "@stackwright/core";
+import { EngineError } from "@stackwright/core/errors";
+import { Run_Mode, RunTicket_Step } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
+import { RUN_KIND, runOfTicket, runPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
 import { listTickets } from "../queue/sweep.ts";
+import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { isLeftToOthers, KEY_WAIT_MS, vouchForKey } from "./left-to-others.ts";
 import { LiveServers } from "./live-servers.ts";
+import { type StoredClaimParts, storedClaimHost } from "./stored-claim-host.ts";
 
 function keyOf(byte: number): KeyEncryptionKey {
   return { id: `key-${byte}`, bytes: Buffer.alloc(32, byte) };
@@ -74,6 +79,34 @@ it("is left anew after a claim that was given back", async () => {
   const { id: place } = await ticket();
   await claimTicket(parts, place, { id, guard, epoch }, "digest");
   await releaseClaim(parts, { ticket: place, worker: id, guard, actor: id, reason: "it ended" });
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+});
+
+it("a recovery waits once for a server that has the key, and anew after one whose server ended", async () => {
+  const { isLeftBy, ticket, clock, parts, worker } = await start();
+  const { id: place, ticket: free } = await ticket();
+  await transact(parts, async (tx) => {
+    const run = await tx.get(RUN_KIND, runPlace(runOfTicket(place.tenancy, free)));
+    tx.update(run, { phase: STORED_RUN_PHASES.applying });
+    const row = await tx.get(SERVER_KINDS.ticket, place);
+    tx.update(row, { step: RunTicket_Step.STEP_RECOVER });
+  });
+  expect(await isLeftBy(2, SEVERAL)).toBe(true);
+  clock.skip(KEY_WAIT_MS);
+  const server = await worker("A");
+  const claim = async () => {
+    const claimed = await claimTicket(parts, place, server, "digest");
+    if (claimed === undefined) throw new Error("nothing to claim");
+    return claimed;
+  };
+  const host = storedClaimHost(parts as unknown as StoredClaimParts, await claim());
+  await host.giveUp(new EngineError("ENGINE_KEY_UNAVAILABLE", "the key is not here"));
+  expect((await ticket()).ticket).toMatchObject({ claim: undefined, attempts: 1 });
+  expect(await isLeftBy(2, SEVERAL)).toBe(false);
+  expect(await isLeftBy(3, SEVERAL)).toBe(false);
+  await claim();
+  const { id: actor, guard } = server;
+  await releaseClaim(parts, { ticket: place, worker: actor, guard, actor, reason: "it ended" });
   expect(await isLeftBy(2, SEVERAL)).toBe(true);
 });
 

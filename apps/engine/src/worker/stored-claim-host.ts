@@ -321,10 +321,11 @@ async function giveUp(
   if (isServerError(error, "claim_lost")) return;
   const reason = error instanceof Error ? error.message : String(error);
   try {
-    if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
+    const isKeyMissing = isEngineError(error, "ENGINE_KEY_UNAVAILABLE");
+    if (isKeyMissing && claim.step !== "recover") {
       const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
       await writeResult(parts, claim, failed);
-    } else await release(parts, claim, reason, ending);
+    } else await release(parts, claim, reason, ending, isKeyMissing);
   } catch (thrown) {
     // The lease of the worker ends with it; a sweep releases the claim then.
     parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
@@ -336,6 +337,7 @@ async function release(
   claim: RunClaim,
   reason: string,
   ending: AbortSignal | undefined,
+  isKeyMissing = false,
 ): Promise<void> {
   const { ticket, worker, tokenDigest } = claim;
   await releaseClaim(parts, {
@@ -346,5 +348,6 @@ async function release(
     actor: worker.id,
     reason,
     isReturned: ending?.aborted === true,
+    isKeyMissing,
   });
 }
