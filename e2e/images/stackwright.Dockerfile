@@ -1,7 +1,8 @@
 # The command with the server, and the runtime for functions. From the root of the repository:
 #   docker build -f e2e/images/stackwright.Dockerfile --target server -t stackwright-server .
+#   docker build -f e2e/images/stackwright.Dockerfile --target worker -t stackwright-worker .
 #   docker build -f e2e/images/stackwright.Dockerfile --target functions -t stackwright-functions .
-# Both base images may be others: whatever has Node 24 runs the result; what has pnpm, too, can build it.
+# The base images may be others: whatever has Node 24 runs the result; what has pnpm, too, can build it.
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG BUILD_IMAGE=${NODE_IMAGE}
 
@@ -61,6 +62,13 @@ HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
 # Listens to this container alone: others need --accounts and --listen.
 ENTRYPOINT ["stackwright-functions"]
 CMD ["--file", "/opt/stackwright/functions/functions.json", "--listen", "127.0.0.1:9000"]
+
+# Executes the steps of runs for servers elsewhere: --server and --token-file say which. Providers are programs that it installs
+# below /var/lib/stackwright, which must not be mounted without the right to execute.
+FROM stackwright AS worker
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.STACKWRIGHT_HEALTH_PORT ?? 7430}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["worker", "--health-port", "7430"]
 
 FROM stackwright AS server
 EXPOSE 7400 7420

@@ -10,8 +10,9 @@ import { nodeRoots, STORE } from "./pnpm-root.ts";
 export interface Images {
   readonly postgres: string;
   readonly server: string;
+  readonly worker: string;
   readonly functions: string;
-  /** What the last two are built on. */
+  /** What the last three are built on. */
   readonly node: string;
   readonly build: string;
 }
@@ -22,6 +23,7 @@ export function imagesOf(tag: string): Images {
   return {
     postgres: nameOf("postgres", tag),
     server: nameOf("server", tag),
+    worker: nameOf("worker", tag),
     functions: nameOf("functions", tag),
     node: nameOf("base-node", tag),
     build: nameOf("base-build", tag),
@@ -86,7 +88,7 @@ export async function buildImages(options: BuildOptions): Promise<Images> {
     "--build-arg",
     `BUILD_IMAGE=${name("base-build")}`,
   ];
-  for (const target of ["functions", "server"]) {
+  for (const target of ["functions", "worker", "server"]) {
     await build(target, "e2e/images/stackwright.Dockerfile", [...bases, "--target", target]);
   }
   return imagesOf(tag);

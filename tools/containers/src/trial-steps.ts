@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { CommandResult } from "@stackwright-tools/processes";
+import type { ComposeProject } from "./compose-project.ts";
 import type { TrialWorld } from "./trial-world.ts";
 
 /** One thing that has to hold, after all before it. */
@@ -11,7 +12,23 @@ export interface TrialStep {
 const SERVICES = ["postgres", "functions", "server"];
 const PAGE = "Stackwright in containers";
 
-function ended(result: CommandResult, code: number, text: RegExp): void {
+/** No root, a system that cannot be written, limits. */
+export async function hardened(
+  project: ComposeProject,
+  services: readonly string[],
+): Promise<void> {
+  for (const service of services) {
+    const state = await project.state(service);
+    assert.ok(state.running, service);
+    assert.ok(!["", "0", "root"].includes(state.user), `${service} runs as "${state.user}"`);
+    assert.ok(state.readOnly && !state.canGainPrivileges, service);
+    assert.equal(state.restartPolicy, "unless-stopped", service);
+    assert.ok(state.memoryLimit > 0 && state.processLimit > 0, `${service} has no limits`);
+    await assert.rejects(project.exec(service, "touch", "/etc/written"), /Read-only/);
+  }
+}
+
+export function ended(result: CommandResult, code: number, text: RegExp): void {
   const said = `${result.stdout}${result.stderr}`;
   assert.equal(result.code, code, said);
   assert.match(said, text);
@@ -52,17 +69,7 @@ export const STARTING: readonly TrialStep[] = [
 export const CONTAINERS: readonly TrialStep[] = [
   {
     name: "every service runs as an unprivileged user, has limits, and cannot write to its system",
-    run: async ({ project }) => {
-      for (const service of [...SERVICES, "machine"]) {
-        const state = await project.state(service);
-        assert.ok(state.running, service);
-        assert.ok(!["", "0", "root"].includes(state.user), `${service} runs as "${state.user}"`);
-        assert.ok(state.readOnly && !state.canGainPrivileges, service);
-        assert.equal(state.restartPolicy, "unless-stopped", service);
-        assert.ok(state.memoryLimit > 0 && state.processLimit > 0, `${service} has no limits`);
-        await assert.rejects(project.exec(service, "touch", "/etc/written"), /Read-only/);
-      }
-    },
+    run: async ({ project }) => hardened(project, [...SERVICES, "machine"]),
   },
   {
     name: "no secret is in the environment or the arguments of a container, or in an image",
@@ -80,7 +87,7 @@ export const CONTAINERS: readonly TrialStep[] = [
       for (const service of SERVICES) {
         texts.set(service, await project.exec(service, "sh", "-c", list));
       }
-      for (const image of [images.postgres, images.server, images.functions]) {
+      for (const image of [images.postgres, images.server, images.worker, images.functions]) {
         const history = await docker.run(["history", "--no-trunc", image]);
         texts.set(image, (await docker.run(["inspect", image])) + history);
       }

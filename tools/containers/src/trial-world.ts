@@ -124,6 +124,7 @@ export class TrialWorld implements AsyncDisposable {
     const variables = {
       STACKWRIGHT_POSTGRES_IMAGE: images.postgres,
       STACKWRIGHT_SERVER_IMAGE: images.server,
+      STACKWRIGHT_WORKER_IMAGE: images.worker,
       STACKWRIGHT_FUNCTIONS_IMAGE: images.functions,
       // What they were built on: so a build finds every step of it done.
       STACKWRIGHT_NODE_IMAGE: images.node,

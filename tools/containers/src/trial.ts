@@ -9,6 +9,7 @@ import { failureText } from "./failure-text.ts";
 import { tryFunctionImage } from "./function-image.ts";
 import { openEngine } from "./open-engine.ts";
 import { PackagesMissing } from "./pnpm-root.ts";
+import { TEAM } from "./team-steps.ts";
 import { CONTAINERS, ENDING, STARTING, type TrialStep } from "./trial-steps.ts";
 import { TrialWorld } from "./trial-world.ts";
 
@@ -81,6 +82,7 @@ async function goThrough(
   const steps: readonly TrialStep[] = [
     ...STARTING,
     ...CONTAINERS,
+    ...TEAM,
     {
       name: "the scenarios that plain processes go through as well",
       run: async () => runScenarios(world, scenariosReport),
