@@ -18,7 +18,9 @@ data "terraform_remote_state" "network" {
 resource "terraform_data" "a" { input = data.terraform_remote_state.network.outputs.id }
 `;
 
-it("several stacks are planned and applied by a server", { timeout: 120_000 }, async () => {
+it("several stacks are planned, applied and destroyed by a server", {
+  timeout: 120_000,
+}, async () => {
   const scratch = await mkdtempDisposable(join(tmpdir(), "server-set-"));
   onTestFinished(() => scratch.remove());
   const write = async (name: string, text: string) => {
@@ -28,7 +30,7 @@ it("several stacks are planned and applied by a server", { timeout: 120_000 }, a
   await write("app", APP);
   await write("network", NETWORK);
   const { server, token } = await startServer("in-process");
-  const set = async (verb: "plan" | "up", ...words: string[]) =>
+  const set = async (verb: "plan" | "up" | "destroy", ...words: string[]) =>
     tryCommand(["stacks", verb, "--server", server.url, "--project", "web", ...words], {
       cwd: scratch.path,
       env: { HOME: scratch.path, STACKWRIGHT_TOKEN: token },
@@ -76,4 +78,21 @@ it("several stacks are planned and applied by a server", { timeout: 120_000 }, a
   const broken = await set("up", "--yes", "app", "network");
   expect(broken.code).toBe(1);
   expect(broken.error).toContain("The plan set is failed: the run of the stack network");
+  await write("network", NETWORK);
+  // What is to be destroyed has to be there.
+  const mistaken = await set("destroy", "--yes", "old=app", "network");
+  expect(mistaken.code).toBe(1);
+  expect(mistaken.error).toContain("not_found");
+  const waits = await set("destroy", "network", "app");
+  expect([waits.code, waits.error]).toEqual([2, ""]);
+  const [, deletion = ""] = /stackwright plan-sets approve (\S+)/.exec(waits.output) ?? [];
+  expect((await sets("discard", deletion)).code).toBe(0);
+  const destroyed = await set("destroy", "--yes", "network", "app");
+  expect([destroyed.code, destroyed.error]).toEqual([0, ""]);
+  // Each before what it reads, whatever the order of the words.
+  expect([...destroyed.output.matchAll(/^  (\S+): applied$/gm)].map(([, name]) => name)).toEqual([
+    "app",
+    "network",
+  ]);
+  expect((await set("destroy", "--yes", "network", "app")).output).toContain("No changes.");
 });

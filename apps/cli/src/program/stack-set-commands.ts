@@ -17,6 +17,11 @@ interface OfServer {
   readonly server?: string;
 }
 
+const DESTROY_HELP = `
+Each folder is a root module, and names a stack of the server as for "stacks up". A stack is destroyed before those whose outputs its state was made with.
+The plans are shown and approved together. Without a server, destroy the stacks one by one, those that read others first: stackwright destroy
+`;
+
 /** Commands that plan and apply several stacks together. */
 export function defineStackSetCommands(define: Define, run: CommandAction, stacks: Command): void {
   withSetOptions(define("plan", "plan several stacks together", stacks))
@@ -58,7 +63,21 @@ export function defineStackSetCommands(define: Define, run: CommandAction, stack
         );
       },
     );
+
+  define("destroy", "destroy everything that several stacks of a server have", stacks)
+    .argument("[folders...]", "FOLDER or STACK=FOLDER")
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--project <name>", "project of the stacks (default)")
+    .option("-y, --yes", "do not ask", false)
+    .addHelpText("after", DESTROY_HELP)
+    .action(async (words: readonly string[], options: SetDestroyOptions, command: Command) => {
+      const { destroyOnServer } = await import("../stack-set/server-set.ts");
+      const given = { ...options, json: false };
+      await run(command, async (context) => destroyOnServer(words, given, context));
+    });
 }
+
+type SetDestroyOptions = Omit<ServerProjectOptions, "json"> & { yes: boolean };
 
 type SetEndOptions = ServerProjectOptions & { reason?: string };
 type SetApproveOptions = ServerProjectOptions & { yes: boolean; comment?: string };

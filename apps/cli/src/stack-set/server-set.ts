@@ -32,19 +32,35 @@ export async function planOnServer(
   });
 }
 
-/**
- * The same, and applies the plans in their order once they are approved. Without a terminal, and where the project does not let who
- * requests a set approve it, it ends where the set waits, with exit code 2.
- */
+/** The same, and applies the plans in their order once they are approved. */
 export async function upOnServer(
   words: readonly string[],
   options: ServerSetOptions & { readonly yes: boolean },
   context: CommandContext,
 ): Promise<ExitCode> {
+  return changeOnServer(words, "apply", options, context);
+}
+
+/** Plans the deletion of all objects of the stacks, and deletes them in their order once that is approved. */
+export async function destroyOnServer(
+  words: readonly string[],
+  options: ServerProjectOptions & { readonly yes: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  return changeOnServer(words, "destroy", options, context);
+}
+
+/** Without a terminal, and where the project does not let who requests a set approve it, it ends where the set waits, with exit code 2. */
+async function changeOnServer(
+  words: readonly string[],
+  mode: "apply" | "destroy",
+  options: ServerProjectOptions & { readonly yes: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
   const { terminal, signal } = context;
   const open = { ...(await openServerProject(options, context)), context };
   return withServerErrors(open.client.server, async () => {
-    const requested = await request(open, words, "apply", false);
+    const requested = await request(open, words, mode, false);
     const planned = await followSet(open, requested, false);
     if (planned.phase === "no_changes") return noChanges(open, false);
     if (planned.phase !== "awaiting_approval") return failed(open, planned);
@@ -87,7 +103,7 @@ function waiting({ id, exclude_author: others }: PlanSet): string {
 async function request(
   { client, project, context }: OpenSet,
   words: readonly string[],
-  mode: "apply" | "plan_only",
+  mode: PlanSet["mode"],
   json: boolean,
 ): Promise<PlanSet> {
   const { signal, terminal } = context;
@@ -97,7 +113,8 @@ async function request(
     const packed = await packWithModules(folder, undefined, signal, advice);
     if (packed.withheld.length > 0) terminal.writeError(withheldNote(packed.withheld));
     const place = { project, stack };
-    await ensureStack({ client, place, context }, json);
+    // What is to be destroyed has to be there: a name that is mistaken is refused.
+    if (mode !== "destroy") await ensureStack({ client, place, context }, json);
     // An hour, as the server allows it.
     const { data } = await client.createConfiguration(
       { ...place, body: packed.content, ...(packed.root !== "" && { root: packed.root }) },
