@@ -102,7 +102,7 @@ async function main(): Promise<number> {
     `backup: ${backedUp} s under load; ${((lostAtMs - began) / 1_000).toFixed(1)} s from its begin to the loss; the newest applied run was ${((lostAtMs - newest) / 1_000).toFixed(1)} s old`,
   );
   say(
-    "| engine | restore | verify | from the loss to an applied run | applied runs that are lost |",
+    "| engine | restore | verify | from the restore to an applied run | applied runs that are lost |",
   );
   say("| --- | --- | --- | --- | --- |");
   for (const { engine, restoreMs, verifyMs, toAppliedMs, lostRuns } of results) {
@@ -114,7 +114,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** Restores into another engine; the time is that from the loss on, as if this was the first target. */
+/** Restores into another engine. Its times begin with the restore: each is the first target by itself, and nobody had to notice the loss. */
 async function restore(
   fleet: Fleet,
   {
