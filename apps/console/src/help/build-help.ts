@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { INDEX, readPages } from "./read-pages.ts";
+import { fileOf, readPages } from "./read-pages.ts";
 import { type HelpSection, renderPage } from "./render-page.ts";
 
 const ASSETS = join(import.meta.dirname, "assets");
@@ -39,8 +39,4 @@ export async function buildHelp(root: string): Promise<ReadonlyMap<string, Buffe
   }
   files.set("search.json", Buffer.from(JSON.stringify(sections)));
   return files;
-}
-
-function fileOf(path: string): string {
-  return path === INDEX ? "index.html" : path.replace(/\.md$/, ".html");
 }

@@ -55,6 +55,14 @@ it("leads nowhere with no link", () => {
   expect(dead).toEqual([]);
 });
 
+it("shows the files that a page tells readers to take", () => {
+  const file = "apps/engine/docs/alert-rules.yaml.html";
+  expect(textOf("apps/engine/docs/metrics.html")).toContain(`href="/help/${file}"`);
+  expect(textOf(file)).toMatch(
+    /<h1[^>]*>alert-rules\.yaml<\/h1>[^]*<pre><code[^]*alert: Stackwright/,
+  );
+});
+
 it("finds every page by the text of its sections", () => {
   const sections = JSON.parse(textOf("search.json")) as { address: string; text: string }[];
   const found = new Set(sections.map(({ address }) => fileOf(address)));
