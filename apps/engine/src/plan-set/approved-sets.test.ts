@@ -4,12 +4,20 @@ import {
   Project,
   Project_Supersede,
   Run_Mode,
+  StackHead,
 } from "@stackwright/proto/stackwright";
 import { DelegatingStorage } from "@stackwright/storage/testing";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, type RunReference, runPlace, ticketPlace } from "../domain/run-places.ts";
+import {
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  STACK_HEAD_KIND,
+  stackPlace,
+  ticketPlace,
+} from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { cancelRun } from "../queue/cancel.ts";
@@ -116,6 +124,26 @@ it("is approved by none where no credential may approve all of its plans", async
   expect(set.reason).toContain("request another set");
   const approved = approvePlanSet(parts, reference, { actor: "ann", digest: set.digest });
   await expect(approved).rejects.toMatchObject({ code: "run_ended" });
+});
+
+it("is not approved once the state of a stack is another one than its plan was made from: the others are not applied", async () => {
+  const { parts, reference, runs, plan, show, put, phase } = await start(["a", "b"]);
+  for (const run of runs) await plan(run);
+  const at = async (revision: bigint) =>
+    put(STACK_HEAD_KIND, stackPlace(runs[1].stack), StackHead.create({ revision }));
+  const { digest } = await show();
+  const approve = async () => approvePlanSet(parts, reference, { actor: "ben", digest });
+  await at(1n);
+  await expect(approve()).rejects.toMatchObject({
+    code: "plan_stale",
+    message: expect.stringContaining("the stack b") as string,
+  });
+  await advancePlanSet(parts, reference);
+  expect(await phase(runs[0])).toBe("awaiting_approval");
+  await at(0n);
+  await approve();
+  await advancePlanSet(parts, reference);
+  expect(await phase(runs[0])).toBe("approved");
 });
 
 it("plans nothing anew once its plans were shown, also where a run of it is not kept any longer", async () => {

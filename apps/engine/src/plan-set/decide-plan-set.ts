@@ -1,14 +1,17 @@
 import { type PlanSet, PlanSet_Phase } from "@stackwright/proto/stackwright";
 import { isSetEnded, planSetPhase } from "../domain/plan-set-phases.ts";
+import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { requireFreshPlan } from "../queue/require-fresh-plan.ts";
+import { phaseOf } from "../queue/run-row.ts";
 import {
   type StoredRow,
   type Transaction,
   type TransactionParts,
   transact,
 } from "../queue/transaction.ts";
-import { type PlanSetReference, placeOfSet } from "./plan-set-reference.ts";
+import { type PlanSetReference, placeOfSet, runOfMember } from "./plan-set-reference.ts";
 
 interface NewSetApproval {
   readonly actor: string;
@@ -20,7 +23,7 @@ interface NewSetApproval {
 /**
  * Approves all plans of a set at once: the approval that completes the rule makes the set `applying` in one step, and each run is approved
  * with it when it is its turn. A second approval by one actor counts once. `plan_changed` for other plans than those that were shown,
- * `self_approval` and `forbidden` by the rules of the runs.
+ * `plan_stale` where the state of a stack was changed since its plan was made: others would be applied before that is seen; `self_approval` and `forbidden` by the rules of the runs.
  */
 export async function approvePlanSet(
   parts: TransactionParts,
@@ -44,6 +47,12 @@ export async function approvePlanSet(
         "forbidden",
         `${actor} is not among those who approve plans of the project: ${set.approvers.join(", ")}`,
       );
+    }
+    for (const member of set.members) {
+      const of = runOfMember(reference, member);
+      const run = await tx.find(RUN_KIND, runPlace(of));
+      if (run === undefined || phaseOf(run.message) !== "awaiting_approval") continue;
+      await requireFreshPlan(tx, { ...of, stackName: member.stackName }, run.message);
     }
     const atMs = BigInt(tx.nowMs);
     const approvals = [...set.approvals, { actor, planDigest: digest, comment, atMs }];

@@ -2,14 +2,13 @@ import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import {
   memberPlace,
   type RunReference,
-  STACK_HEAD_KIND,
   STACK_PLAN_KIND,
-  stackPlace,
   ticketPlace,
 } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { requireFreshPlan } from "./require-fresh-plan.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
 import { requireNoSet } from "./set-member.ts";
 import { freeTicket, leaveQueue } from "./stack-queue.ts";
@@ -64,15 +63,7 @@ export async function approveRun(
     if (plan === undefined)
       throw new ServerError("conflict", "the plan was deleted; request another run");
     tx.guardRow(plan);
-    // The plan of a tool has a number of its own for what it was made from, which the tool itself compares.
-    const head =
-      message.tool === "" ? await tx.find(STACK_HEAD_KIND, stackPlace(reference.stack)) : undefined;
-    if (head !== undefined && head.message.revision !== message.baseRevision) {
-      throw new ServerError(
-        "plan_stale",
-        `the plan was made from revision ${message.baseRevision}, and the state is at ${head.message.revision} by now; request another run`,
-      );
-    }
+    await requireFreshPlan(tx, reference, message);
     const approvals = [
       ...message.approvals,
       { actor, planDigest, comment, atMs: BigInt(tx.nowMs) },
