@@ -21,7 +21,8 @@ const CODES: Readonly<Record<StuckStep["why"], string>> = {
 
 /**
  * Notes which steps of runs are stuck: once for each time, for destinations as an event and for metrics in the ticket. What goes on again is
- * stuck no longer. Any number of servers may do so.
+ * stuck no longer. The time of a step that a lock or freeze holds up begins anew now and then, so that workers have time to take those that
+ * come free together. Any number of servers may do so.
  */
 export async function noteStuckSteps(
   parts: Pick<NotificationParts, "storage" | "clock" | "token" | "random" | "logger">,
@@ -31,7 +32,7 @@ export async function noteStuckSteps(
   const { clock, logger } = parts;
   for (const { id, ticket } of await listAllTickets(parts, { signal })) {
     // Whatever its log says, so that few logs are read.
-    const isSuspect = stuckStep(ticket, 0n, clock.wallMs(), bounds) !== undefined;
+    const isSuspect = stuckStep(ticket, 0n, clock.wallMs(), halfOf(bounds)) !== undefined;
     if (!isSuspect && ticket.stuckNotedAtMs === 0n) continue;
     const reference = runOfTicket(id.tenancy, ticket);
     try {
@@ -43,6 +44,11 @@ export async function noteStuckSteps(
       logger.error({ run, traceId, err: error }, "a step cannot be examined");
     }
   }
+}
+
+/** When the time of a step that is held up begins anew: it is free for half of the bound at least before it is stuck. */
+function halfOf({ unclaimedMs, silentMs }: StuckBounds): StuckBounds {
+  return { unclaimedMs: unclaimedMs / 2, silentMs };
 }
 
 interface NotedStep {
@@ -70,6 +76,10 @@ async function noteStep(
       (step === RunTicket_Step.STEP_APPLY &&
         run.freezeOverride === undefined &&
         !(await passFreezes(tx, reference.stack))));
+  if (isHeldUp && stuckStep(ticket.message, 0n, tx.nowMs, halfOf(bounds)) !== undefined) {
+    tx.update(ticket, { freeSinceMs: BigInt(tx.nowMs), stuckNotedAtMs: 0n });
+    return;
+  }
   const isStuck = found !== undefined && !isHeldUp;
   if (isStuck === (stuckNotedAtMs !== 0n)) return;
   tx.update(ticket, { stuckNotedAtMs: isStuck ? BigInt(tx.nowMs) : 0n });

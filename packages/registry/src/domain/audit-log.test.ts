@@ -1,6 +1,9 @@
+import { createManualClock } from "@stackwright/base/testing";
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createRegistryFixture, TEST_CONTEXT, TEST_REGION } from "../testing/registry-fixture.ts";
+import { AuditLog } from "./audit-log.ts";
+import { RecordStore } from "./record-store.ts";
 
 const scope = { account: "acme", region: TEST_REGION };
 const DAY_MS = 86_400_000;
@@ -136,6 +139,28 @@ it("looks for old entries once a day, and then only at the days that became old"
   await storage.batch([registry.auditEntry(late, TEST_CONTEXT, { action: "test", target: "x" })]);
   expect((await sweep(180)).removed).toBe(15);
   expect((await sweep(191)).removed).toBe(1);
+});
+
+it("looks for old entries once a day also where there are too many trails to be remembered", async () => {
+  const storage = createMemoryStorage();
+  onTestFinished(() => storage.close());
+  const at = Date.parse("2026-01-02T12:00:00Z");
+  let nowMs = at;
+  const clock = { ...createManualClock(), wallMs: () => nowMs };
+  const heads = vi.spyOn(storage, "listHeads");
+  const log = new AuditLog(new RecordStore(storage), clock, undefined, 1);
+  for (const partition of ["one", "two"]) {
+    const tenancy = { partition, peerName: "local", namespace: "a" };
+    await storage.batch([log.entry(tenancy, TEST_CONTEXT, { action: "test", target: "x" })]);
+  }
+  const prune = async (day: number) => {
+    heads.mockClear();
+    nowMs = at + day * DAY_MS;
+    return { removed: await log.prune(90), looks: heads.mock.calls.length > 0 };
+  };
+  expect(await prune(80)).toEqual({ removed: 0, looks: true });
+  expect(await prune(80.2)).toEqual({ removed: 0, looks: false });
+  expect(await prune(91)).toEqual({ removed: 2, looks: true });
 });
 
 it("drops numbers of old entries in their order, and looks at no more than one that stays", async () => {

@@ -61,7 +61,8 @@ interface Pruned {
   readonly oldest: string;
   /** When all trails were looked for. */
   readonly walkedAtMs: number;
-  readonly trails: readonly Tenancy[];
+  /** Undefined where they are too many to be remembered. */
+  readonly trails: readonly Tenancy[] | undefined;
 }
 
 /** An entry with its place in the order of the trail. */
@@ -89,9 +90,16 @@ export class AuditLog {
   readonly #ulid: () => string;
   readonly #order: AuditOrder;
   readonly #refusals = new Map<string, { minute: number; count: number }>();
+  readonly #mostTrails: number;
   #pruned: Pruned | undefined;
 
-  constructor(records: RecordStore, clock: Clock, logger: Logger | undefined) {
+  constructor(
+    records: RecordStore,
+    clock: Clock,
+    logger: Logger | undefined,
+    mostTrails = MOST_TRAILS,
+  ) {
+    this.#mostTrails = mostTrails;
     this.#records = records;
     this.#clock = clock;
     this.#logger = logger;
@@ -175,7 +183,7 @@ export class AuditLog {
   /**
    * Drops the entries of all accounts that are older than so many days; returns how many. Names begin with the day, so nothing becomes old
    * before the day changes. The first call looks at the names of all entries, and so does one when what was not there then may be old by
-   * now; the others look at the days that became old since the last one.
+   * now, or where there are too many trails; the others look at the days that became old since the last one.
    */
   async prune(keepDays: number): Promise<number> {
     const nowMs = this.#clock.wallMs();
@@ -184,13 +192,11 @@ export class AuditLog {
     const known = this.#pruned;
     if (known !== undefined && oldest <= known.oldest) return 0;
     let removed = 0;
-    if (known === undefined || beforeMs >= known.walkedAtMs - LATE_MS) {
+    if (known?.trails === undefined || beforeMs >= known.walkedAtMs - LATE_MS) {
       const trails = new Map<string, Tenancy>();
       removed = await this.#removeBefore(oldest, EVERYWHERE, "", trails);
-      this.#pruned =
-        trails.size > MOST_TRAILS
-          ? undefined
-          : { oldest, walkedAtMs: nowMs, trails: [...trails.values()] };
+      const remembered = trails.size > this.#mostTrails ? undefined : [...trails.values()];
+      this.#pruned = { oldest, walkedAtMs: nowMs, trails: remembered };
     } else {
       for (const tenancy of known.trails) {
         for (let day = known.oldest; day < oldest; day = nextDay(day)) {

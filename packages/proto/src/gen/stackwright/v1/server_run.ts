@@ -253,7 +253,10 @@ export interface RunTicket {
    * last, in milliseconds since 1970; 0 while no server has left it.
    */
   leftAtMs: bigint;
-  /** Since when no worker has it, in milliseconds since 1970; 0 where a release before 0.2.0 made or released it. */
+  /**
+   * Since when no worker has it, in milliseconds since 1970; set anew now and then while a lock or freeze holds it up. 0 where a release
+   * before 0.2.0 made or released it.
+   */
   freeSinceMs: bigint;
   /** When a server noted that it is stuck, in milliseconds since 1970; 0 while it is not. */
   stuckNotedAtMs: bigint;
