@@ -150,6 +150,30 @@ it("a token that is limited to stacks sees and changes no others, nor what belon
   expect(await statusOf(token, "GET", "/state/v1/default/web/two")).toBe(403);
 });
 
+it("a token that is limited to stacks learns no names of others by the cursors of pages", async () => {
+  const { call, user, tokenFor } = await start();
+  for (const name of ["a-hidden", "two", "three"]) {
+    await call("POST", `${P}/stacks`, { body: { name } });
+  }
+  await user("bot", { account: "admin" });
+  const { token } = await tokenFor("bot", { stacks: ["web/two", "web/one", "web/none"] });
+  for (const [path, key] of [
+    [`${P}/stacks`, "name"],
+    [`${P}/tools`, "stack"],
+  ] as const) {
+    const names: unknown[] = [];
+    const cursors: string[] = [];
+    for (let after = ""; ; ) {
+      const { json } = await call("GET", `${path}?limit=1${after}`, { token });
+      names.push(...(json["stacks"] as Record<string, unknown>[]).map((one) => one[key]));
+      if (json["next"] === undefined) break;
+      cursors.push(Buffer.from(String(json["next"]), "base64url").toString());
+      after = `&after=${String(json["next"])}`;
+    }
+    expect([path, names, cursors]).toEqual([path, ["one", "two"], ["one"]]);
+  }
+});
+
 it("a token that a user makes with another one of its own is limited to the stacks that it names", async () => {
   const { call, user, tokenFor, statusOf } = await start();
   await call("POST", `${P}/stacks`, { body: { name: "two" } });

@@ -11,10 +11,10 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
-import { seesStack } from "../authorize.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { FreezeView, readFreeze } from "./freeze-view.ts";
 import { LockView, readLock } from "./lock-view.ts";
+import { visibleStacks } from "./visible-stacks.ts";
 
 const FACTS = {
   id: Type.String(),
@@ -50,15 +50,13 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const principal = principalOf(request);
-      const { account } = principal;
       const { project } = request.params;
       checkProjectName(project);
-      const { limit, after } = pageOf(request.query);
-      const page = await stacks.page({ account, project }, { limit, after });
-      const visible = page.stacks.filter(({ name }) => seesStack(principal, project, name));
-      const found = visible.map(viewOf);
+      const given = pageOf(request.query);
+      const page = await visibleStacks(stacks, principal, project, given);
+      const found = page.stacks.map(viewOf);
       if (page.next === undefined) return { stacks: found };
-      return { stacks: found, next: nextPage(request, reply, limit, page.next) };
+      return { stacks: found, next: nextPage(request, reply, given.limit, page.next) };
     },
   );
   fastify.post<{ Params: Static<typeof ProjectParams>; Body: Static<typeof NewStack> }>(

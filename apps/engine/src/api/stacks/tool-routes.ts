@@ -19,8 +19,8 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
-import { seesStack } from "../authorize.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
+import { visibleStacks } from "./visible-stacks.ts";
 
 const TOOL = "/projects/:project/stacks/:stack/tool";
 
@@ -111,24 +111,19 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: { access: "viewer", limitsStacks: true },
     },
     async (request, reply) => {
-      const principal = principalOf(request);
-      const { account } = principal;
       const { project } = request.params;
       checkProjectName(project);
-      const { limit, after } = pageOf(request.query);
-      const page = await new StackDirectory({ storage }).page(
-        { account, project },
-        { limit, after },
-      );
-      const visible = page.stacks.filter(({ name }) => seesStack(principal, project, name));
+      const given = pageOf(request.query);
+      const directory = new StackDirectory({ storage });
+      const page = await visibleStacks(directory, principalOf(request), project, given);
       const stacks = await Promise.all(
-        visible.map(async ({ name, reference }) => ({
+        page.stacks.map(async ({ name, reference }) => ({
           stack: name,
           ...viewOf(await findStackTool(storage, reference)),
         })),
       );
       if (page.next === undefined) return { stacks };
-      return { stacks, next: nextPage(request, reply, limit, page.next) };
+      return { stacks, next: nextPage(request, reply, given.limit, page.next) };
     },
   );
 
