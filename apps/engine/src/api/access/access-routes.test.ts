@@ -166,9 +166,10 @@ it("a token that is limited to stacks learns no names of others by the cursors o
     for (let after = ""; ; ) {
       const { json } = await call("GET", `${path}?limit=1${after}`, { token });
       names.push(...(json["stacks"] as Record<string, unknown>[]).map((one) => one[key]));
-      if (json["next"] === undefined) break;
-      cursors.push(Buffer.from(String(json["next"]), "base64url").toString());
-      after = `&after=${String(json["next"])}`;
+      const { next } = json as { readonly next?: string };
+      if (next === undefined) break;
+      cursors.push(Buffer.from(next, "base64url").toString());
+      after = `&after=${next}`;
     }
     expect([path, names, cursors]).toEqual([path, ["one", "two"], ["one"]]);
   }
