@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { cp, mkdtempDisposable, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createManualClock } from "@stackwright/base/testing";
 import { createStoredKeys } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
+import { createDirectoryBlobs } from "@stackwright/storage/blob";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { readStateContent, storeStateContent } from "./state-content.ts";
@@ -46,6 +50,23 @@ it("belongs to its stack", async () => {
   });
   await parts.keys.ensure(other);
   await expect(all(readStateContent(parts, other, found))).rejects.toThrow();
+});
+
+it("is not another version of the same stack, put in its place", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "state-content-"));
+  await using blobs = await createDirectoryBlobs({ directory: scratch.path });
+  const parts = { ...start(), blobs };
+  const store = async (text: string) =>
+    storeStateContent(parts, { stack: STACK, content: chunksOf(text), signal });
+  const older = await store(STATE);
+  const newer = await store(STATE.replace('"serial":3', '"serial":4'));
+  const folderOf = ({ contentSha256: name }: { readonly contentSha256: string }) =>
+    join(scratch.path, "blobs", name.slice(0, 2), name);
+  await rm(folderOf(newer), { recursive: true });
+  await cp(folderOf(older), folderOf(newer), { recursive: true });
+  await expect(all(readStateContent(parts, STACK, newer))).rejects.toMatchObject({
+    code: "STORAGE_CORRUPT",
+  });
 });
 
 it("can be read after the key of the stack was rotated", async () => {

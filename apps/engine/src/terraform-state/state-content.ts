@@ -91,9 +91,8 @@ export async function* readStateContent(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const cipher = await keys.load(stack);
   if (cipher === undefined) throw new ServerError("key_unavailable");
-  // Each part is authenticated with its place.
-  const sealed = blobs.read(contentSha256, { compareWhole: false });
-  yield* openStream(cipher, sealed, contextOf(stack));
+  // Compared as a whole: its parts are authenticated with their stack, of which there are other versions.
+  yield* openStream(cipher, blobs.read(contentSha256), contextOf(stack));
 }
 
 /** A content belongs to its stack; which version it is of is not known before it is stored. */
