@@ -65,7 +65,7 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
       <FailureCard run={run} progress={progress} />
       <div className="counts" role="status" aria-live="polite">
         <strong>
-          {done} {planned > 0 && `of about ${planned} `}done
+          {done} {planned > 0 && `of ${isOver ? "" : "about "}${planned} `}done
         </strong>
         {running > 0 && (
           <span className="badge active">

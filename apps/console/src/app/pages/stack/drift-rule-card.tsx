@@ -31,6 +31,13 @@ export function DriftRuleCard({ drift }: { readonly drift: StackDrift }) {
             <dt>Checked</dt>
             <dd>{rule.paused ? "paused" : `every ${spanText(rule.every_minutes)}`}</dd>
           </div>
+          {!rule.paused &&
+            rule.parts.map(({ types, every_minutes: minutes }) => (
+              <div key={types.join(" ")}>
+                <dt>{types.join(", ")}</dt>
+                <dd>every {spanText(minutes)}</dd>
+              </div>
+            ))}
           <div>
             <dt>Where drift is found</dt>
             <dd>{REACTIONS[rule.reaction]}</dd>

@@ -27,8 +27,13 @@ export function StackSummary() {
             <>
               <p>
                 Revision {revision}:{" "}
-                <Link to={`${stackPath(place)}/resources`}>{resources.length} resources</Link>,{" "}
-                <Link to={`${stackPath(place)}/outputs`}>{outputs.length} outputs</Link>
+                <Link to={`${stackPath(place)}/resources`}>
+                  {countText(resources.length, "resource")}
+                </Link>
+                ,{" "}
+                <Link to={`${stackPath(place)}/outputs`}>
+                  {countText(outputs.length, "output")}
+                </Link>
               </p>
               <TypeCounts types={resources.map(({ type }) => type)} />
               {inputs.length > 0 && (
@@ -101,4 +106,8 @@ function TypeCounts({ types }: { readonly types: readonly string[] }) {
       {sorted.length > 12 && <li className="quiet">and {sorted.length - 12} more types</li>}
     </ul>
   );
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

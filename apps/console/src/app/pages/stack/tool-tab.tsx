@@ -119,7 +119,7 @@ function ComparisonRow({
         {compared} {compared === 1 ? "object or output" : "objects and outputs"}
       </td>
       <td>
-        <Link to={`${at}/r/${shadow}`} aria-label={`The plan of the engine beside run ${number}`}>
+        <Link to={`${at}/r/${shadow}`} aria-label={`its plan, made beside run ${number}`}>
           its plan
         </Link>
       </td>
