@@ -6,12 +6,16 @@ import type { DriftStatus } from "./gen/api.ts";
 import { openEventStream } from "./open-event-stream.ts";
 import type { ResolvedServerClientOptions } from "./options.ts";
 
-/** A run in the status of a stack; `number` is 0 for the run of a command. `at`: its last change, in RFC 3339. */
+/**
+ * A run in the status of a stack; `number` is 0 for the run of a command. `at`: its last change, in RFC 3339. `stuck`: a server noted that no worker
+ * takes its step (`unclaimed`), or that nothing is heard of it (`silent`).
+ */
 interface StatusRun {
   readonly id: string;
   readonly number: number;
   readonly phase: string;
   readonly at: string;
+  readonly stuck?: "unclaimed" | "silent";
 }
 
 /** A freeze: of the whole project or of one stack. Times are in RFC 3339; without `until` it does not end by itself. */

@@ -69,6 +69,24 @@ describe("the API of runs", () => {
     expect((await call("POST", `${run}/cancel`, { body: {} })).json["code"]).toBe("run_ended");
   });
 
+  it("says that a run is stuck, also to who has read it before", { timeout: 60_000 }, async () => {
+    const { call, upload } = await start("none", { runLimits: { unclaimedMinutes: 0.01 } });
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    const { digest: configuration } = (await upload()).json;
+    const requested = await call("POST", `${S}/runs`, { body: { configuration } });
+    const run = `${S}/runs/${String(requested.json["id"])}`;
+    const first = (await call("GET", run)).headers.get("etag") ?? "";
+    const again = async () => call("GET", run, { headers: { "if-none-match": first } });
+    expect((await again()).status).toBe(304);
+    await expect.poll(async () => (await again()).status, { timeout: 30_000 }).toBe(200);
+    const shown = await call("GET", run);
+    expect(shown.json).toMatchObject({ phase: "queued", stuck: { why: "unclaimed" } });
+    const headers = { "if-none-match": shown.headers.get("etag") ?? "" };
+    expect((await call("GET", run, { headers })).status).toBe(304);
+    await call("POST", `${run}/cancel`, { body: {} });
+    expect((await call("GET", run)).json).not.toHaveProperty("stuck");
+  });
+
   it("recognises the caller before it reads, and shows each what is its own", async () => {
     const { call, tokenOf } = await start("none");
     await call("POST", `${P}/stacks`, { body: { name: "one" } });

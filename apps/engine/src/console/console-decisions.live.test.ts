@@ -138,3 +138,24 @@ it("a failure is shown from its first cause on, with what it held up and what be
   await page.getByText("terraform_data.db must be replaced").first().waitFor({ timeout: 90_000 });
   expect(browser.misbehavior).toEqual({ errors: [], violations: [], strangers: [] });
 });
+
+it("a run that is stuck is marked where it is shown, until it is not", {
+  timeout: 120_000,
+}, async (context) => {
+  const args = ["--executor", "none", "--run-unclaimed-minutes", "0.01"];
+  const { page, server, call, request, browser } = await startConsole(context, { args });
+  const run = await request('resource "terraform_data" "a" {}', {});
+  const attention = page.getByRole("region", { name: /^Needs attention/ });
+  await attention.getByText("stuck", { exact: true }).waitFor();
+  const row = page.getByRole("row", { name: /default\/one/ });
+  await row.getByText("stuck", { exact: true }).waitFor();
+  await attention.getByRole("link", { name: "default/one" }).click();
+  await page.getByText(/The run is stuck: no worker takes its step/).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await call("POST", `/projects/default/stacks/one/runs/${run}/cancel`, {});
+  await page.getByText(/The run is stuck/).waitFor({ state: "detached" });
+  await page.goto(`${server.url}/console/`);
+  await page.getByText("Nothing waits for a decision.").waitFor();
+  expect(await page.getByText("stuck", { exact: true }).count()).toBe(0);
+  expect(browser.misbehavior).toEqual({ errors: [], violations: [], strangers: [] });
+});

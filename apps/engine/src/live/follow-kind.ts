@@ -19,8 +19,8 @@ export interface FollowedKind<T> {
   readonly kind: Kind<T>;
   /** The key of what a resource becomes. */
   readonly keyOf: (id: ResourceId) => string;
-  /** What the server needs of a resource to derive from it: no values, no secrets. */
-  readonly project: (resource: Resource) => T;
+  /** What the server needs of a resource to derive from it: no values, no secrets. Undefined: nothing, it is left out. */
+  readonly project: (resource: Resource) => T | undefined;
 }
 
 /**

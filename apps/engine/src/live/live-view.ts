@@ -30,6 +30,7 @@ import {
   QUEUES,
   RUNS,
   STACKS,
+  STUCK_STEPS,
   type StackFact,
   TRIGGERS,
   type TriggerFact,
@@ -85,6 +86,7 @@ export class LiveView implements Disposable {
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);
+    const stuckSteps = followKind(rt, parts, STUCK_STEPS);
     const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
     this.identified = stacks;
@@ -96,6 +98,7 @@ export class LiveView implements Disposable {
       runsOfStack,
       queues,
       runs,
+      stuckSteps,
       locks,
       freezes,
       drifts,

@@ -6,6 +6,7 @@ import { nextOfAll } from "../domain/drift-rule.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, STACK_KIND, STACK_OUTPUTS_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type NotedStuck, notedAsStuck } from "../queue/stuck-steps.ts";
 import type { FollowedKind } from "./follow-kind.ts";
 
 // What the live view keeps of the records of the store. The key of a stack is ACCOUNT/PROJECT/ULID.
@@ -46,6 +47,11 @@ export interface LockFact {
   readonly key: string;
   readonly actor: string;
   readonly reason: string;
+}
+
+/** A step of a run that a server noted as stuck. The key is ACCOUNT/PROJECT/TICKET. */
+export interface StuckFact extends NotedStuck {
+  readonly key: string;
 }
 
 /** Of a stack, or of a project: the key of a project is ACCOUNT/PROJECT/project. */
@@ -186,6 +192,18 @@ export const LOCKS: FollowedKind<LockFact> = {
   project: (resource) => {
     const { actor, reason } = decodeRecord(SERVER_KINDS.lock, resource);
     return { key: placeKey(resource.id), actor, reason };
+  },
+};
+
+/** Of the steps in the queue those alone that are stuck: others come and go all the time, and concern nobody here. */
+export const STUCK_STEPS: FollowedKind<StuckFact> = {
+  name: "stuck steps",
+  type: SERVER_KINDS.ticket.type,
+  kind: kind<StuckFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const stuck = notedAsStuck(decodeRecord(SERVER_KINDS.ticket, resource));
+    return stuck && { key: placeKey(resource.id), ...stuck };
   },
 };
 

@@ -1,7 +1,9 @@
 import type { RunPhase } from "@stackwright/core";
 import { byKey, byKeys, type Collection, kind, type Runtime } from "@stackwright/krt";
 import { DRIFT_CHECK } from "../domain/drift-rule.ts";
+import { ticketPlace } from "../domain/run-places.ts";
 import { freezePlace } from "../queue/freeze.ts";
+import type { NotedStuck } from "../queue/stuck-steps.ts";
 import { byAge } from "./recent-runs.ts";
 import {
   type DriftFact,
@@ -12,6 +14,7 @@ import {
   type QueueFact,
   type RunFact,
   type StackFact,
+  type StuckFact,
 } from "./stack-facts.ts";
 
 /** The run of a status. */
@@ -21,6 +24,8 @@ interface StatusRun {
   readonly number: number;
   readonly phase: RunPhase | "unknown";
   readonly updatedAtMs: number;
+  /** Why its step is stuck; undefined where it is not. */
+  readonly stuck?: NotedStuck["why"];
 }
 
 /** The drift of a status. */
@@ -65,6 +70,7 @@ interface StatusInputs {
   readonly runsOfStack: Collection<{ readonly key: string; readonly objects: readonly RunFact[] }>;
   readonly queues: Collection<QueueFact>;
   readonly runs: Collection<RunFact>;
+  readonly stuckSteps: Collection<StuckFact>;
   readonly locks: Collection<LockFact>;
   readonly freezes: Collection<FreezeFact>;
   readonly drifts: Collection<DriftFact>;
@@ -83,7 +89,7 @@ export function deriveStacksById(rt: Runtime, named: Collection<StackFact>): Col
 /** One status for each stack, by key. */
 export function deriveStackStatus(
   rt: Runtime,
-  { stacks, runsOfStack, queues, runs, locks, freezes, drifts, outputs }: StatusInputs,
+  { stacks, runsOfStack, queues, runs, stuckSteps, locks, freezes, drifts, outputs }: StatusInputs,
 ): Collection<StackStatus> {
   const newestRuns = rt.derive(
     runsOfStack,
@@ -117,6 +123,8 @@ export function deriveStackStatus(
       const current = queue?.current
         ? ctx.fetchOne(runs, byKey(`${key}.${queue.current}`))
         : undefined;
+      const stuck =
+        current && ctx.fetchOne(stuckSteps, byKey(ticketKey(account, project, current.id)))?.why;
       const newest = ctx.fetchOne(newestRuns, byKey(key))?.run;
       const lock = ctx.fetchOne(locks, byKey(key));
       const ofProject = ctx.fetchOne(freezes, byKey(freezeKey(account, project)));
@@ -128,7 +136,7 @@ export function deriveStackStatus(
         project,
         id,
         name,
-        current: current && runOf(current),
+        current: current && { ...runOf(current), ...(stuck !== undefined && { stuck }) },
         waiting: queue?.pending.length ?? 0,
         newest: newest && runOf(newest),
         lock: lock && { actor: lock.actor, reason: lock.reason },
@@ -146,6 +154,11 @@ export function deriveStackStatus(
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },
   );
+}
+
+/** Where the step of a run in the queue is. */
+function ticketKey(account: string, project: string, run: string): string {
+  return placeKey(ticketPlace({ stack: { account, project, stack: "" }, run }));
 }
 
 /** Where the freeze of a whole project is. */

@@ -10,6 +10,7 @@ import { examine } from "../doctor/examine.ts";
 import { notificationSettingsPlace } from "../domain/notification-places.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { LiveView } from "../live/live-view.ts";
 import { RunMetrics } from "../metrics/run-metrics.ts";
 import { appendEvents } from "../queue/append-events.ts";
 import { claimTicket } from "../queue/claim.ts";
@@ -126,6 +127,22 @@ it("a step of which nothing is heard is noted, until it is heard of again", asyn
   await say();
   await look();
   expect([await noted(), await measured()]).toEqual([["step_silent"], { unclaimed: 0, silent: 0 }]);
+});
+
+it("the status of a stack says why its run is stuck, as long as it is", async () => {
+  const { clock, look, claim, storage } = await start();
+  using live = new LiveView({ storage, logger: silentLogger });
+  await live.stackChanges.whenSynced();
+  const stuck = () => live.stackChanges.snapshot().objects.map(({ current }) => current?.stuck);
+  expect(stuck()).toEqual([undefined]);
+  clock.skip(BOUNDS.unclaimedMs);
+  await look();
+  await expect.poll(stuck).toEqual(["unclaimed"]);
+  await claim();
+  await expect.poll(stuck).toEqual([undefined]);
+  clock.skip(BOUNDS.silentMs);
+  await look();
+  await expect.poll(stuck).toEqual(["silent"]);
 });
 
 it("a step that waits for a lock is not stuck", async () => {

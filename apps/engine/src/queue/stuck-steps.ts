@@ -21,6 +21,18 @@ export interface StuckStep {
   readonly sinceMs: number;
 }
 
+/** That a server noted a step as stuck: why, and when, in milliseconds since 1970. */
+export interface NotedStuck {
+  readonly why: StuckStep["why"];
+  readonly notedAtMs: number;
+}
+
+/** What a server noted of a step; undefined where it is not stuck, as far as is known. */
+export function notedAsStuck({ claim, stuckNotedAtMs }: RunTicket): NotedStuck | undefined {
+  if (stuckNotedAtMs === 0n) return undefined;
+  return { why: claim === undefined ? "unclaimed" : "silent", notedAtMs: Number(stuckNotedAtMs) };
+}
+
 /**
  * Whether a step is stuck that no lock or freeze holds up.
  *

@@ -1241,6 +1241,12 @@ export interface Run {
     /** blocks that its plan leaves */
     readonly left: readonly string[];
   } | undefined;
+  /** a server noted its step as stuck; where one run is shown */
+  readonly stuck?: {
+    /** no worker takes its step, or nothing is heard of it */
+    readonly why: "unclaimed" | "silent";
+    readonly noted_at: string;
+  } | undefined;
   readonly cancel?: {
     readonly stage: number;
     readonly actor: string;

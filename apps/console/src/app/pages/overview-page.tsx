@@ -6,6 +6,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention, PhaseBadge } from "../parts/phase-badge.tsx";
 import { StackTable } from "../parts/stack-table.tsx";
 import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
+import { StuckBadge } from "../parts/stuck-badge.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../parts/use-address.ts";
 import { useServer } from "../session/server-context.tsx";
@@ -117,6 +118,7 @@ function StatusList({
         return (
           <li key={stack.id}>
             {run !== undefined && <PhaseBadge phase={run.phase} />}
+            <StuckBadge why={run?.stuck} />
             <Link to={run === undefined || run.number === 0 ? at : `${at}/r/${run.id}`}>
               {stack.project}/{stack.name}
             </Link>
@@ -163,7 +165,7 @@ function FirstSteps() {
 
 function isWaiting({ current, newest }: StackStatus): boolean {
   return (
-    (current !== undefined && needsAttention(current.phase)) ||
+    (current !== undefined && (needsAttention(current.phase) || current.stuck !== undefined)) ||
     (current === undefined && newest !== undefined && needsAttention(newest.phase))
   );
 }

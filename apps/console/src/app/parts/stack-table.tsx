@@ -4,6 +4,7 @@ import { DriftBadge } from "./drift-badge.tsx";
 import { FreezeBadge } from "./freeze-badge.tsx";
 import { Mark } from "./mark.tsx";
 import { PhaseBadge } from "./phase-badge.tsx";
+import { StuckBadge } from "./stuck-badge.tsx";
 import { TableScroll } from "./table-scroll.tsx";
 import { Time } from "./time.tsx";
 
@@ -56,7 +57,9 @@ function StackRow({ stack }: { readonly stack: StackStatus }) {
         {run === undefined ? (
           <span className="quiet">never applied</span>
         ) : (
-          <PhaseBadge phase={run.phase} />
+          <>
+            <PhaseBadge phase={run.phase} /> <StuckBadge why={run.stuck} />
+          </>
         )}
       </td>
       <td>

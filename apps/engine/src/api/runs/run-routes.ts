@@ -1,14 +1,25 @@
+import { isEnded } from "@stackwright/core";
+import type { Run } from "@stackwright/proto/stackwright";
 import { listBehind, readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { MODE_OF } from "../../domain/run-modes.ts";
-import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../../domain/run-places.ts";
+import {
+  memberPlace,
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  ticketPlace,
+} from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { advanceSetOf } from "../../plan-set/advance-open-sets.ts";
 import { cancelRun } from "../../queue/cancel.ts";
 import { approveRun, discardRun } from "../../queue/decide.ts";
 import { overrideFreeze } from "../../queue/freeze.ts";
+import { phaseOf } from "../../queue/run-row.ts";
+import { type NotedStuck, notedAsStuck } from "../../queue/stuck-steps.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { placeOfRun } from "../../span/trace-context.ts";
 import {
@@ -113,6 +124,13 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     return { run, etag: etagOf(found.version) };
   };
 
+  const stuckOf = async (reference: RunReference, run: Run): Promise<NotedStuck | undefined> => {
+    if (isEnded(phaseOf(run))) return undefined;
+    const id = idOf(SERVER_KINDS.ticket, ticketPlace(reference));
+    const ticket = await readStored(storage, "strong", id);
+    return ticket && notedAsStuck(decodeRecord(SERVER_KINDS.ticket, ticket));
+  };
+
   /** Retention bounds the runs of a stack, so that all of them can be read for one page. */
   const listNewest = async (
     tenancy: ReturnType<typeof memberPlace>["tenancy"],
@@ -194,10 +212,14 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: { access: "viewer" },
     },
     async (request, reply) => {
-      const { run, etag } = await readRun(await referenceOf(request));
+      const reference = await referenceOf(request);
+      const { run, etag: ofRun } = await readRun(reference);
+      const stuck = await stuckOf(reference, run);
+      // What is noted of its step is no change of the run.
+      const etag = stuck === undefined ? ofRun : etagOf(`${ofRun} ${stuck.notedAtMs}`);
       reply.header("etag", etag);
       if (request.headers["if-none-match"] === etag) return reply.code(304).send();
-      return runViewOf(run);
+      return runViewOf(run, stuck);
     },
   );
 

@@ -5,6 +5,7 @@ import { modeNameOf } from "../../domain/run-modes.ts";
 import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
 import { ENGINE_TOOL } from "../../queue/stack-tool.ts";
+import type { NotedStuck } from "../../queue/stuck-steps.ts";
 import { placeOfApply, placeOfRun } from "../../span/trace-context.ts";
 
 const REPEATED_MODES = [
@@ -91,6 +92,17 @@ export const RunSchema = Type.Object(
         { description: "of a run that applies its configuration in stages" },
       ),
     ),
+    stuck: Type.Optional(
+      Type.Object(
+        {
+          why: Type.Union([Type.Literal("unclaimed"), Type.Literal("silent")], {
+            description: "no worker takes its step, or nothing is heard of it",
+          }),
+          noted_at: Type.String(),
+        },
+        { description: "a server noted its step as stuck; where one run is shown" },
+      ),
+    ),
     cancel: Type.Optional(Type.Object({ stage: Type.Integer(), actor: Type.String() })),
     freeze_override: Type.Optional(
       Type.Object({ actor: Type.String(), reason: Type.String(), at: Type.String() }),
@@ -100,7 +112,7 @@ export const RunSchema = Type.Object(
 );
 
 /** A run as the API shows it. */
-export function runViewOf(run: Run): Static<typeof RunSchema> {
+export function runViewOf(run: Run, stuck?: NotedStuck): Static<typeof RunSchema> {
   const { traceId } = placeOfRun(run);
   const { traceId: applyTraceId } = placeOfApply(run);
   const { planDigest, revision, reason, reasonCode, cancel, freezeOverride, stage } = run;
@@ -157,6 +169,9 @@ export function runViewOf(run: Run): Static<typeof RunSchema> {
         ...(stage.next !== "" && { next: stage.next }),
         left: [...stage.left],
       },
+    }),
+    ...(stuck !== undefined && {
+      stuck: { why: stuck.why, noted_at: timeOf(BigInt(stuck.notedAtMs)) },
     }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };

@@ -9,6 +9,8 @@ interface StatusRunView {
   readonly phase: string;
   /** Of its last change, in RFC 3339. */
   readonly at: string;
+  /** Why a server noted its step as stuck: no worker takes it, or nothing is heard of it. */
+  readonly stuck?: "unclaimed" | "silent";
 }
 
 /** What the last check for drift found. */
@@ -74,8 +76,10 @@ function runOf({
   number,
   phase,
   updatedAtMs,
+  stuck,
 }: NonNullable<StackStatus["current"]>): StatusRunView {
-  return { id, number, phase, at: new Date(updatedAtMs).toISOString() };
+  const at = new Date(updatedAtMs).toISOString();
+  return { id, number, phase, at, ...(stuck !== undefined && { stuck }) };
 }
 
 function freezeOf(freeze: NonNullable<StackStatus["freeze"]>): StatusFreezeView {

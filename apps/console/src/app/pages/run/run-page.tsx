@@ -6,6 +6,7 @@ import { whileVisible } from "../../live/while-visible.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Loaded } from "../../parts/states.tsx";
+import { StuckBadge, stuckText } from "../../parts/stuck-badge.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
 import { PlanTab } from "../../plan/plan-tab.tsx";
@@ -33,8 +34,14 @@ const APPLIES = new Set(["applying", "applied", "partially_applied"]);
 export function RunPage() {
   const { project = "", stack = "", run: id = "" } = usePath<"project" | "stack" | "run">();
   const place = { project, stack };
-  const { client } = useServer();
+  const { client, stacks } = useServer();
   const queries = useQueryClient();
+  const stuck = useSyncExternalStore(stacks.subscribe, () => {
+    const status = stacks
+      .snapshot()
+      .stacks.find((one) => one.project === project && one.name === stack);
+    return status?.current?.id === id ? status.current.stuck : undefined;
+  });
   const key = useMemo(() => ["run", project, stack, id], [project, stack, id]);
   const query = useQuery({
     queryKey: key,
@@ -54,7 +61,7 @@ export function RunPage() {
   const { phase, isEnded } = progress;
   useEffect(() => {
     if (phase !== undefined) void queries.invalidateQueries({ queryKey: key });
-  }, [queries, key, phase, isEnded]);
+  }, [queries, key, phase, isEnded, stuck]);
 
   const stale = useStalePlan(query.data, place);
 
@@ -91,6 +98,7 @@ function RunHead({ run, place, isStale }: RunPlaceProps & { readonly isStale: bo
     >
       <p className="facts">
         <PhaseBadge phase={run.phase} />
+        <StuckBadge why={run.stuck?.why} />
         <Link to={stackPath(place)}>
           {project}/{stack}
         </Link>
@@ -101,6 +109,12 @@ function RunHead({ run, place, isStale }: RunPlaceProps & { readonly isStale: bo
         </span>
         {run.message !== "" && <q>{run.message}</q>}
       </p>
+      {run.stuck !== undefined && (
+        <p className="reason bad">
+          The run is stuck: {stuckText(run.stuck.why)}, as a server noted{" "}
+          <Time at={run.stuck.noted_at} />. <code>stackwright server doctor</code> says what to do.
+        </p>
+      )}
       {run.reason !== undefined && run.reason !== "" && (
         <p
           className={
