@@ -49,8 +49,14 @@ export function openStoreCalls(options: WorkerOptions): OpenedCalls {
   const lock = acquireWriterLock(options.directory);
   try {
     const { database, notices } = openForWriting(options.directory, options.integrity);
-    const { epoch } = readChanges(database, undefined, 0);
-    return { handlers: writeHandlers(options, database, lock), epoch, notices };
+    try {
+      const { epoch } = readChanges(database, undefined, 0);
+      return { handlers: writeHandlers(options, database, lock), epoch, notices };
+    } catch (error) {
+      // Its thread may be that of the caller, and goes on.
+      database.close();
+      throw error;
+    }
   } catch (error) {
     lock[Symbol.dispose]();
     throw error;

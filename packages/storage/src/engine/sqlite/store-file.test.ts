@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -162,6 +163,17 @@ describe.each([
 });
 
 describe("a store that is written to inline", () => {
+  test("leaves nothing open where it cannot be opened", async () => {
+    await (await createSqliteStorage({ directory })).close();
+    const damaged = new DatabaseSync(join(directory, "store.db"));
+    damaged.exec("DROP TABLE history");
+    damaged.close();
+    const opening = createSqliteStorage({ directory, inline: true, history: { events: 5 } });
+    await expect(opening).rejects.toThrow();
+    // The last connection takes it away.
+    expect(existsSync(join(directory, "store.db-wal"))).toBe(false);
+  });
+
   test("lets others run while a caller reads until something changes", async () => {
     await using storage = await createSqliteStorage({ directory, inline: true });
     const { id } = sample(A1, HOME, "web");
