@@ -41,7 +41,7 @@ export function LogTab({ progress }: { readonly progress: RunProgress }) {
         </select>
         <span className="quiet">
           {shown.length === lines.length
-            ? `${lines.length} lines`
+            ? `${lines.length} ${lines.length === 1 ? "line" : "lines"}`
             : `${shown.length} of ${lines.length} lines`}
           {droppedLines > 0 && `; ${droppedLines} older ones are not kept here`}
         </span>
