@@ -5,7 +5,7 @@ import { WORKER_PROTOCOL } from "./remote-protocol.ts";
 
 /** What both sides say in the versions of the protocol. */
 const SAID: Readonly<Record<number, string>> = {
-  6: "0a236712b31c4611",
+  6: "df815aff4b403dc9",
 };
 
 /** A schema without what only people read. */
