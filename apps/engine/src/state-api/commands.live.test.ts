@@ -278,6 +278,7 @@ describe.each(COMMANDS)("the command %s", (_name, command) => {
     const {
       directory,
       start: begin,
+      exec,
       write,
       ok,
     } = await rootAt(command, `${server.url}/state/v1/acme/web/shop`, token);
@@ -292,7 +293,9 @@ describe.each(COMMANDS)("the command %s", (_name, command) => {
     expect([failed.code, failed.text]).toEqual([1, expect.stringContaining("errored.tfstate")]);
     await startServerProcess(MAIN, [...store, "--port", port]);
     // The lock of the command is there still: nothing else could change the state meanwhile.
-    await ok("force-unlock", "-force", "any");
+    const refused = await exec("plan");
+    const [, id = ""] = /ID: +(\S+)/.exec(refused.text) ?? [];
+    await ok("force-unlock", "-force", id);
     await ok("state", "push", join(directory, "errored.tfstate"));
     expect(await ok("output")).toContain('a = "survives"');
     expect(await ok("plan")).toContain("No changes");
