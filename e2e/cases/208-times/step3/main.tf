@@ -12,7 +12,7 @@ resource "time_offset" "later" {
   offset_days  = 5
 }
 resource "time_sleep" "short" {
-  create_duration = "10ms"
+  create_duration = "1100ms"
   triggers        = { until = time_offset.later.rfc3339 }
 }
 locals {

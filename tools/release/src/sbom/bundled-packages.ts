@@ -9,6 +9,7 @@ export const BUNDLED: Readonly<Record<string, readonly string[]>> = {
     "@tanstack/react-query",
     "@tanstack/react-router",
     "@tanstack/react-virtual",
+    "marked",
     "react",
     "react-dom",
   ],
