@@ -18,6 +18,7 @@ import { LineSplitter, LineTail } from "./line-splitter.ts";
 import { PortLine } from "./port-line.ts";
 import { StartupTimeout } from "./startup-timeout.ts";
 import { describeExit, type ProcessExit, SupervisedProcess } from "./supervised-process.ts";
+import { ThrownErrors } from "./thrown-errors.ts";
 
 /** A provider process that has started and answers calls. */
 export interface LaunchedProvider extends AsyncDisposable {
@@ -96,7 +97,7 @@ export async function startProcess(options: ResolvedLaunchOptions): Promise<Laun
       await connecting.then(({ channel }) => channel.close()).catch(() => undefined);
       throw error;
     });
-    return new ProviderProcess(options, child, connection, port, output.tail);
+    return new ProviderProcess(options, child, connection, port, output);
   } catch (error) {
     await child.kill();
     throw error;
@@ -106,15 +107,18 @@ export async function startProcess(options: ResolvedLaunchOptions): Promise<Laun
 /** What a provider writes: its port, and lines for the log. */
 class ProcessOutput {
   readonly tail = new LineTail();
+  readonly thrown: ThrownErrors;
   readonly stderr: LineSplitter;
   readonly port: PortLine;
   readonly #stdout: LineSplitter;
 
-  constructor({ onLine, redact, logger, command }: ResolvedLaunchOptions) {
+  constructor({ onLine, redact, logger, command, clock }: ResolvedLaunchOptions) {
     const name = basename(command);
+    this.thrown = new ThrownErrors(clock);
     const take = (stream: ProcessLine["stream"]) => (written: string) => {
       const { text } = redact({ stream, text: written });
       this.tail.add(text);
+      this.thrown.add({ stream, text });
       onLine({ stream, text });
       logger.debug({ provider: name, stream, text }, "provider wrote a line");
     };
@@ -154,7 +158,7 @@ class ProviderProcess implements LaunchedProvider {
     child: SupervisedProcess,
     connection: Connection,
     port: number,
-    tail: LineTail,
+    { tail, thrown }: ProcessOutput,
   ) {
     this.#options = options;
     this.#process = child;
@@ -162,10 +166,18 @@ class ProviderProcess implements LaunchedProvider {
     this.#tail = tail;
     this.port = port;
     this.handshake = connection.handshake;
-    this.provider = delegateProvider({
+    const delegated = delegateProvider({
       target: () => this.#alive(),
       explain: (error) => this.#explain(error),
     });
+    this.provider = {
+      ...delegated,
+      parameterize: async (request, context) =>
+        thrown.orAnswerOf(
+          async (signal) => delegated.parameterize(request, { ...context, signal }),
+          context.signal,
+        ),
+    };
     this.exited = child.exited.then(async (exit) => {
       if (this.#closing === undefined) {
         options.logger.error(

@@ -8,10 +8,7 @@ export type PackageParameters =
   | readonly string[]
   | { readonly name: string; readonly version: string; readonly value: string };
 
-/**
- * Programs on Pulumi's SDK for Node give no answer where their code throws, and the bridge to Terraform's providers first downloads
- * one, which may be large.
- */
+/** The bridge to Terraform's providers first downloads one, which may be large. */
 const PARAMETERIZE_TIMEOUT_MS = 300_000;
 
 /**
