@@ -34,8 +34,8 @@ export interface SqliteStorageOptions {
   /**
    * Works in the calling thread, which spares the start of a thread of its own: for programs that end soon and have nothing
    * else to do meanwhile. The thread waits for the disk with each commit; concurrent writes share commits as they do
-   * otherwise. A store for writing whose database is larger than 64 MiB has its own thread all the same, because its check
-   * after a crash takes long.
+   * otherwise. A store for writing whose database is larger than 64 MiB with its log has its own thread all the same, because its
+   * check after a crash takes long.
    *
    * @default false
    */

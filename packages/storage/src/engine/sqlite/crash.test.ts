@@ -26,12 +26,20 @@ async function newDirectory(): Promise<string> {
   return directory;
 }
 
-function forkedStorage(directory: string, execArgv: readonly string[] = []): ForkedStorage {
+interface ForkedOptions {
+  readonly inline?: boolean;
+  readonly execArgv?: readonly string[];
+}
+
+function forkedStorage(
+  directory: string,
+  { inline = false, execArgv = [] }: ForkedOptions = {},
+): ForkedStorage {
   const target = {
     module,
     factory: "createSqliteStorage",
     // A short history keeps compaction at work, so that kills fall into it as well.
-    options: { directory, integrity: "full", history: { events: 50 } },
+    options: { directory, inline, integrity: "full", history: { events: 50 } },
   };
   return new ForkedStorage(target, execArgv);
 }
@@ -48,14 +56,17 @@ afterEach(async () => {
   }
 });
 
-describe("a sqlite store whose process is killed with SIGKILL", () => {
+describe.each([
+  ["with a thread", false],
+  ["inline", true],
+])("a sqlite store, %s, whose process is killed with SIGKILL", (_, inline) => {
   test(
     "loses nothing acknowledged and invents nothing, in random histories",
     async ({ annotate }) => {
       await annotate(`${500 * runSeeds(1).length} operations`, "count");
       for (const seed of runSeeds(1)) {
         const directory = await newDirectory();
-        const storage = forkedStorage(directory);
+        const storage = forkedStorage(directory, { inline });
         await storage.start();
         const random = createRandom(seed);
         const kills = new Set(Array.from({ length: 3 }, () => 50 + random.below(350)));
@@ -87,7 +98,7 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
       const random = createRandom(runSeeds(1)[0] ?? 1);
       const acknowledged = new Set<string>();
       for (let round = 0; round < 3 * factor; round += 1) {
-        const storage = forkedStorage(directory);
+        const storage = forkedStorage(directory, { inline });
         await storage.start();
         const attempted = new Set(acknowledged);
         const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -118,7 +129,9 @@ describe("a sqlite store whose process is killed with SIGKILL", () => {
     },
     60_000 * factor,
   );
+});
 
+describe("a sqlite store whose process is killed with SIGKILL", () => {
   test(
     "deletes whole resources or none, and owners agree with lists",
     async () => {
@@ -183,7 +196,7 @@ describe("a sqlite store whose wall clock jumps", () => {
       await annotate(`${500 * runSeeds(1).length} operations`, "count");
       const clock = new URL("../../testing/forked/jumping-clock.ts", import.meta.url).href;
       for (const seed of runSeeds(1)) {
-        const storage = forkedStorage(await newDirectory(), ["--import", clock]);
+        const storage = forkedStorage(await newDirectory(), { execArgv: ["--import", clock] });
         await storage.start();
         let restarting: Promise<void> = Promise.resolve();
         const history = await runWorkload({

@@ -36,23 +36,10 @@ export class Scans {
 
   /** Starts a scan and gives its first page. */
   start(target: ScanTarget): ScanPage {
-    const reader = this.#readers.begin();
-    try {
-      const store = reader.prepare("SELECT epoch, revision FROM store").get();
-      const scan: OpenScan = {
-        reader,
-        rows: selectRows(reader, target),
-        revision: Number(store?.revision),
-        epoch: String(store?.epoch),
-        usedAt: performance.now(),
-      };
-      this.#lastId += 1;
-      this.#open.set(this.#lastId, scan);
-      return this.#page(this.#lastId, scan);
-    } catch (error) {
-      reader.close();
-      throw error;
-    }
+    const scan = this.#begin(target);
+    this.#lastId += 1;
+    this.#open.set(this.#lastId, scan);
+    return this.#page(this.#lastId, scan);
   }
 
   /** The next page of an open scan. */
@@ -88,7 +75,35 @@ export class Scans {
     for (const id of Array.from(this.#open.keys())) this.end(id);
   }
 
+  #begin(target: ScanTarget): OpenScan {
+    const reader = this.#readers.begin();
+    try {
+      const store = reader.prepare("SELECT epoch, revision FROM store").get();
+      return {
+        reader,
+        rows: selectRows(reader, target),
+        revision: Number(store?.revision),
+        epoch: String(store?.epoch),
+        usedAt: performance.now(),
+      };
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
+  }
+
+  /** A page. A scan that fails is gone, and its connection with it: on a damaged page, say. */
   #page(id: number, scan: OpenScan): ScanPage {
+    try {
+      return this.#read(id, scan);
+    } catch (error) {
+      this.#open.delete(id);
+      scan.reader.close();
+      throw error;
+    }
+  }
+
+  #read(id: number, scan: OpenScan): ScanPage {
     const rows: BodyRow[] = [];
     let bytes = 0;
     while (rows.length < PAGE_ROWS && bytes < PAGE_BYTES) {

@@ -42,8 +42,13 @@ interface OpenedCalls {
 export function openStoreCalls(options: WorkerOptions): OpenedCalls {
   if (options.readOnly) {
     const database = openForReading(options.directory);
-    const { epoch } = readChanges(database, undefined, 0);
-    return { handlers: readHandlers(options, database).handlers, epoch, notices: [] };
+    try {
+      const { epoch } = readChanges(database, undefined, 0);
+      return { handlers: readHandlers(options, database).handlers, epoch, notices: [] };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   }
   prepareDirectory(options.directory);
   const lock = acquireWriterLock(options.directory);
@@ -168,11 +173,11 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
     },
     close: async () => {
       await Promise.allSettled(backups);
-      // Before the log is reset, which waits for views that are open.
+      using _ = lock;
+      // Before the log is reset, which views that are open keep from it.
       endViews();
       markClean(database, databasePath(options.directory));
       await reads.close(undefined);
-      lock[Symbol.dispose]();
       return undefined;
     },
   };
@@ -182,8 +187,8 @@ function writeHandlers(options: WorkerOptions, database: DatabaseSync, lock: Dis
 function markClean(database: DatabaseSync, path: string): void {
   try {
     endLineUse(database, path);
-    // With a reader still at work the log stays, which is as good.
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    // With a reader still at work the log stays, which is as good: it is not waited for.
+    database.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
     // On a full disk, say. Everything acknowledged is in the log; the next open looks more closely.
   }

@@ -30,9 +30,13 @@ export function databasePath(directory: string): string {
   return join(directory, DATABASE_FILE);
 }
 
-/** Size of the database without its log; 0 where there is none. */
+/** Size of the database with its log, which is all that an open after a crash may have to read; 0 where there is none. */
 export function databaseBytes(directory: string): number {
-  return statSync(databasePath(directory), { throwIfNoEntry: false })?.size ?? 0;
+  const path = databasePath(directory);
+  const sizes = [path, `${path}-wal`].map(
+    (file) => statSync(file, { throwIfNoEntry: false })?.size,
+  );
+  return sizes.reduce((sum: number, size = 0) => sum + size, 0);
 }
 
 /** Fails unless the directory holds a store. */

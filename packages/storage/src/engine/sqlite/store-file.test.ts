@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
@@ -191,6 +191,49 @@ describe("a store that is written to inline", () => {
     grown.close();
     await (await createSqliteStorage({ directory, inline: true })).close();
     expect(started).toHaveBeenCalledOnce();
+    const behind = join(directory, "behind");
+    await (await createSqliteStorage({ directory: behind, inline: true })).close();
+    expect(started).toHaveBeenCalledOnce();
+    // A writer that died beside a reader leaves a log that may be much larger than the database.
+    await writeFile(join(behind, "store.db-wal"), "");
+    await truncate(join(behind, "store.db-wal"), 67_108_864);
+    await (await createSqliteStorage({ directory: behind, inline: true })).close();
+    expect(started).toHaveBeenCalledTimes(2);
+  });
+
+  test("keeps all others out, whoever tries", async () => {
+    await using storage = await createSqliteStorage({ directory, inline: true });
+    for (const inline of [true, false]) {
+      await assertCode(createSqliteStorage({ directory, inline }), "STORAGE_LOCKED");
+      const other = new ForkedStorage({
+        module: new URL("../sqlite.ts", import.meta.url).href,
+        factory: "createSqliteStorage",
+        options: { directory, inline },
+      });
+      await assertCode(other.start(), "STORAGE_LOCKED");
+      await other.kill();
+    }
+    await storage.writeCAS(sample(A1, HOME, "web"));
+  });
+
+  test("finishes what was written before it was closed, beside a reader that goes on", async () => {
+    const storage = await createSqliteStorage({ directory, inline: true });
+    const names = Array.from({ length: 20 }, (_, index) => `r${index}`);
+    for (const name of names) await storage.writeCAS(sample(A1, HOME, name));
+    await using reader = await createSqliteStorage({ directory, readOnly: true, inline: true });
+    const first = await reader.listPage("strong", A1, HOME, "", { limit: 5 });
+    const writing = storage.writeCAS(sample(A1, HOME, "last"));
+    await storage.close();
+    const { id } = await writing;
+    // The view of the reader keeps the log.
+    expect((await stat(join(directory, "store.db-wal"))).size).toBeGreaterThan(0);
+    const { continuation } = first;
+    const rest = await reader.listPage("strong", A1, HOME, "", {
+      ...(continuation !== undefined && { continueAfter: continuation }),
+    });
+    expect(rest.resources).toHaveLength(15);
+    await using again = await createSqliteStorage({ directory, inline: true });
+    expect((await again.read("strong", id)).id).toEqual(id);
   });
 });
 
@@ -258,6 +301,30 @@ describe("opening a damaged or foreign file", () => {
     await file.close();
     await assertCode(createSqliteStorage({ directory }), "STORAGE_CORRUPT");
   });
+
+  test.each([false, true])(
+    "fails lists alone when it was open by then (inline: %s)",
+    async (inline) => {
+      const filling = await createSqliteStorage({ directory });
+      const data = payload("x".repeat(3_000));
+      for (let count = 0; count < 50; count += 1) {
+        await filling.writeCAS(sample(A1, HOME, `r${count}`, { data }));
+      }
+      await filling.close();
+      const storage = await createSqliteStorage({ directory, inline });
+      const path = join(directory, "store.db");
+      const { size } = await stat(path);
+      const file = await open(path, "r+");
+      for (let at = 4 * 4096; at < size; at += 4096)
+        await file.write(Buffer.alloc(64, 0xee), 0, 64, at);
+      await file.close();
+      await assertCode(storage.list("strong", A1, HOME, ""), "STORAGE_CORRUPT");
+      await assertCode(storage.watchList(A1, HOME, ""), "STORAGE_CORRUPT");
+      // Nothing of the failed scans is left, so the store can be closed and its lock is free.
+      await storage.close();
+      await assertCode(createSqliteStorage({ directory, inline }), "STORAGE_CORRUPT");
+    },
+  );
 
   test("notices a flipped bit in a body", async () => {
     const storage = await createSqliteStorage({ directory });
