@@ -32,6 +32,7 @@ import {
   RunTicket,
   RunTrigger,
   Schedule,
+  ServerKeys,
   StackDrift,
   StackLock,
   StackQueue,
@@ -401,6 +402,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["sha256"],
     maxBytes: 4 * KIB,
     retention: "7 days",
+  }),
+  serverKeys: kindOf("ServerKeys", ServerKeys, {
+    scope: "site",
+    nameParts: ["worker"],
+    maxBytes: 4 * KIB,
+    retention: "while needed",
   }),
   deviceLogin: kindOf("DeviceLogin", DeviceLogin, {
     scope: "site",

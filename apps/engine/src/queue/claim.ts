@@ -94,7 +94,7 @@ export async function claimTicket(
       // No other writer ends the run at the moment of the claim.
       tx.guardRow(run.row);
     }
-    const { attempts, background, traceParent, leftAtMs } = ticket.message;
+    const { attempts, background, traceParent } = ticket.message;
     tx.update(ticket, {
       stuckNotedAtMs: 0n,
       claim: {
@@ -106,8 +106,7 @@ export async function claimTicket(
         eventBatch: 0n,
         request: BigInt(request),
       },
-      // Where it is given back, others are waited for anew; whether a recovery waited in vain, its end says.
-      leftAtMs: step === "recover" ? leftAtMs : 0n,
+      leftAtMs: 0n,
     });
     const cancelStage = run.row.message.cancel?.stage ?? 0;
     const { id } = ticket;

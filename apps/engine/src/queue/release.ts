@@ -27,8 +27,6 @@ interface DeadClaim {
   readonly reason: string;
   /** The worker ends in an orderly way: the claim is no attempt that failed. @default false */
   readonly isReturned?: boolean;
-  /** The server that had it has not the key of the stack: a server that has it is not waited for as long once more. @default false */
-  readonly isKeyMissing?: boolean;
 }
 
 /**
@@ -39,7 +37,7 @@ interface DeadClaim {
  */
 export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
   const { ticket: id, worker, tokenDigest, guard, actor, reason } = dead;
-  const { isReturned = false, isKeyMissing = false } = dead;
+  const { isReturned = false } = dead;
   return transact(parts, async (tx): Promise<boolean> => {
     const ticket = await tx.find(SERVER_KINDS.ticket, id);
     const claim = ticket?.message.claim;
@@ -60,7 +58,6 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       attempts,
       freeSinceMs: BigInt(tx.nowMs),
       stuckNotedAtMs: 0n,
-      leftAtMs: isKeyMissing ? ticket.message.leftAtMs : 0n,
     };
     if (isAt(run, "applying")) {
       if (attempts < MAX_RECOVERIES) {

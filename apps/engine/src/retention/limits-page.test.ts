@@ -53,7 +53,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ["runs that wait", "100", "queue/enqueue.ts", "MAX_PENDING = 100"],
   ["runs of a stack that only", "20", "queue/enqueue.ts", "MAX_SPECULATIVE = 20"],
   ["attempts at a step", "3; recoveries of an apply 10", "queue/release.ts", "MAX_RECOVERIES = 10"],
-  ["a step whose key", "10 minutes", "worker/left-to-others.ts", "KEY_WAIT_MS = 600_000"],
+  ["a step whose key", "60 seconds", "worker/live-servers.ts", "KEY_WAIT_MS = 60_000"],
   ["stacks of a plan set", "20", "plan-set/create-plan-set.ts", "MAX_MEMBERS = 20"],
   ["output of one hook", "8 MiB", "executor/run-hooks.ts", "MAX_OUTPUT = 8 * 1024 * 1024"],
   ["hooks of a project", "256 KiB", "api/hooks/hook-routes.ts", "MAX_BYTES = 256 * 1024"],

@@ -89,13 +89,17 @@ it("removes answers that are repeated no more", async () => {
 });
 
 it("removes the leases of workers that ended or died, and none of one that lives", async () => {
-  const { storage, clock, worker, count, parts } = await start();
+  const { storage, clock, worker, count, parts, put } = await start();
   const tenancy = tenancyOf({ kind: "site" });
   const [ended, living] = [await worker("ended"), await worker("living")];
   await ended.lease.release();
   // It died: its lease is not renewed.
   const dead = createLeases({ storage, owner: "dead", clock: createRunFixture().clock });
   await dead.acquire({ tenancy, name: `${WORKER_LEASE}dead` });
+  // "former" is of a backup, which has no leases.
+  for (const name of ["ended", "living", "dead", "former"]) {
+    await put(SERVER_KINDS.serverKeys, { tenancy, name }, { keyIds: ["key-1"] });
+  }
   const removing = removeEndedTenures({ ...parts, storage, clock }, signal);
   const outcomes: number[] = [];
   void removing.then((removed) => outcomes.push(removed));
@@ -105,5 +109,6 @@ it("removes the leases of workers that ended or died, and none of one that lives
   expect(outcomes).toEqual([2]);
   expect(living.lease.signal.aborted).toBe(false);
   expect([await count(FENCE_TYPE.kind), await count(HEARTBEAT_TYPE.kind)]).toEqual([1, 1]);
+  expect(await count("ServerKeys")).toBe(1);
   await living.lease.release();
 });

@@ -321,11 +321,10 @@ async function giveUp(
   if (isServerError(error, "claim_lost")) return;
   const reason = error instanceof Error ? error.message : String(error);
   try {
-    const isKeyMissing = isEngineError(error, "ENGINE_KEY_UNAVAILABLE");
-    if (isKeyMissing && claim.step !== "recover") {
+    if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
       const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
       await writeResult(parts, claim, failed);
-    } else await release(parts, claim, reason, ending, isKeyMissing);
+    } else await release(parts, claim, reason, ending);
   } catch (thrown) {
     // The lease of the worker ends with it; a sweep releases the claim then.
     parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
@@ -337,7 +336,6 @@ async function release(
   claim: RunClaim,
   reason: string,
   ending: AbortSignal | undefined,
-  isKeyMissing = false,
 ): Promise<void> {
   const { ticket, worker, tokenDigest } = claim;
   await releaseClaim(parts, {
@@ -348,6 +346,5 @@ async function release(
     actor: worker.id,
     reason,
     isReturned: ending?.aborted === true,
-    isKeyMissing,
   });
 }

@@ -27,7 +27,7 @@ import { fireSchedules } from "../schedule/fire-schedules.ts";
 import { traceIdOf } from "../span/trace-context.ts";
 import { fireTriggers } from "../trigger/fire-triggers.ts";
 import { type ExecuteClaimParts, executeClaim } from "./execute-claim.ts";
-import { isLeftToOthers, vouchForKey } from "./left-to-others.ts";
+import { isLeftToOthers } from "./left-to-others.ts";
 import { LiveServers } from "./live-servers.ts";
 import { executionsOf, OrphanSweep } from "./orphan-sweep.ts";
 import type { RunGrants } from "./run-grants.ts";
@@ -198,8 +198,6 @@ export class Tenure {
       if (now - endedAt >= MAX_RETRY_MS) this.#endedAt.delete(run);
     }
     for (const [run, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(run);
-    // Those of all pools, and also where there is no room for any.
-    for (const one of tickets) await this.#vouch(one);
     for (const one of orderTickets(tickets, clock.wallMs())) {
       if (signal.aborted || this.#running.size >= capacity) return;
       const { run, attempts, background } = one.ticket;
@@ -228,23 +226,6 @@ export class Tenure {
       { run, traceId },
       "a run is left to another server, as its key is not here",
     );
-  }
-
-  /** Lets a step wait that others have left, where its key is here. */
-  async #vouch(one: ListedTicket): Promise<void> {
-    try {
-      await vouchForKey(this.#parts, one);
-    } catch (error) {
-      if (this.#ending.signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
-      this.#parts.logger.warn(
-        {
-          run: one.ticket.run,
-          traceId: traceIdOf(one.ticket.run, one.ticket.traceParent),
-          err: error,
-        },
-        "the wait of a step was not prolonged",
-      );
-    }
   }
 
   #backgroundSteps(): number {

@@ -42,6 +42,8 @@ export interface StoredKey {
 
 /** Data keys in the store, encrypted with key-encryption keys. */
 export interface StoredKeys extends CipherFactory {
+  /** The ids of the key-encryption keys that were given. */
+  readonly keyIds: readonly string[];
   /** The data keys as stored, oldest first. Needs no key-encryption key. */
   list(reference: StackReference, options?: CallOptions): Promise<readonly StoredKey[]>;
   /**
@@ -114,6 +116,10 @@ class Keys implements StoredKeys {
     this.#wrapping = new Map([...former, current].map(({ id, bytes }) => [id, bytes]));
     this.#random = random;
     this.#wallMs = wallMs;
+  }
+
+  get keyIds(): readonly string[] {
+    return [...this.#wrapping.keys()];
   }
 
   async load(reference: StackReference, options?: CallOptions): Promise<StackCipher | undefined> {

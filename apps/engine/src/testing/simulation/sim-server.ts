@@ -91,6 +91,8 @@ export class SimServer {
 
 /** Nothing that a simulated run reads is encrypted. */
 const NO_KEYS = {
+  keyIds: [],
+  list: async () => Promise.resolve([]),
   ensure: async () => Promise.resolve({}),
   dataKeys: async () => Promise.resolve([]),
 } as unknown as StoredKeys;

@@ -125,6 +125,7 @@ export {
   RunTicket_Step,
   RunTrigger,
   Schedule,
+  ServerKeys,
   StackLock,
   StackQueue,
   TerraformLock,

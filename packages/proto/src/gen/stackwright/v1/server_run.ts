@@ -226,6 +226,13 @@ export interface TriggerGraph {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Which keys a server holds, as long as it has the lease of its worker; others leave it the steps that need them. Name: that of its worker. */
+export interface ServerKeys {
+  /** Ids of the key-encryption keys, which say nothing of the keys themselves. */
+  keyIds: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** Exists exactly while a run needs or has a worker. Name: pool "." run. */
 export interface RunTicket {
   /** Id of the run. */
@@ -249,8 +256,8 @@ export interface RunTicket {
   /** A plan that has at most half of the workers. */
   background: boolean;
   /**
-   * When a server that has not the key of the stack first left the free ticket to others, or when a server that has it, and is busy, said so
-   * last, in milliseconds since 1970; 0 while no server has left it.
+   * When a server of a release before 0.2.0 that has not the key of the stack left the free ticket to others, in milliseconds since 1970. A
+   * claim clears it, and nothing else writes it any more.
    */
   leftAtMs: bigint;
   /**
@@ -2009,6 +2016,84 @@ export const TriggerGraph: MessageFns<TriggerGraph> = {
   fromPartial(object: DeepPartial<TriggerGraph>): TriggerGraph {
     const message = createBaseTriggerGraph();
     message.created = (object.created !== undefined && object.created !== null) ? BigInt(object.created) : 0n;
+    return message;
+  },
+};
+
+function createBaseServerKeys(): ServerKeys {
+  return { keyIds: [] };
+}
+
+export const ServerKeys: MessageFns<ServerKeys> = {
+  encode(message: ServerKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.keyIds) {
+      writer.uint32(10).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServerKeys {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseServerKeys();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.keyIds.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ServerKeys>): ServerKeys {
+    return ServerKeys.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ServerKeys>): ServerKeys {
+    const message = createBaseServerKeys();
+    message.keyIds = object.keyIds?.map((e) => e) || [];
     return message;
   },
 };
