@@ -14,6 +14,7 @@ import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
 import { expireUpstream } from "./retention/expire-upstream.ts";
 import { expireVcs } from "./retention/expire-vcs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
+import { finishDeletions } from "./stack-deletion/stack-deletion.ts";
 
 /** What the periodic tasks of a server need. */
 interface MaintenanceOptions {
@@ -46,7 +47,14 @@ export async function runMaintenance(
   options: MaintenanceOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { registry, metrics, healthCheckMs, sweepMs = 600_000, collectMs = 3_600_000 } = options;
+  const {
+    registry,
+    metrics,
+    logger,
+    healthCheckMs,
+    sweepMs = 600_000,
+    collectMs = 3_600_000,
+  } = options;
   const { records } = registry.parts;
   await Promise.all([
     options.storeClock.skewMs(),
@@ -63,6 +71,9 @@ export async function runMaintenance(
       metrics.maintained("repository records", await expireVcs(storage, nowMs, signal));
       const deliveries = await expireNotifications(storage, nowMs, signal);
       metrics.maintained("notifications", deliveries);
+      const deletions = { storage, clock: options.scheduler, token: randomUUID, logger };
+      const deleted = await finishDeletions({ ...deletions, random: Math.random }, signal);
+      metrics.maintained("deleted stacks", deleted);
     }),
     repeat(options, collectMs, signal, async () => {
       const { store, planRetention, scheduler } = options;

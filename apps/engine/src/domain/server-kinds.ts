@@ -33,6 +33,7 @@ import {
   RunTrigger,
   Schedule,
   ServerKeys,
+  StackDeletion,
   StackDrift,
   StackLock,
   StackQueue,
@@ -133,6 +134,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["triggers"],
     maxBytes: KIB,
     retention: "until deleted",
+  }),
+  deletion: kindOf("StackDeletion", StackDeletion, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: KIB,
+    retention: "while needed",
   }),
   drift: kindOf("StackDrift", StackDrift, {
     scope: "project",

@@ -2,13 +2,11 @@ import type { NamedStack } from "@stackwright/core";
 import { Workspace } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
-import { memberPlace, type Place, RUN_KIND, runPlace, stackPlace } from "../domain/run-places.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { type Place, RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { removeWorkspace } from "../tfe-api/remove-workspace.ts";
 import { WorkspaceDirectory } from "../tfe-api/workspace-directory.ts";
-import { variablePrefix } from "../worker/run-variables.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 
 /** Records that one step removes. */
@@ -35,16 +33,6 @@ export async function removeRfsStack(parts: RfsParts, stack: NamedStack): Promis
   const record =
     known?.record ?? Workspace.fromPartial({ name: stack.name, project, stackName: stack.name });
   await removeWorkspace(parts, { stack, record }, { force: false });
-  await removeMembers(parts, stack);
-}
-
-/** Nothing more is added to a stack whose name is gone. */
-async function removeMembers(parts: RfsParts, { reference }: NamedStack): Promise<void> {
-  const { rfsStack, rfsPlan, variable } = SERVER_KINDS;
-  const members = memberPlace(reference, "");
-  await removeAll(parts, rfsPlan, members);
-  await removeAll(parts, variable, { ...members, name: variablePrefix(reference) });
-  await removeAll(parts, rfsStack, stackPlace(reference));
 }
 
 /** Removes the records of a kind whose names begin with that of a place. */

@@ -1,51 +1,93 @@
-import type { StackReference } from "@stackwright/core";
+import {
+  createStackStates,
+  isEnded,
+  type NamedStack,
+  type StackReference,
+} from "@stackwright/core";
 import { parseStateFile } from "@stackwright/tfstate";
-import { memberPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { phaseOf } from "../queue/run-row.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { isOutside, readStackTool } from "../queue/stack-tool.ts";
 import { isHandedBack, requireKeptState } from "../queue/state-owner.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+import { finishDeletion, noteDeletion } from "../stack-deletion/stack-deletion.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import { removeNames, type StoredWorkspace } from "./workspace-directory.ts";
 
 /** Bytes of a state that may be one without resources. */
 const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
-/** Versions that are removed in one step. */
-const STEP = 20;
+
+interface Removal {
+  /** Also with resources: they stay as they are, and are known no more. @default false */
+  readonly force: boolean;
+  /** Who asks. @default the server */
+  readonly actor?: string;
+}
 
 /**
- * Removes a workspace whose state commands or the tool of its runs keep, with all versions of it and what is known of the tool; without `force` only one without resources. `conflict` while
- * it is locked, and for a stack that the engine runs and that has objects. The names, the lock and the present state go in one step, which
- * fails when a state, a run or a lock comes meanwhile: it is decided again then.
+ * Removes a workspace with all that belongs to its stack; without `force` only one without resources. `conflict` while it is locked or a run
+ * is under way, and where a run was interrupted.
+ *
+ * The names, the lock and what is known of the tool go in one step with the record of the deletion, which fails when a state, a run or a lock comes
+ * meanwhile: it is decided again then. The rest follows; what an interruption leaves of it, any server removes later.
  */
 export async function removeWorkspace(
   parts: TransactionParts & ServedParts,
   workspace: StoredWorkspace,
-  { force }: { readonly force: boolean },
+  { force, actor = "server" }: Removal,
 ): Promise<void> {
   const { stack } = workspace;
-  await transact(parts, async (tx) => {
-    if (!(await removeNames(tx, workspace))) return;
-    const hasQueue = await guardQueue(tx, stack.reference);
-    // A queue alone says nothing: one is written, too, where a variable is set. Commands or a tool may have the state of a stack with runs.
-    const isRun = hasQueue && !isHandedBack(stack) && (await hasEngineState(tx, stack.reference));
-    if (!isRun) await requireKeptState(tx, { stack: stack.reference, name: stack.name });
-    await removePresentState(tx, stack.reference);
-    // Read after the records that this step guards: what is stored later fails it.
-    const isEmpty = (force && !isRun) || (await hasNoResources(parts, workspace));
-    if (!isEmpty && !force) throw new ServerError("conflict", "workspace has resources");
-    await removeLock(tx, stack.reference);
-    await removeTool(tx, stack.reference);
-    if (!isEmpty) {
-      throw new ServerError(
-        "conflict",
-        "Stackwright runs this stack: destroy its objects first, or forget them with: stackwright workspace delete -force",
-      );
-    }
+  const isRemoved = await (async () => {
+    // No command writes the state of the engine meanwhile.
+    await using _hold = force ? await holdState(parts, stack, actor) : undefined;
+    return await transact(parts, async (tx) => removeFirst(parts, tx, workspace, force));
+  })();
+  if (isRemoved) await finishDeletion(parts, stack.reference);
+}
+
+/** What makes a stack one that is gone; false where it is already. */
+async function removeFirst(
+  parts: ServedParts,
+  tx: Transaction,
+  workspace: StoredWorkspace,
+  force: boolean,
+): Promise<boolean> {
+  const { stack } = workspace;
+  if (!(await removeNames(tx, workspace))) return false;
+  const hasQueue = await guardQueue(tx, stack.reference);
+  // A queue alone says nothing: one is written, too, where a variable is set. Commands or a tool may have the state of a stack with runs.
+  const isRun =
+    (hasQueue || force) && !isHandedBack(stack) && (await hasEngineState(tx, stack.reference));
+  if (!isRun) await requireKeptState(tx, { stack: stack.reference, name: stack.name });
+  await removePresentState(tx, stack.reference);
+  // Read after the records that this step guards: what is stored later fails it.
+  const isEmpty = force || (await hasNoResources(parts, workspace));
+  if (!isEmpty) throw new ServerError("conflict", "workspace has resources");
+  await removeLock(tx, stack.reference);
+  await removeTool(tx, stack.reference);
+  noteDeletion(tx, stack.reference, stack.name);
+  return true;
+}
+
+/** Keeps commands that work on the store from writing the state of a stack. */
+async function holdState(
+  parts: TransactionParts & ServedParts,
+  { reference }: NamedStack,
+  actor: string,
+) {
+  const states = createStackStates({
+    storage: parts.storage,
+    blobs: parts.blobs,
+    ciphers: parts.keys,
+    owner: `deletion ${actor}`,
+    scheduler: parts.clock,
   });
-  await removeVersions(parts, stack.reference);
+  const hold = await states.stack(reference).tryAcquire();
+  if (hold !== undefined) return hold;
+  throw new ServerError("conflict", "a command writes the state of the workspace");
 }
 
 async function removeLock(tx: Transaction, stack: StackReference): Promise<void> {
@@ -71,21 +113,32 @@ async function guardQueue(tx: Transaction, stack: StackReference): Promise<boole
     tx.guardAbsent(SERVER_KINDS.queue, stackPlace(stack));
     return false;
   }
-  const { current, pending } = queue.message;
-  if (current !== "" || pending.length > 0) {
+  const { current, pending, speculative } = queue.message;
+  const plans = await Promise.all(
+    speculative.map(async (run) => tx.find(RUN_KIND, runPlace({ stack, run }))),
+  );
+  // A server of an older release leaves plans in the list that have ended.
+  const plansNow = plans.some((run) => run !== undefined && !isEnded(phaseOf(run.message)));
+  if (current !== "" || pending.length > 0 || plansNow) {
     throw new ServerError("conflict", "a run of the workspace is being processed");
   }
   tx.guardRow(queue);
   return true;
 }
 
-/** Whether the engine has a state of a stack, and plans and applies it; guarded. */
+/** Whether the engine has a state of a stack, and plans and applies it; guarded. `conflict` where a run left it open. */
 async function hasEngineState(tx: Transaction, stack: StackReference): Promise<boolean> {
   const tool = await readStackTool(tx, stack);
   const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
   if (head === undefined) tx.guardAbsent(STACK_HEAD_KIND, stackPlace(stack));
   else tx.guardRow(head);
-  return head !== undefined && !isOutside(tool.message);
+  if (head === undefined || isOutside(tool.message)) return false;
+  const { run } = head.message;
+  if (run === "") return true;
+  throw new ServerError(
+    "conflict",
+    `the run ${run} of the workspace was interrupted; recover it first, with: stackwright recover`,
+  );
 }
 
 /** Each write of a state writes this record, too. */
@@ -93,23 +146,6 @@ async function removePresentState(tx: Transaction, stack: StackReference): Promi
   const kept = await tx.find(SERVER_KINDS.keptState, stackPlace(stack));
   if (kept !== undefined) tx.remove(kept);
   else tx.guardAbsent(SERVER_KINDS.keptState, stackPlace(stack));
-}
-
-/** Removes the versions of a stack that is gone: no more of them are added. */
-async function removeVersions(parts: TransactionParts, stack: StackReference): Promise<void> {
-  const { tenancy, name: prefix } = memberPlace(stack, "");
-  const { type } = SERVER_KINDS.stateVersion;
-  const found = await parts.storage.list("strong", type, tenancy, prefix);
-  for (let at = 0; at < found.length; at += STEP) {
-    const part = found.slice(at, at + STEP);
-    await transact(parts, async (tx) => {
-      for (const { id } of part) {
-        const place = { tenancy: id.tenancy, name: id.name };
-        const row = await tx.find(SERVER_KINDS.stateVersion, place);
-        if (row !== undefined) tx.remove(row);
-      }
-    });
-  }
 }
 
 async function hasNoResources(parts: ServedParts, { stack }: StoredWorkspace): Promise<boolean> {

@@ -184,13 +184,14 @@ export function createTfePort(parts: TfePortParts): TfePort {
         const workspace = await require(caller, id);
         const { name, project, stackName } = workspace.record;
         const target = targetAt(project, stackName);
-        if (force && (await isOfEngine(workspace))) {
-          // Commands may forget what they have the state of.
-          const handed = audited(caller, "ChangeWorkspace", target);
-          await switchExecution(handed, workspace, "local", caller);
+        if (force && !caller.isAdmin && (await isOfEngine(workspace))) {
+          throw new ServerError(
+            "forbidden",
+            "the server has the state of the workspace, and forgets its objects; that needs the role registry:admin",
+          );
         }
         const noted = audited(caller, "DeleteWorkspace", target);
-        await removeWorkspace(noted, workspace, { force });
+        await removeWorkspace(noted, workspace, { force, actor: caller.actor });
         logger.warn({ workspace: name, project, actor: caller.actor }, "a workspace was deleted");
       },
       lock: async (caller, id, reason) => {

@@ -139,6 +139,7 @@ export {
   ImportedState,
   Stack,
   StackAdoption,
+  StackDeletion,
   StackLineage,
   StateMirror,
 } from "./stack.ts";

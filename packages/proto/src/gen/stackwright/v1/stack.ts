@@ -109,6 +109,20 @@ export interface StateMirror {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/**
+ * A stack whose name is gone, written in the step that takes the name away: what belongs to the stack is removed because of it, by
+ * any server. It stays for an hour after that, for what was written at the same time. Name: stack.
+ */
+export interface StackDeletion {
+  /** Name that the stack had. */
+  stackName: string;
+  /** When the name was taken away, in milliseconds since the Unix epoch. */
+  atMs: bigint;
+  /** When everything was removed, in milliseconds since the Unix epoch; 0: not yet. */
+  removedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseStack(): Stack {
   return { id: "", description: "", createTimeMs: 0n, adoption: undefined };
 }
@@ -925,6 +939,116 @@ export const StateMirror: MessageFns<StateMirror> = {
     message.problem = object.problem ?? "";
     message.sha256 = object.sha256 ?? "";
     message.previousSha256 = object.previousSha256 ?? "";
+    return message;
+  },
+};
+
+function createBaseStackDeletion(): StackDeletion {
+  return { stackName: "", atMs: 0n, removedAtMs: 0n };
+}
+
+export const StackDeletion: MessageFns<StackDeletion> = {
+  encode(message: StackDeletion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.stackName !== "") {
+      writer.uint32(10).string(message.stackName);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.atMs);
+    }
+    if (message.removedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.removedAtMs) !== message.removedAtMs) {
+        throw new globalThis.Error("value provided for field message.removedAtMs of type int64 too large");
+      }
+      writer.uint32(24).int64(message.removedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StackDeletion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStackDeletion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.stackName = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.removedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StackDeletion>): StackDeletion {
+    return StackDeletion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StackDeletion>): StackDeletion {
+    const message = createBaseStackDeletion();
+    message.stackName = object.stackName ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.removedAtMs = (object.removedAtMs !== undefined && object.removedAtMs !== null)
+      ? BigInt(object.removedAtMs)
+      : 0n;
     return message;
   },
 };
