@@ -56,6 +56,7 @@ export type {
   TopicChange,
   TopicObjects,
   WatchedReaction,
+  WatchedResource,
   WatchedRun,
   WatchedVersion,
   WatchTopicsOptions,

@@ -108,7 +108,26 @@ export interface WatchedReaction {
   readonly problem?: string;
 }
 
-/** What the topics of a server hold. `run:ID` is one run. */
+/** A recorded object of a stack as the topic `resources:PROJECT/STACK` has it, without its values. */
+export interface WatchedResource {
+  /** Of this object among those of the stack. */
+  readonly id: string;
+  readonly project: string;
+  readonly stack: string;
+  readonly address: string;
+  /** Key of an object that was replaced and is not deleted yet. */
+  readonly deposed?: string;
+  readonly type: string;
+  /** It is only read by the stack. */
+  readonly data: boolean;
+  /** `ready` where no run is at work on it and nothing is wrong. */
+  readonly phase: string;
+  /** Full source address of its provider. */
+  readonly provider: string;
+  readonly provider_version: string;
+}
+
+/** What the topics of a server hold. `run:ID` is one run, `resources:PROJECT/STACK` has the objects of one stack. */
 export interface TopicObjects {
   readonly stacks: StackStatus;
   readonly runs: WatchedRun;
@@ -116,6 +135,7 @@ export interface TopicObjects {
   readonly reactions: WatchedReaction;
   readonly registry: WatchedVersion;
   readonly [run: `run:${string}`]: WatchedRun;
+  readonly [stack: `resources:${string}`]: WatchedResource;
 }
 
 /**

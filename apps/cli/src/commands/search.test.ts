@@ -39,4 +39,9 @@ it("search, where-used and watch answer about all stacks of a server", {
     expect([watched.code, watched.output]).toEqual([0, ""]);
     expect(watched.error).toMatch(/^(There are no runs|No run has|The registry has no)/);
   }
+
+  const bare = await run("watch", "--once", "--topic", "resources", "--stack", "web/site");
+  expect([bare.code, bare.error]).toEqual([0, expect.stringContaining("of web/site")]);
+  const wrong = await run("watch", "--once", "--stack", "web/site");
+  expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining("--topic resources")]);
 });

@@ -3,23 +3,28 @@ import type {
   StackStatus,
   TopicObjects,
   WatchedReaction,
+  WatchedResource,
   WatchedRun,
   WatchedVersion,
 } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { driftText } from "../runs/drift-text.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
+import { stackPlaceOf } from "../runs/run-place.ts";
 import { printable } from "../terminal/printable.ts";
 
 /** What can be followed. */
-type Topic = "stacks" | "runs" | "queue" | "reactions" | "registry";
+type Topic = "stacks" | "runs" | "queue" | "reactions" | "registry" | "resources";
 
 /** Options of the command that follows a topic. */
 export interface WatchOptions {
   readonly server?: string;
   readonly topic: Topic;
   readonly project?: string;
+  /** `STACK` or `PROJECT/STACK`, of the topic `resources`. */
+  readonly stack?: string;
   readonly once: boolean;
   readonly json: boolean;
 }
@@ -30,10 +35,16 @@ export interface WatchOptions {
  */
 export async function watch(options: WatchOptions, context: CommandContext): Promise<ExitCode> {
   const { topic, project } = options;
+  if (options.stack !== undefined && topic !== "resources") {
+    throw new CommandError(`The topic ${topic} is not of one stack.`, {
+      advice: "Use --stack with --topic resources.",
+    });
+  }
   switch (topic) {
     case "stacks":
       return follow(options, context, {
         topic,
+        nothing: "There are no stacks that this token may see.",
         nameOf: ({ project: inProject, name }) => `${inProject}/${name}`,
         textOf: stackText,
         isWanted: (stack) => project === undefined || stack.project === project,
@@ -41,6 +52,7 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
     case "runs":
       return follow(options, context, {
         topic,
+        nothing: "There are no runs that this token may see.",
         nameOf: runName,
         textOf: runText,
         isWanted: (run) => project === undefined || run.project === project,
@@ -48,6 +60,7 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
     case "queue":
       return follow(options, context, {
         topic,
+        nothing: "No run has a stack or waits for one.",
         nameOf: runName,
         textOf: queueText,
         isWanted: (run) => project === undefined || run.project === project,
@@ -55,6 +68,7 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
     case "reactions":
       return follow(options, context, {
         topic,
+        nothing: "No stack that this token may see has a trigger, a schedule or checks for drift.",
         nameOf: ({ project: inProject, stack, on, id }) => `${inProject}/${stack} on ${on} ${id}`,
         textOf: reactionText,
         isWanted: (reaction) => project === undefined || reaction.project === project,
@@ -62,27 +76,41 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
     case "registry":
       return follow(options, context, {
         topic,
+        nothing: "The registry has no versions of private providers.",
         nameOf: ({ provider, version }) => `${provider} ${version}`,
         textOf: versionText,
         // Providers belong to no project.
         isWanted: () => true,
       });
+    case "resources": {
+      const place = stackPlaceOf(options, context);
+      return follow(options, context, {
+        topic: `resources:${place.project}/${place.stack}`,
+        nothing: `There are no resources of ${place.project}/${place.stack} that this token may see.`,
+        nameOf: ({ address, deposed }) =>
+          deposed === undefined ? address : `${address} (deposed ${deposed})`,
+        textOf: resourceText,
+        isWanted: () => true,
+      });
+    }
     default:
       return topic satisfies never;
   }
 }
 
-interface Rendering<Name extends Topic> {
+interface Rendering<Name extends keyof TopicObjects> {
   readonly topic: Name;
+  /** Said where there is none of it. */
+  readonly nothing: string;
   readonly nameOf: (object: TopicObjects[Name]) => string;
   readonly textOf: (object: TopicObjects[Name]) => string;
   readonly isWanted: (object: TopicObjects[Name]) => boolean;
 }
 
-async function follow<Name extends Topic>(
+async function follow<Name extends keyof TopicObjects>(
   options: WatchOptions,
   context: CommandContext,
-  { topic, nameOf, textOf, isWanted }: Rendering<Name>,
+  { topic, nothing, nameOf, textOf, isWanted }: Rendering<Name>,
 ): Promise<ExitCode> {
   type Watched = TopicObjects[Name];
   const { terminal, signal } = context;
@@ -124,19 +152,11 @@ async function follow<Name extends Topic>(
       return EXIT.interrupted;
     }
     if (options.once && known.size === 0 && !options.json) {
-      terminal.writeError(`${NOTHING[topic]}\n`);
+      terminal.writeError(`${nothing}\n`);
     }
     return EXIT.ok;
   });
 }
-
-const NOTHING: Readonly<Record<Topic, string>> = {
-  stacks: "There are no stacks that this token may see.",
-  runs: "There are no runs that this token may see.",
-  queue: "No run has a stack or waits for one.",
-  reactions: "No stack that this token may see has a trigger, a schedule or checks for drift.",
-  registry: "The registry has no versions of private providers.",
-};
 
 function stackText({ current, waiting, newest, lock, drift, outdated }: StackStatus): string {
   const last = newest === undefined ? "no runs" : `idle, last ${phaseText(newest)}`;
@@ -177,6 +197,11 @@ function reactionText({ source, paused, due, ...reaction }: WatchedReaction): st
 function versionText({ healthy, problem }: WatchedVersion): string {
   if (healthy === undefined) return "not checked yet";
   return healthy ? "healthy" : `not healthy: ${problem ?? "the function does not answer"}`;
+}
+
+function resourceText({ phase, type, data, provider, ...rest }: WatchedResource): string {
+  const version = rest.provider_version === "" ? "" : ` ${rest.provider_version}`;
+  return [phase, data ? `reads ${type}` : type, `${provider}${version}`].join(", ");
 }
 
 function runName({ project, stack, number, id }: WatchedRun | QueuedRun): string {

@@ -11,7 +11,7 @@ import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 
 /** What `watch` follows. */
-const TOPICS = ["stacks", "runs", "queue", "reactions", "registry"] as const;
+const TOPICS = ["stacks", "runs", "queue", "reactions", "registry", "resources"] as const;
 /** What `where-used` is asked about. */
 const USE_KINDS = ["provider", "stack", "variable-set"] as const;
 
@@ -19,10 +19,11 @@ type Text = string | undefined;
 
 /** Commands about the runs of a server. */
 export function defineServerRunCommands(define: Define, run: CommandAction): void {
-  define("watch", "follow the stacks, runs, queues or private providers of a server")
+  define("watch", "follow the stacks, runs, queues or private providers of a server, or one stack")
     .option("--server <url>", "address of the server; without it that of the last login")
     .addOption(new Option("--topic <name>", "what is followed").choices(TOPICS).default("stacks"))
     .option("--project <name>", "what is of this project only")
+    .option("--stack <name>", "STACK or PROJECT/STACK whose resources are followed")
     .option("--once", "write how things are, and end", false)
     .option("--json", "write a JSON object for each change", false)
     .action(async (options: WatchOptions, command: Command) => {

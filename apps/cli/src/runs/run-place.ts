@@ -47,8 +47,9 @@ export async function openServerProject(
   return { client: await openServer(context, options.server), project };
 }
 
-function stackPlaceOf(
-  { stack, project }: ServerStackOptions,
+/** The stack that the options, the environment and the directory name. */
+export function stackPlaceOf(
+  { stack, project }: Pick<ServerStackOptions, "stack" | "project">,
   context: Pick<CommandContext, "env" | "directory">,
 ): StackPlace {
   const given = stack ?? context.env["STACKWRIGHT_STACK"] ?? "";

@@ -48,7 +48,8 @@ function isForStacks(request: FastifyRequest, access: ApiRole): boolean {
   return access === "self" || request.routeOptions.config.limitsStacks === true;
 }
 
-function requireAllStacks({ actor, stacks = [] }: Principal): void {
+/** `forbidden` for a caller who is limited to some stacks. */
+export function requireAllStacks({ actor, stacks = [] }: Principal): void {
   if (stacks.length === 0) return;
   throw new ServerError("forbidden", `${actor} is limited to the stacks ${stacks.join(", ")}`);
 }

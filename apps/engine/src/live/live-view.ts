@@ -21,6 +21,7 @@ import {
 import { deriveReactions, type Reaction, SCHEDULES } from "./reactions.ts";
 import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./recent-runs.ts";
 import { followedResources, type ResourceFact } from "./resource-facts.ts";
+import { ResourceRings } from "./resource-rings.ts";
 import {
   DRIFTS,
   FREEZES,
@@ -46,6 +47,7 @@ const KEPT_TURNS = 10_000;
 interface LiveResources {
   readonly all: WatchedCollection<ResourceFact>;
   readonly byStack: Index<string, ResourceFact>;
+  readonly rings: ResourceRings;
 }
 
 /**
@@ -61,6 +63,7 @@ export class LiveView implements Disposable {
   readonly queueChanges: ChangeRing<QueuedRun>;
   readonly registryChanges: ChangeRing<ProviderVersionStatus>;
   readonly reactionChanges: ChangeRing<Reaction>;
+  readonly #named: Collection<StackFact>;
   /** By key. */
   readonly identified: Collection<StackFact>;
   readonly outputs: Collection<OutputsFact>;
@@ -79,7 +82,8 @@ export class LiveView implements Disposable {
     });
     this.#parts = parts;
     this.#rt = rt;
-    const stacks = deriveStacksById(rt, followKind(rt, parts, STACKS));
+    this.#named = followKind(rt, parts, STACKS);
+    const stacks = deriveStacksById(rt, this.#named);
     const queues = followKind(rt, parts, QUEUES);
     const runs = followKind(rt, parts, RUNS);
     const runsOfStack = rt.index(runs, (run) => run.stack).asCollection();
@@ -131,7 +135,9 @@ export class LiveView implements Disposable {
   get resources(): LiveResources {
     if (this.#resources === undefined) {
       const all = followKind(this.#rt, this.#parts, followedResources());
-      this.#resources = { all, byStack: this.#rt.index(all, ({ stack }) => stack) };
+      const byStack = this.#rt.index(all, ({ stack }) => stack);
+      const rings = new ResourceRings({ named: this.#named, all, byStack });
+      this.#resources = { all, byStack, rings };
     }
     return this.#resources;
   }
@@ -146,6 +152,7 @@ export class LiveView implements Disposable {
     ]) {
       ring[Symbol.dispose]();
     }
+    this.#resources?.rings[Symbol.dispose]();
     this.#rt.dispose();
   }
 }

@@ -1,8 +1,27 @@
 import { kind } from "@stackwright/krt";
-import { StateObject, StateObject_Mode } from "@stackwright/proto/stackwright";
+import { StateObject, StateObject_Mode, StateObject_Phase } from "@stackwright/proto/stackwright";
 import { decodeRecord, recordKind } from "../domain/record-kind.ts";
 import type { FollowedKind } from "./follow-kind.ts";
 import { placeKey } from "./stack-facts.ts";
+
+type ResourcePhase =
+  | "creating"
+  | "ready"
+  | "updating"
+  | "deleting"
+  | "tainted"
+  | "unresolved"
+  | "unknown";
+
+const PHASES: Readonly<Record<StateObject_Phase, ResourcePhase>> = {
+  [StateObject_Phase.PHASE_UNSPECIFIED]: "unknown",
+  [StateObject_Phase.PHASE_CREATING]: "creating",
+  [StateObject_Phase.PHASE_READY]: "ready",
+  [StateObject_Phase.PHASE_UPDATING]: "updating",
+  [StateObject_Phase.PHASE_DELETING]: "deleting",
+  [StateObject_Phase.PHASE_TAINTED]: "tainted",
+  [StateObject_Phase.PHASE_UNRESOLVED]: "unresolved",
+};
 
 /** A recorded object of a stack, without its values. */
 export interface ResourceFact {
@@ -14,6 +33,8 @@ export interface ResourceFact {
   readonly deposed: string;
   readonly type: string;
   readonly isData: boolean;
+  /** Where it is in its life: `ready` where no run is at work on it and nothing is wrong. */
+  readonly phase: ResourcePhase;
   /** Full source address of its provider. */
   readonly provider: string;
   readonly providerVersion: string;
@@ -36,7 +57,8 @@ export function followedResources(): FollowedKind<ResourceFact> {
     kind: kind<ResourceFact>()({ key: ({ key }) => key }),
     keyOf: placeKey,
     project: (resource) => {
-      const { address, deposed, mode, type, provider } = decodeRecord(OBJECT_KIND, resource);
+      const object = decodeRecord(OBJECT_KIND, resource);
+      const { address, deposed, mode, type, phase, provider } = object;
       const { tenancy, name } = resource.id;
       const stack = name.slice(0, name.indexOf("."));
       return {
@@ -46,6 +68,8 @@ export function followedResources(): FollowedKind<ResourceFact> {
         deposed,
         type: shared(type),
         isData: mode === StateObject_Mode.MODE_DATA,
+        // Of a later version there may be others.
+        phase: PHASES[phase] ?? "unknown",
         provider: shared(provider?.source ?? ""),
         providerVersion: shared(provider?.version ?? ""),
       };

@@ -60,9 +60,9 @@ export async function startApi(
     const { get } = bound(answer.headers);
     return { status: answer.status, headers: { get }, text, json };
   };
-  const upload = async (files: Record<string, string> = { "main.tf": MAIN }) => {
+  const upload = async (files: Record<string, string> = { "main.tf": MAIN }, stack = "one") => {
     const archive = Uint8Array.from(gzipSync(tarOf(files)));
-    return call("POST", `${S}/configurations`, { body: archive });
+    return call("POST", `${P}/stacks/${stack}/configurations`, { body: archive });
   };
   return { server, call, upload, tokenOf, first, directory: scratch.path };
 }

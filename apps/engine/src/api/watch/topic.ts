@@ -4,14 +4,17 @@ import type { ChangeRing } from "../../live/change-ring.ts";
 import type { LiveView } from "../../live/live-view.ts";
 import type { Reaction } from "../../live/reactions.ts";
 import type { NamedRun } from "../../live/recent-runs.ts";
-import { seesProject } from "../authorize.ts";
+import { seesProject, seesStack } from "../authorize.ts";
+import { isOfOneStack, openResourceTopics } from "./resource-topics.ts";
 import { statusViewOf } from "./status-view.ts";
 
 /** The text of an object for readers, and where it belongs. */
-interface TopicItem {
+export interface TopicItem {
   readonly account: string;
   /** Undefined for what belongs to the account as a whole. */
   readonly project: string | undefined;
+  /** Its name, where it is told to those who see this stack. */
+  readonly stack?: string;
   readonly id: string;
   /** Encoded as JSON; at most once for all readers. */
   readonly text: string;
@@ -35,18 +38,23 @@ export interface Topic {
 }
 
 /** What a reader may see. */
-export type Visible = (item: Pick<TopicItem, "account" | "project">) => boolean;
+export type Visible = (item: Pick<TopicItem, "account" | "project" | "stack">) => boolean;
 
 export function visibleTo(principal: Principal): Visible {
-  return ({ account, project }) =>
-    account === principal.account && (project === undefined || seesProject(principal, project));
+  return ({ account, project, stack }) =>
+    account === principal.account &&
+    (project === undefined ||
+      (seesProject(principal, project) &&
+        (stack === undefined || seesStack(principal, project, stack))));
 }
 
+const PLACE = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}/[A-Za-z0-9][A-Za-z0-9._-]{0,127}";
 /** What topics a request may name. */
-export const TOPIC_PATTERN = "(?:stacks|runs|queue|reactions|registry|run:[0-9A-Za-z_.-]{1,128})";
+export const TOPIC_PATTERN = `(?:stacks|runs|queue|reactions|registry|run:[0-9A-Za-z_.-]{1,128}|resources:${PLACE})`;
 
-/** Finds a topic by its name. Those of one view share the texts of their objects. */
-export function openTopics(live: LiveView): (name: string) => Topic {
+/** Finds a topic by its name, in an account. Those of one view share the texts of their objects. */
+export function openTopics(live: LiveView): (name: string, account: string) => Topic {
+  const resourcesOf = openResourceTopics(live);
   const runs = topicOf("runs", live.runChanges, runViewOf);
   const topics = new Map(
     [
@@ -74,7 +82,10 @@ export function openTopics(live: LiveView): (name: string) => Topic {
       ),
     ].map((topic) => [topic.name, topic]),
   );
-  return (name) => topics.get(name) ?? only(runs, name, name.slice("run:".length));
+  return (name, account) => {
+    if (isOfOneStack(name)) return resourcesOf(name, account);
+    return topics.get(name) ?? only(runs, name, name.slice("run:".length));
+  };
 }
 
 function reactionViewOf({ nextAtMs, lastRun, problem, source, ...reaction }: Reaction): object {

@@ -260,3 +260,92 @@ it("reactions are what requests runs by itself: triggers, schedules and checks f
   await call("DELETE", `${S}/drift`);
   await expect.poll(async () => (await items()).map(({ on }) => on)).not.toContain("drift");
 });
+
+it("the resources of a stack are followed by those who see it, from its first to its last one, without values", {
+  timeout: 60_000,
+}, async () => {
+  const { server, call, upload, first, tokenOf } = await startApi();
+  const apply = async (input: string, count: number, stack = "one") => {
+    const main = `resource "terraform_data" "web" {\n  count = ${count}\n  input = "${input}"\n}\n`;
+    const { digest } = (await upload({ "main.tf": main }, stack)).json;
+    const at = `${P}/stacks/${stack}/runs`;
+    const run = await call("POST", at, { body: { configuration: digest, auto_apply: true } });
+    expect([run.status, run.text]).toEqual([201, expect.any(String)]);
+    const phase = async () => (await call("GET", `${at}/${String(run.json["id"])}`)).json["phase"];
+    await expect.poll(phase, { timeout: 30_000 }).toBe("applied");
+  };
+  const topic = "resources:web/one";
+  const addresses = (items: unknown) =>
+    (items as readonly { address: string }[]).map(({ address }) => address).toSorted();
+  // Before there is such a stack there is nothing, and no error that says so.
+  const [none] = await read(server.url, first.token, 2, "", topic);
+  expect(none?.data).toMatchObject({ topic, count: 0 });
+
+  for (const name of ["one", "two"]) await call("POST", `${P}/stacks`, { body: { name } });
+  const client = createServerClient({ server: server.url, token: first.token });
+  const stop = new AbortController();
+  const known = new Map<string, string>();
+  const seen: string[] = [];
+  const watching = (async () => {
+    for await (const change of client.watchTopics([topic], { signal: stop.signal })) {
+      if (change.type === "snapshot") known.clear();
+      for (const { id, address, phase } of change.set) {
+        known.set(id, `${address} ${phase}`);
+        seen.push(phase);
+      }
+      for (const id of change.delete) known.delete(id);
+    }
+  })();
+  const present = () => [...known.values()].toSorted();
+  await apply("secret-one", 3);
+  await apply("secret-other", 1, "two");
+  await expect
+    .poll(present)
+    .toEqual([0, 1, 2].map((index) => `terraform_data.web[${index}] ready`));
+  expect(seen).toContain("creating");
+  await apply("secret-one", 1);
+  await expect.poll(present).toEqual(["terraform_data.web[0] ready"]);
+
+  const [begin, items, last] = await read(server.url, first.token, 3, "", topic);
+  expect(begin?.data["count"]).toBe(1);
+  expect(items?.data["items"]).toEqual([
+    {
+      id: expect.any(String),
+      project: "web",
+      stack: "one",
+      address: "terraform_data.web[0]",
+      type: "terraform_data",
+      data: false,
+      phase: "ready",
+      provider: "terraform.io/builtin/terraform",
+      provider_version: expect.any(String),
+    },
+  ]);
+  await apply("secret-one", 2);
+  const deltas = await read(server.url, first.token, 1, last?.id, topic);
+  expect(deltas[0]?.event).toBe("delta");
+  expect(addresses(deltas[0]?.data["set"])).toEqual(["terraform_data.web[1]"]);
+  expect(JSON.stringify(deltas)).not.toContain("secret-");
+  stop.abort();
+  await expect(watching).rejects.toThrow();
+
+  // As for the stack itself: nothing of other projects and other stacks.
+  const elsewhere = await tokenOf("reader", ["base"]);
+  expect((await read(server.url, elsewhere, 2, "", topic))[0]?.data["count"]).toBe(0);
+  const user = await call("POST", "/api/v1/users", { body: { name: "bot", service: true } });
+  expect(user.status).toBe(201);
+  await call("PUT", `${P}/roles/user/bot`, { body: { role: "viewer" } });
+  const body = { user: "bot", role: "viewer", stacks: ["web/two"] };
+  const limited = String((await call("POST", "/api/v1/tokens", { body })).json["token"]);
+  expect((await read(server.url, limited, 2, "", topic))[0]?.data["count"]).toBe(0);
+  const own = await read(server.url, limited, 3, "", "resources:web/two");
+  expect(own[0]?.data["count"]).toBe(1);
+  const both = await call("GET", `/api/v1/watch?topics=${topic},stacks`, { token: limited });
+  expect(both.status).toBe(403);
+  for (const wrong of ["resources:", "resources:web", "resources:web/one/two", "resources:/one"]) {
+    expect([wrong, (await call("GET", `/api/v1/watch?topics=${wrong}`)).status]).toEqual([
+      wrong,
+      400,
+    ]);
+  }
+});

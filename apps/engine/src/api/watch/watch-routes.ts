@@ -1,7 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { requireAllStacks } from "../authorize.ts";
 import type { EventStreams } from "../event-streams.ts";
+import { isOfOneStack } from "./resource-topics.ts";
 import { synced } from "./synced.ts";
 import { openTopics, TOPIC_PATTERN, visibleTo } from "./topic.ts";
 import { streamTopics } from "./topic-stream.ts";
@@ -14,7 +16,7 @@ const Topics = Type.Object(
     topics: Type.String({
       pattern: `^${TOPIC_PATTERN}(?:,${TOPIC_PATTERN}){0,${MAX_TOPICS - 1}}$`,
       description:
-        "stacks, runs, run:ID, queue, reactions, registry; several are separated by commas",
+        "stacks, runs, run:ID, queue, reactions, registry, resources:PROJECT/STACK; several are separated by commas",
     }),
   },
   { additionalProperties: false },
@@ -36,19 +38,22 @@ export function watchRoutes(
     "/watch",
     {
       schema: routeSchema(
-        "Follow what the caller may see of stacks, runs, queues, reactions and the registry (text/event-stream)",
+        "Follow what the caller may see of stacks, their resources, runs, queues, reactions and the registry (text/event-stream)",
         "WatchTopics",
         { 200: Type.String({ description: "text/event-stream" }) },
         { querystring: Topics, produces: ["text/event-stream"] },
       ),
-      config: { access: "viewer" },
+      config: { access: "viewer", limitsStacks: true },
       exposeHeadRoute: false,
     },
     async (request, reply) => {
       const header = request.headers["last-event-id"];
       const position = typeof header === "string" ? header : undefined;
-      const isVisible = visibleTo(principalOf(request));
-      const topics = [...new Set(request.query.topics.split(","))].map(topicOf);
+      const principal = principalOf(request);
+      const isVisible = visibleTo(principal);
+      const names = [...new Set(request.query.topics.split(","))];
+      if (!names.every(isOfOneStack)) requireAllStacks(principal);
+      const topics = names.map((name) => topicOf(name, principal.account));
       return streams.answer(request, reply, async (signal) => {
         await Promise.all(topics.map(async (topic) => synced(topic, clock, signal)));
         return streamTopics({ topics, epoch: live.epoch, clock, isVisible, position }, signal);

@@ -1,0 +1,181 @@
+import type { Collection, Index } from "@stackwright/krt";
+import { Bell } from "../bell.ts";
+import type { ResourceFact } from "./resource-facts.ts";
+import type { StackFact } from "./stack-facts.ts";
+
+/** Changes of one stack that a reader may be behind before it gets everything again: turns, and objects in them. */
+const KEPT_TURNS = 10_000;
+const KEPT_OBJECTS = 20_000;
+/** Stacks that nobody waits for at the moment and whose changes are kept nevertheless, for readers that come back. */
+const KEPT_IDLE = 500;
+
+/** An object of a stack by the name of the stack. */
+export interface NamedResource {
+  readonly stack: StackFact;
+  readonly resource: ResourceFact;
+}
+
+interface ResourceTurn {
+  readonly revision: number;
+  readonly set: readonly NamedResource[];
+  /** The objects as they were last. */
+  readonly deleted: readonly NamedResource[];
+}
+
+interface Ring {
+  /** What the name stands for; undefined while there is no such stack. */
+  stack: StackFact | undefined;
+  /** Revisions before it are of nothing that the turns continue. */
+  base: number;
+  /** Objects in the turns. */
+  objects: number;
+  readonly turns: ResourceTurn[];
+  readonly bell: Bell;
+}
+
+interface ResourceRingInputs {
+  /** By ACCOUNT/PROJECT/NAME. */
+  readonly named: Collection<StackFact>;
+  readonly all: Collection<ResourceFact>;
+  readonly byStack: Index<string, ResourceFact>;
+}
+
+// Invariants:
+// - Of the objects of all stacks, by far the most that there are, nothing is kept here but the last changes of stacks that somebody
+//   follows. A snapshot is what the collection has. Handlers run after a turn is committed, so a snapshot may be ahead of the
+//   turns; each change is therefore told as what the collection has by then: twice perhaps, but never of the time before.
+// - Revisions rise over all rings and are never used again. A ring that begins, or whose name stands for another stack, begins
+//   behind all of them, so that no position of before continues in it.
+
+/** The last changes of the objects of each stack that is followed, for any number of readers. */
+export class ResourceRings implements Disposable {
+  readonly #inputs: ResourceRingInputs;
+  readonly #ends = new AbortController();
+  /** By ACCOUNT/PROJECT/NAME; that which was asked for last is the last one. */
+  readonly #rings = new Map<string, Ring>();
+  /** Those of stacks that exist, by the key of the stack. */
+  readonly #byStack = new Map<string, Ring>();
+  #revision = 0;
+
+  constructor(inputs: ResourceRingInputs) {
+    this.#inputs = inputs;
+  }
+
+  /** The objects of the stack with a name, none where there is no such stack. */
+  snapshot(name: string): {
+    readonly revision: number;
+    readonly objects: readonly NamedResource[];
+  } {
+    const { stack } = this.#ring(name);
+    if (stack === undefined) return { revision: this.#revision, objects: [] };
+    const resources = this.#inputs.byStack.lookup(keyOf(stack));
+    return {
+      revision: this.#revision,
+      objects: resources.map((resource) => ({ stack, resource })),
+    };
+  }
+
+  /** The turns behind a revision; undefined where some of them are gone, or the revision is of another ring. */
+  after(name: string, revision: number): readonly ResourceTurn[] | undefined {
+    const { base, turns } = this.#ring(name);
+    if (revision < base || revision > this.#revision) return undefined;
+    // Most readers have all of them, or nearly all.
+    const first = turns.findLastIndex((turn) => turn.revision <= revision) + 1;
+    return turns.slice(first);
+  }
+
+  /** Resolves when there is a turn behind the present one, or the signal aborts. */
+  async changed(name: string, signal: AbortSignal): Promise<void> {
+    await this.#ring(name).bell.rung(signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#ends.abort();
+  }
+
+  #ring(name: string): Ring {
+    const found = this.#rings.get(name);
+    if (found === undefined) return this.#begin(name);
+    this.#rings.delete(name);
+    this.#rings.set(name, found);
+    return found;
+  }
+
+  #begin(name: string): Ring {
+    if (this.#revision === 0) this.#follow();
+    this.#dropIdle();
+    const ring: Ring = { stack: undefined, base: 0, objects: 0, turns: [], bell: new Bell() };
+    this.#rings.set(name, ring);
+    this.#enter(ring, this.#inputs.named.get(name));
+    return ring;
+  }
+
+  /** Lets a ring begin anew with what its name stands for now. */
+  #enter(ring: Ring, stack: StackFact | undefined): void {
+    if (ring.stack !== undefined) this.#byStack.delete(keyOf(ring.stack));
+    ring.stack = stack;
+    ring.base = this.#revision += 1;
+    ring.objects = 0;
+    ring.turns.length = 0;
+    if (stack !== undefined) this.#byStack.set(keyOf(stack), ring);
+    ring.bell.ring();
+  }
+
+  #follow(): void {
+    const { named, all } = this.#inputs;
+    const options = { replay: false, signal: this.#ends.signal };
+    named.subscribe((event) => {
+      const ring = this.#rings.get(event.key);
+      const stack = named.get(event.key);
+      if (ring !== undefined && ring.stack?.id !== stack?.id) this.#enter(ring, stack);
+    }, options);
+    all.subscribeBatch((events) => {
+      const changes = new Map<Ring, { set: NamedResource[]; deleted: NamedResource[] }>();
+      for (const event of events) {
+        const last = event.type === "delete" ? event.old : event.new;
+        const ring = this.#byStack.get(last.stack);
+        const stack = ring?.stack;
+        if (ring === undefined || stack === undefined) continue;
+        let change = changes.get(ring);
+        if (change === undefined) changes.set(ring, (change = { set: [], deleted: [] }));
+        const resource = all.get(event.key);
+        if (resource === undefined) change.deleted.push({ stack, resource: last });
+        else change.set.push({ stack, resource });
+      }
+      if (changes.size === 0) return;
+      const revision = (this.#revision += 1);
+      for (const [ring, change] of changes) addTurn(ring, { revision, ...change });
+    }, options);
+  }
+
+  #dropIdle(): void {
+    if (this.#rings.size < KEPT_IDLE) return;
+    const idle = [...this.#rings].filter(([, { bell }]) => !bell.isAwaited);
+    for (const [name, ring] of idle.slice(0, Math.max(0, idle.length - KEPT_IDLE + 1))) {
+      this.#rings.delete(name);
+      if (ring.stack !== undefined) this.#byStack.delete(keyOf(ring.stack));
+    }
+  }
+}
+
+function addTurn(ring: Ring, turn: ResourceTurn): void {
+  const { turns } = ring;
+  turns.push(turn);
+  ring.objects += sizeOf(turn);
+  while (turns.length > KEPT_TURNS || (ring.objects > KEPT_OBJECTS && turns.length > 0)) {
+    const gone = turns.shift();
+    if (gone === undefined) break;
+    ring.base = gone.revision;
+    ring.objects -= sizeOf(gone);
+  }
+  ring.bell.ring();
+}
+
+function sizeOf({ set, deleted }: ResourceTurn): number {
+  return set.length + deleted.length;
+}
+
+/** As objects name their stack: by its id. */
+function keyOf({ account, project, id }: StackFact): string {
+  return `${account}/${project}/${id}`;
+}
