@@ -6,7 +6,7 @@ import { type StorageBackend, StorageError, tenancyOf } from "@stackwright/stora
 import type { BlobStore } from "@stackwright/storage/blob";
 import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { FENCE_TYPE, HEARTBEAT_TYPE } from "@stackwright/storage/lease";
-import { createStorageService, type Grant } from "@stackwright/storage/remote";
+import { type CallBounds, createStorageService, type Grant } from "@stackwright/storage/remote";
 import { WORKER_LEASE } from "./domain/run-places.ts";
 import { isRunToken } from "./queue/run-token.ts";
 import { AUDIT_KINDS, grantOfScopes, hasNoKinds, SERVER_RUNS } from "./storage-grant.ts";
@@ -28,6 +28,10 @@ interface StorageEndpointOptions {
 
 /** Calls that one connection has open at a time: more than commands and workers ever need. */
 const CALLS_PER_CONNECTION = 128;
+/** Calls that are open at a time over all connections, of the store and of its blobs each. */
+const MAX_CALLS: CallBounds = Object.freeze({ all: 4_096, perAccount: 1_024, perToken: 512 });
+/** A client that is gone without a word is noticed by this, so that its calls are not counted for long. */
+const KEEPALIVE = { "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 10_000 };
 
 /**
  * Offers the store and its blobs over gRPC to workers that have none of their own. A token sees the scopes
@@ -36,14 +40,15 @@ const CALLS_PER_CONNECTION = 128;
  */
 export async function startStorageEndpoint(options: StorageEndpointOptions): Promise<RpcServer> {
   const { storage, blobs, host, port, tls } = options;
-  const authorize = authorizeTokens(options);
+  const access = { authorize: authorizeTokens(options), maxCalls: MAX_CALLS };
   return startServer({
     address: { host, port },
     services: [
-      createStorageService({ storage, authorize, appendOnly: AUDIT_KINDS, protect: SERVER_RUNS }),
-      createBlobsService({ blobs, authorize }),
+      createStorageService({ storage, ...access, appendOnly: AUDIT_KINDS, protect: SERVER_RUNS }),
+      createBlobsService({ blobs, ...access }),
     ],
     maxConcurrentCalls: CALLS_PER_CONNECTION,
+    options: KEEPALIVE,
     ...(tls === undefined
       ? {}
       : { tls: { identity: { certificate: tls.cert, privateKey: tls.key } } }),

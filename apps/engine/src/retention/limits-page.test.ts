@@ -140,6 +140,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ],
   ["streams of events", "2,000", "api/event-streams.ts", "MAX_STREAMS = 2_000"],
   [
+    "calls of the storage service at once",
+    "4,096; 1,024 of an account; 512 of a token",
+    "storage-endpoint.ts",
+    "all: 4_096, perAccount: 1_024, perToken: 512",
+  ],
+  [
     "an archive of a module",
     "10 MiB",
     "modules/publish-module.ts",

@@ -12,6 +12,7 @@ import { rpcToStorageError } from "./remote/wire-error.ts";
 export type { AuthorityOptions, Authorize } from "./remote/authority.ts";
 export type { RemoteConnectionOptions } from "./remote/connect.ts";
 export type { Grant, GrantScope } from "./remote/grant.ts";
+export type { CallBounds } from "./remote/open-calls.ts";
 export type { StorageServiceOptions } from "./remote/storage-service.ts";
 export { createStorageService } from "./remote/storage-service.ts";
 
@@ -28,8 +29,8 @@ export interface RemoteStorageOptions extends RemoteConnectionOptions {
  * Monotonic reads hold as long as the address leads to the same server. Watches end with
  * `STORAGE_WATCH_CLOSED` when the connection is lost and can be resumed by their cursor.
  *
- * Rejects with `STORAGE_PERMISSION_DENIED`, or `STORAGE_INCONSISTENT` when the service cannot be
- * reached.
+ * Rejects with `STORAGE_PERMISSION_DENIED`, with `STORAGE_INCONSISTENT` when the service cannot be
+ * reached, or with `STORAGE_UNSUPPORTED` when what answers is no storage service of this protocol.
  */
 export async function createRemoteStorage(options: RemoteStorageOptions): Promise<StorageBackend> {
   const { channel, metadata, timeoutMs } = openConnection(options);

@@ -61,13 +61,15 @@ class Service implements ServiceImplementation<typeof BlobsService> {
   }
 
   readonly getBlobCapabilities = async (_: object, context: HandlerContext) => {
-    requireBlobAccess(await this.#authority.grantOf(context), "read");
+    using entered = await this.#authority.enter(context);
+    requireBlobAccess(entered.grant, "read");
     const { engine, durability } = this.#blobs.capabilities;
     return { engine, durability: durabilityToMessage(durability) };
   };
 
   readonly findBlobs = async (request: FindBlobsRequest, context: HandlerContext) => {
-    const grant = await this.#authority.grantOf(context);
+    using entered = await this.#authority.enter(context);
+    const { grant } = entered;
     requireBlobAccess(grant, "read");
     const { signal } = context;
     const digests = request.sha256.map(messageToDigest);

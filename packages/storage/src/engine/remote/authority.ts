@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Admit, CallHead, HandlerContext } from "@stackwright/proto/grpc";
 import { isStorageError, StorageError } from "../../errors.ts";
 import type { Grant } from "./grant.ts";
+import { type CallBounds, OpenCalls } from "./open-calls.ts";
 import { storageToRpcError } from "./wire-error.ts";
 
 /**
@@ -22,8 +23,21 @@ export interface AuthorityOptions {
   readonly authorize: Authorize;
   /** How often the tokens of open streams are asked about again. @default 500 */
   readonly recheckMs?: number | undefined;
+  /**
+   * How many calls the service has open at a time, watches and other streams among them. One beyond that is refused by its headers with
+   * `STORAGE_INCONSISTENT` and the outcome `not-applied`: it may be made again. Calls of tokens whose scopes are all in one
+   * account count as the account's as well.
+   *
+   * @default 16,384 in all, 8,192 of an account, 4,096 of a token
+   */
+  readonly maxCalls?: Partial<CallBounds> | undefined;
   /** @default the process's */
   readonly clock?: Clock | undefined;
+}
+
+/** A call's grant; to be disposed when the call ends. */
+interface EnteredGrant extends Disposable {
+  readonly grant: Grant;
 }
 
 /** A stream's grant while it lasts; to be disposed when the stream ends. */
@@ -32,6 +46,8 @@ export interface HeldGrant extends Disposable {
   /** Aborts with the call, and with a {@link StorageError} when the grant ends. */
   readonly signal: AbortSignal;
 }
+
+const MOST_CALLS: CallBounds = { all: 16_384, perAccount: 8_192, perToken: 4_096 };
 
 /** How long open streams may continue while the validity of their tokens is unknown. */
 const BLIND_MS = 30_000;
@@ -48,40 +64,45 @@ export class Authority {
   readonly #authorize: Authorize;
   readonly #recheckMs: number;
   readonly #clock: Clock;
+  readonly #calls: OpenCalls;
   /** By the metadata of the call, which is the same object from its head to its handler. */
   readonly #grants = new WeakMap<object, Promise<Grant>>();
   readonly #open = new Map<string, OpenToken>();
   #isChecking = false;
 
-  constructor({ authorize, recheckMs = 500, clock = systemClock }: AuthorityOptions) {
+  constructor(options: AuthorityOptions) {
+    const { authorize, recheckMs = 500, clock = systemClock, maxCalls = {} } = options;
     this.#authorize = authorize;
     this.#recheckMs = recheckMs;
     this.#clock = clock;
+    this.#calls = new OpenCalls({ ...MOST_CALLS, ...maxCalls });
   }
 
   /** For the service's binding: refuses calls by their heads. */
   readonly admit: Admit = async (head) => {
     try {
-      await this.grantOf(head);
+      const grant = await this.#grantOf(head);
+      this.#calls.check({ token: tokenOf(head.metadata), grant });
     } catch (error) {
       throw storageToRpcError(error);
     }
   };
 
-  /** What the caller may do. Rejects with `STORAGE_PERMISSION_DENIED` for tokens that are refused. */
-  grantOf({ metadata }: CallHead): Promise<Grant> {
-    let grant = this.#grants.get(metadata);
-    if (grant === undefined) {
-      grant = this.#ask(tokenOf(metadata));
-      this.#grants.set(metadata, grant);
-    }
-    return grant;
+  /**
+   * What the caller may do, for one answer. Rejects with `STORAGE_PERMISSION_DENIED` for tokens that are refused, and with
+   * `STORAGE_INCONSISTENT` where too many calls are open.
+   */
+  async enter(context: HandlerContext): Promise<EnteredGrant> {
+    const grant = await this.#grantOf(context);
+    const entered = this.#calls.enter({ token: tokenOf(context.metadata), grant });
+    return { grant, [Symbol.dispose]: () => entered[Symbol.dispose]() };
   }
 
-  /** The grant of a stream, which ends with the token. */
+  /** The grant of a stream, which ends with the token. Rejects as {@link enter}. */
   async hold(context: HandlerContext): Promise<HeldGrant> {
-    const grant = await this.grantOf(context);
+    const grant = await this.#grantOf(context);
     const token = tokenOf(context.metadata);
+    const entered = this.#calls.enter({ token, grant });
     const key = `${token ?? ""}\0${JSON.stringify(grant)}`;
     const open: OpenToken = this.#open.get(key) ?? {
       token,
@@ -97,10 +118,20 @@ export class Authority {
       grant,
       signal: AbortSignal.any([context.signal, ending.signal]),
       [Symbol.dispose]: () => {
+        entered[Symbol.dispose]();
         open.streams.delete(ending);
         if (open.streams.size === 0) this.#open.delete(key);
       },
     };
+  }
+
+  #grantOf({ metadata }: CallHead): Promise<Grant> {
+    let grant = this.#grants.get(metadata);
+    if (grant === undefined) {
+      grant = this.#ask(tokenOf(metadata));
+      this.#grants.set(metadata, grant);
+    }
+    return grant;
   }
 
   async #ask(token: string | undefined): Promise<Grant> {

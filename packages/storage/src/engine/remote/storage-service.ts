@@ -129,7 +129,8 @@ class Service implements ServiceImplementation<typeof StorageService> {
   }
 
   readonly getCapabilities = async (_: object, context: HandlerContext) => {
-    const grant = await this.#grant(context);
+    using entered = await this.#authority.enter(context);
+    const { grant } = entered;
     const { capabilities } = this.#storage;
     const everything = grant.scopes === "all";
     return {
@@ -142,7 +143,8 @@ class Service implements ServiceImplementation<typeof StorageService> {
   };
 
   readonly read = async (request: ReadRequest, context: HandlerContext) => {
-    const grant = await this.#grant(context);
+    using entered = await this.#authority.enter(context);
+    const { grant } = entered;
     const id = messageToId(request.id);
     requireAccess(grant, id, "read");
     const consistency = messageToConsistency(request.consistency);
@@ -150,8 +152,10 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return { resource: resourceToMessage(resource) };
   };
 
-  readonly writeCas = async (request: WriteCasMessage, context: HandlerContext) =>
-    this.#writeCas(request, await this.#grant(context), context);
+  readonly writeCas = async (request: WriteCasMessage, context: HandlerContext) => {
+    using entered = await this.#authority.enter(context);
+    return await this.#writeCas(request, entered.grant, context);
+  };
 
   async #writeCas(request: WriteCasMessage, grant: Grant, context: Pick<HandlerContext, "signal">) {
     const resource = messageToResource(request.resource ?? missing("resource"));
@@ -163,7 +167,8 @@ class Service implements ServiceImplementation<typeof StorageService> {
   }
 
   readonly deleteCas = async (request: DeleteCasRequest, context: HandlerContext) => {
-    const grant = await this.#grant(context);
+    using entered = await this.#authority.enter(context);
+    const { grant } = entered;
     const id = messageToId(request.id);
     this.#requireWrite(grant, id);
     const { version } = request;
@@ -173,8 +178,10 @@ class Service implements ServiceImplementation<typeof StorageService> {
     return {};
   };
 
-  readonly batch = async (request: BatchMessage, context: HandlerContext) =>
-    this.#batch(request, await this.#grant(context), context);
+  readonly batch = async (request: BatchMessage, context: HandlerContext) => {
+    using entered = await this.#authority.enter(context);
+    return await this.#batch(request, entered.grant, context);
+  };
 
   async #batch(request: BatchMessage, grant: Grant, context: Pick<HandlerContext, "signal">) {
     const operations = request.operations.map(messageToOperation);
@@ -364,10 +371,6 @@ class Service implements ServiceImplementation<typeof StorageService> {
         );
       }
     }
-  }
-
-  #grant(context: HandlerContext): Promise<Grant> {
-    return this.#authority.grantOf(context);
   }
 }
 

@@ -56,7 +56,7 @@ export function storageToRpcError(thrown: unknown): RpcError {
 /**
  * What the client makes of a failed call. Without a status of the service (no connection, deadline,
  * a proxy in between) it is `STORAGE_INCONSISTENT`, and of a write it is not known whether it
- * happened, unless it was never sent.
+ * happened, unless it was never sent. A call that the server does not know is `STORAGE_UNSUPPORTED`: it was not begun.
  */
 export function rpcToStorageError(thrown: unknown, kind: "read" | "write"): StorageError {
   if (thrown instanceof StorageError) return thrown;
@@ -67,6 +67,13 @@ export function rpcToStorageError(thrown: unknown, kind: "read" | "write"): Stor
     const { code, rawMessage } = thrown;
     if (code === "UNAUTHENTICATED" || code === "PERMISSION_DENIED") {
       return new StorageError("STORAGE_PERMISSION_DENIED", rawMessage, cause);
+    }
+    if (code === "UNIMPLEMENTED") {
+      return new StorageError(
+        "STORAGE_UNSUPPORTED",
+        `the server does not know this call: it is of a release that this one does not speak with, or no storage service (${rawMessage})`,
+        cause,
+      );
     }
     if (code === "RESOURCE_EXHAUSTED" && /larger than max/.test(rawMessage)) {
       return new StorageError("STORAGE_TOO_LARGE", rawMessage, cause);
