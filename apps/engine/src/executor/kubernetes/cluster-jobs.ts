@@ -29,6 +29,20 @@ interface Made<T> {
   readonly refused?: Refusal;
 }
 
+/** The API server answered, and not with what was asked for. */
+export class ClusterRefusal extends Error {
+  override readonly name = "ClusterRefusal";
+  readonly problem: string;
+  /** Whether it is the caller that it refuses. */
+  readonly isOfCaller: boolean;
+
+  constructor(answer: ClusterAnswer) {
+    super(`the cluster refuses: ${answer.problem}`);
+    this.problem = answer.problem;
+    this.isOfCaller = isOfCaller(answer);
+  }
+}
+
 /** Whether the same request would be refused again: not where a quota is full, or the API server is busy. */
 export function isLasting({ status, problem }: ClusterAnswer): boolean {
   return status >= 400 && status < 500 && status !== 429 && status !== 408 && !isQuota(problem);
@@ -44,7 +58,10 @@ function isOfCaller({ status, problem }: ClusterAnswer): boolean {
   );
 }
 
-/** The Jobs of executions in one namespace, with their Secrets and pods. Each call rejects where the API server does not answer. */
+/**
+ * The Jobs of executions in one namespace, with their Secrets and pods. Each call rejects where the API server does not answer; what reads,
+ * with a `ClusterRefusal` where it refuses.
+ */
 export class ClusterJobs {
   readonly #client: ClusterClient;
   readonly #core: string;
@@ -185,5 +202,5 @@ function refusal(answer: ClusterAnswer): Made<never> {
 
 function required(answer: ClusterAnswer): ClusterAnswer {
   if (answer.problem === "") return answer;
-  throw new Error(`the cluster refuses: ${answer.problem}`);
+  throw new ClusterRefusal(answer);
 }

@@ -244,6 +244,49 @@ it.each([
   },
 );
 
+it("counts the time without any answer as no refusal", async () => {
+  const { create, cluster } = await open();
+  let passedMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+  const executor = await create({ clock, timing: { ...TIMING, refusedMs: 60_000 } });
+  const message = 'jobs.batch is forbidden: User "w" cannot create resource "jobs"';
+  const answers = ["refused", "away", "refused", "refused"];
+  cluster.fault = (method, path) => {
+    if (method !== "POST" || !path.includes("/jobs")) return undefined;
+    const next = answers.shift();
+    if (next === undefined) return undefined;
+    // Hours pass before the next one.
+    if (next === "away") passedMs += 10_000_000;
+    return next === "away" ? next : { status: 403, message };
+  };
+  expect((await executor.start(await testJob(), HOST).ended).how).toBe("result");
+  expect(answers).toEqual([]);
+});
+
+it.each([
+  [401, "Unauthorized"],
+  [403, 'pods is forbidden: User "w" cannot list resource "pods" in the namespace "runs"'],
+])(
+  "warns once that it may not see its pods (%i), and says so where a step ends unseen",
+  async (status, message) => {
+    const said: string[] = [];
+    const warn = (_fields: object, text: string) => void said.push(text);
+    const logger = { ...silentLogger, warn } as Logger;
+    const refuse = (cluster: { fault: unknown }) => {
+      cluster.fault = (method: string) => (method === "GET" ? { status, message } : undefined);
+    };
+    const { create, cluster } = await open({ hasKubelet: false, startDeadlineMs: 500, logger });
+    const executor = await create({ timing: { ...TIMING, removalMs: 100 } });
+    const { ended } = executor.start(await testJob(), HOST);
+    refuse(cluster);
+    const why = `the cluster refuses the worker: ${message}`;
+    expect(await ended).toEqual({ how: "lost", reason: "start_deadline", detail: why });
+    expect(said.filter((text) => text === "the worker is not allowed to see its pod")).toHaveLength(
+      1,
+    );
+  },
+);
+
 it("waits for a quota, and says so where it stays full", async () => {
   const { create, cluster } = await open();
   const executor = await create();

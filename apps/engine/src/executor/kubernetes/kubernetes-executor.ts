@@ -12,7 +12,7 @@ import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } fro
 import { INHERITED } from "../executor-process.ts";
 import { secretsOf } from "../job-secrets.ts";
 import { ClusterClient, type ClusterPlace } from "./cluster-client.ts";
-import { ClusterJobs, isLasting, type Refusal } from "./cluster-jobs.ts";
+import { ClusterJobs, ClusterRefusal, isLasting, type Refusal } from "./cluster-jobs.ts";
 import type { PodTemplate } from "./cluster-objects.ts";
 import { DOOR_KEY_BYTES, type DoorChannel, ExecutionDoor } from "./execution-door.ts";
 import type { NamedExecution, PodSettings } from "./job-objects.ts";
@@ -206,6 +206,8 @@ class PodExecution implements Execution {
   #lost: { readonly reason: LossReason; readonly detail?: string } | undefined;
   /** What the cluster said last of a pod that does not run. */
   #why: string | undefined;
+  /** Why the worker cannot see its pod: the cluster refuses that. */
+  #unseen: string | undefined;
 
   constructor(job: ExecutionJob, host: ExecutionHost, ground: Ground) {
     this.#ground = ground;
@@ -240,7 +242,7 @@ class PodExecution implements Execution {
       onConnection: (channel, socket) => this.#receive(channel, socket, job, host),
     });
     using _starting = clock.after(startDeadlineMs, () => {
-      if (this.#pipes === undefined) this.#lose("start_deadline", this.#why);
+      if (this.#pipes === undefined) this.#lose("start_deadline", this.#unseen ?? this.#why);
     });
     try {
       await this.#create(key);
@@ -277,7 +279,10 @@ class PodExecution implements Execution {
   ): Promise<T | undefined> {
     const { clock, timing, logger } = this.#ground;
     const { signal } = this.#killed;
-    let refusedSince: number | undefined;
+    // Only the time from one refusal to the next counts: a cluster that is away in between refuses nothing.
+    let refusedForMs = 0;
+    let refusedAt: number | undefined;
+    let isSaid = false;
     let pauseMs = timing.againMs;
     for (;;) {
       signal.throwIfAborted();
@@ -288,19 +293,21 @@ class PodExecution implements Execution {
         this.#why = problem;
         if (isOfCaller) {
           const now = clock.monotonicMs();
-          if (refusedSince === undefined) {
-            logger.warn({ job: this.#named.id, problem }, "the cluster refuses the worker");
-          } else pauseMs = Math.min(2 * pauseMs, MOST_PAUSES * timing.againMs);
-          refusedSince ??= now;
-          const leftMs = refusedSince + timing.refusedMs - now;
-          if (leftMs <= 0) this.#lose("refused", `the cluster refuses the worker: ${problem}`);
+          if (isSaid) pauseMs = Math.min(2 * pauseMs, MOST_PAUSES * timing.againMs);
+          else logger.warn({ job: this.#named.id, problem }, "the cluster refuses the worker");
+          isSaid = true;
+          refusedForMs += now - (refusedAt ?? now);
+          refusedAt = now;
+          const leftMs = timing.refusedMs - refusedForMs;
+          if (leftMs <= 0) this.#lose("refused", refusedBy(problem));
           pauseMs = Math.min(pauseMs, Math.max(0, leftMs));
         } else {
-          refusedSince = undefined;
+          [refusedForMs, refusedAt, isSaid] = [0, undefined, false];
           pauseMs = timing.againMs;
           if (lasts) this.#lose("refused", problem);
         }
       } catch (error) {
+        refusedAt = undefined;
         if (!signal.aborted) {
           this.#why = "the cluster does not answer";
           logger.warn({ job: this.#named.id, err: error }, "the cluster does not answer");
@@ -448,12 +455,18 @@ class PodExecution implements Execution {
     try {
       const observed = await jobs.observe(this.#named.id, this.#killed.signal);
       const had = hadPod || observed.pods.length > 0;
+      this.#unseen = undefined;
       return { fate: podFate({ ...observed, hadPod }), hadPod: had };
     } catch (error) {
-      // The connection of the pod says whether it runs.
-      if (!this.#killed.signal.aborted) {
-        logger.debug({ job: this.#named.id, err: error }, "a pod could not be observed");
-      }
+      if (this.#killed.signal.aborted) return undefined;
+      // The connection of the pod says whether it runs, so that a refusal ends no step: it says why one had to be ended unseen.
+      if (error instanceof ClusterRefusal && error.isOfCaller) {
+        const { problem } = error;
+        if (this.#unseen === undefined) {
+          logger.warn({ job: this.#named.id, problem }, "the worker is not allowed to see its pod");
+        }
+        this.#unseen = refusedBy(problem);
+      } else logger.debug({ job: this.#named.id, err: error }, "a pod could not be observed");
       return undefined;
     }
   }
@@ -497,9 +510,14 @@ class PodExecution implements Execution {
       return { how: "exit", code: fate.code };
     }
     if (this.#killed.signal.aborted) return { how: "signal", signal: "SIGKILL" };
-    const detail = fate?.at === "gone" ? fate.why : "its connection to the worker broke";
+    const unseen = this.#unseen === undefined ? "" : `; ${this.#unseen}`;
+    const detail = fate?.at === "gone" ? fate.why : `its connection to the worker broke${unseen}`;
     return { how: "lost", reason: "removed", detail };
   }
+}
+
+function refusedBy(problem: string): string {
+  return `the cluster refuses the worker: ${problem}`;
 }
 
 /** Removes a Job and its pods, and waits until these are gone unless they have ended. Never rejects: the sweep repeats what fails. */
