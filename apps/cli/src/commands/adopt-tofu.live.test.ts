@@ -153,6 +153,69 @@ describe("adopting an encrypted state of OpenTofu", { timeout: 120_000 }, () => 
     await tofu("plan", "-detailed-exitcode");
   });
 
+  it("is read by terraform_remote_state as tofu reads it", async () => {
+    const scratch = await mkdtempDisposable(join(tmpdir(), "read-encrypted-"));
+    onTestFinished(() => scratch.remove());
+    await writeFile(join(scratch.path, "cli.tfrc"), "");
+    const keys = `key_provider "pbkdf2" "k" { passphrase = "correct horse battery" }
+method "aes_gcm" "m" { ${KEYS} }
+method "unencrypted" "u" {}`;
+    const of = async (name: string, text: string, encryption: string) => {
+      const cwd = join(scratch.path, name);
+      await mkdir(join(cwd, ".git"), { recursive: true });
+      await writeFile(join(cwd, "main.tf"), text);
+      const env = {
+        PATH: process.env["PATH"],
+        HOME: scratch.path,
+        TF_CLI_CONFIG_FILE: join(scratch.path, "cli.tfrc"),
+        TF_ENCRYPTION: `${keys}\n${encryption}`,
+      };
+      const tofu = async (...words: readonly string[]): Promise<string> =>
+        promisify(execFile)(TOFU, [...words, "-no-color"], { cwd, env }).then(
+          ({ stdout }) => stdout,
+          ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+        );
+      await tofu("init");
+      return { tofu, run: async (...words: string[]) => tryCommand(words, { cwd, env }) };
+    };
+    const writer = await of(
+      "writer",
+      'output "word" { value = "found" }',
+      "state { method = method.aes_gcm.m }",
+    );
+    await writer.tofu("apply", "-auto-approve");
+    const reading = `module "child" {\n  source = "./child"\n}
+output "word" { value = module.child.word }`;
+    await mkdir(join(scratch.path, "reader/child"), { recursive: true });
+    await writeFile(
+      join(scratch.path, "reader/child/main.tf"),
+      `data "terraform_remote_state" "a" {
+  count   = 1
+  backend = "local"
+  config  = { path = "../writer/terraform.tfstate" }
+}
+output "word" { value = data.terraform_remote_state.a[0].outputs.word }
+`,
+    );
+    const method = (name: string): string => `{\n  method = method.${name}\n}`;
+    const block = (name: string, own: string): string =>
+      `remote_state_data_source "${name}" ${method(own)}`;
+    for (const [remote, isRead] of [
+      [`default ${method("aes_gcm.m")}`, true],
+      [block("child.a[0]", "aes_gcm.m"), true],
+      [block("child.a", "aes_gcm.m"), false],
+      [block("child.a[1]", "aes_gcm.m"), false],
+      [`default ${method("aes_gcm.m")}\n${block("child.a[0]", "unencrypted.u")}`, false],
+      ["", false],
+    ] as const) {
+      const blocks = `remote_state_data_sources {\n${remote}\n}`;
+      const { tofu, run } = await of("reader", reading, blocks);
+      const theirs = (await tofu("plan")).includes('"found"');
+      const { output } = await run("plan");
+      expect([remote, theirs, output.includes('"found"')]).toEqual([remote, isRead, isRead]);
+    }
+  });
+
   it("names a key provider that only OpenTofu has", async () => {
     const scratch = await mkdtempDisposable(join(tmpdir(), "adopt-encrypted-"));
     onTestFinished(() => scratch.remove());
