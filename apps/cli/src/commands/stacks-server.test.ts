@@ -1,6 +1,7 @@
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServerClient } from "@stackwright/client";
 import { expect, it, onTestFinished } from "vitest";
 import { runInteractively } from "../testing/interactive-command.ts";
 import { startServer } from "../testing/start-server.ts";
@@ -78,6 +79,7 @@ it("several stacks are planned, applied and destroyed by a server", {
   const broken = await set("up", "--yes", "app", "network");
   expect(broken.code).toBe(1);
   expect(broken.error).toContain("The plan set is failed: the run of the stack network");
+  expect(broken.error).toMatch(/^  network: /m);
   await write("network", NETWORK);
   // What is to be destroyed has to be there.
   const mistaken = await set("destroy", "--yes", "old=app", "network");
@@ -87,6 +89,19 @@ it("several stacks are planned, applied and destroyed by a server", {
   expect([waits.code, waits.error]).toEqual([2, ""]);
   const [, deletion = ""] = /stackwright plan-sets approve (\S+)/.exec(waits.output) ?? [];
   expect((await sets("discard", deletion)).code).toBe(0);
+  // A stack that is not among them reads the outputs of one.
+  const client = createServerClient({ server: server.url, token });
+  const readers = async () => {
+    const { data } = await client.listUses({ kind: "stack", name: "web/network" });
+    return data.uses.map(({ stack }) => stack);
+  };
+  await expect.poll(readers).toEqual(["app"]);
+  const alone = await set("destroy", "network");
+  expect(alone.code).toBe(2);
+  expect(alone.error).toContain("  web/network: web/app\n");
+  const [, refused = ""] = /stackwright plan-sets approve (\S+)/.exec(alone.output) ?? [];
+  expect((await sets("show", refused)).error).toContain("  web/network: web/app\n");
+  expect((await sets("discard", refused)).code).toBe(0);
   const destroyed = await set("destroy", "--yes", "network", "app");
   expect([destroyed.code, destroyed.error]).toEqual([0, ""]);
   // Each before what it reads, whatever the order of the words.

@@ -4,6 +4,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { printable } from "../terminal/printable.ts";
+import { outsideReaders } from "./outside-readers.ts";
 
 /** What commands about plan sets of a server work with. */
 export interface OpenSet {
@@ -45,16 +46,17 @@ export async function followSet(
   }
 }
 
-export async function showPlans(
-  { client, project, context }: OpenSet,
-  set: PlanSet,
-): Promise<void> {
+/** With what else the user should know before an approval. */
+export async function showPlans(open: OpenSet, set: PlanSet): Promise<void> {
+  const { client, project, context } = open;
   const { signal, terminal } = context;
   const { text } = await client.renderPlanSet(
     { project, plan_set: set.id, form: "text" },
     { signal },
   );
   terminal.write(`\n${text}\n`);
+  if (set.mode === "destroy" && set.phase === "awaiting_approval")
+    terminal.writeError(await outsideReaders(open, set));
 }
 
 export async function isApproved(
@@ -75,10 +77,10 @@ export function noChanges({ context }: OpenSet, json: boolean): ExitCode {
 
 export function failed({ context }: OpenSet, { phase, reason = "", stacks }: PlanSet): ExitCode {
   const reasons = stacks.flatMap((one) =>
-    one.reason === undefined ? [] : [`  ${one.stack}: ${one.phase}: ${one.reason}\n`],
+    one.reason === undefined ? [] : [`  ${one.stack}: ${one.phase}: ${one.reason}`],
   );
-  context.terminal.writeError(
-    printable(`The plan set is ${phase}: ${reason}\n${reasons.join("")}`),
-  );
+  for (const line of [`The plan set is ${phase}: ${reason}`, ...reasons]) {
+    context.terminal.writeError(`${printable(line)}\n`);
+  }
   return EXIT.failed;
 }
