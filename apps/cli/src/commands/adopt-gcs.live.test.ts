@@ -91,6 +91,15 @@ output "found" { value = data.terraform_remote_state.a.outputs.a }
   expect(adopted.code, adopted.output + adopted.error).toBe(0);
   expect(adopted.output).toMatch(/"terraform force-unlock \d+" releases it/);
   expect((await stackwright("plan", "-detailed-exitcode")).code).toBe(0);
+  // A reader with another store is told that what it reads stands still.
+  const elsewhere = { ...env, STACKWRIGHT_STORE: `sqlite://${join(scratch.path, "other.db")}` };
+  const stale = await tryCommand(["-chdir=reader", "plan", "--stack", "reader"], {
+    cwd: scratch.path,
+    env: elsewhere,
+  });
+  expect(stale.output + stale.error).toContain('found = "one"');
+  expect(stale.output + stale.error).toContain("is locked by an adoption");
+  expect(await found()).not.toContain("is locked by an adoption");
   const refused = await terraform("plan", "-input=false");
   expect(refused.code).toBe(1);
   expect(refused.text).toContain("stackwright adopt");

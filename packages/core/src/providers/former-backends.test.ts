@@ -28,14 +28,18 @@ async function setUp(env: NodeJS.ProcessEnv = {}, maxRunBytes?: number) {
     credentialsFolder,
     ...(maxRunBytes !== undefined && { maxRunBytes }),
   });
-  const read = async (type: string, settings: Readonly<Record<string, string | Value>>) => {
+  const read = async (
+    type: string,
+    settings: Readonly<Record<string, string | Value>>,
+    warn?: (detail: string) => void,
+  ) => {
     const backend = backends.find((one) => one.type === type);
     const given = new Map<string, Value>();
     for (const [name, { type: wanted }] of backend?.settings ?? []) {
       const text = settings[name];
       given.set(name, typeof text === "string" ? Value.string(text) : (text ?? Value.null(wanted)));
     }
-    return backend?.read(given, "default", {});
+    return backend?.read(given, "default", { ...(warn && { warn }) });
   };
   return { scratch: scratch.path, directory, read };
 }
@@ -84,6 +88,58 @@ describe("states that somebody else asks for", () => {
     await expect(read("http", { address: `${address}/other` })).rejects.toThrow(
       "redirected to another host, localhost",
     );
+  });
+});
+
+describe("a state that an adoption has locked", () => {
+  const record = (operation: string): string =>
+    JSON.stringify({ ID: "7", Operation: operation, Who: "ann@build", Created: "2026-01-01" });
+
+  /** A bucket with a state and what is beside it; tells what the reader warned of. */
+  async function readBeside(lock: string | undefined, status = 200): Promise<readonly string[]> {
+    const { read } = await setUp({ AWS_SECRET_ACCESS_KEY: "s" });
+    const server = createServer(({ url = "" }, response) => {
+      if (url.startsWith("/b/k.tflock")) {
+        response.writeHead(lock === undefined ? 404 : status).end(lock);
+      } else response.end(STATE);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const warnings: string[] = [];
+    const settings = {
+      bucket: "b",
+      key: "k",
+      region: "eu-west-1",
+      access_key: "a",
+      use_path_style: Value.bool(true),
+      skip_s3_checksum: Value.bool(true),
+      endpoints: Value.object([["s3", Value.string(url)]]),
+    };
+    const warn = (detail: string): void => void warnings.push(detail);
+    expect(await read("s3", settings, warn)).toEqual(Buffer.from(STATE));
+    return warnings;
+  }
+
+  it("is read with a warning, as nothing writes it any more", async () => {
+    expect(await readBeside(record("stackwright adopt"))).toEqual([
+      expect.stringContaining(
+        "s3 bucket b, key k is locked by an adoption (ID 7, held by ann@build",
+      ),
+    ]);
+  });
+
+  it.each([
+    ["nobody has locked", undefined, 200],
+    ["a run of another command has locked", record("OperationTypeApply"), 200],
+    ["has a lock that the reader may not see", record("stackwright adopt"), 403],
+    ["has a lock without a record", "<none>", 200],
+  ] as const)("is not meant where it %s", async (_name, lock, status) => {
+    expect(await readBeside(lock, status)).toEqual([]);
   });
 });
 

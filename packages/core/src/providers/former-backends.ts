@@ -10,7 +10,9 @@ import {
   BACKEND_ARGUMENT_NAMES,
   CALL_DEADLINE_MS,
   decryptState,
+  describeLock,
   type EncryptionSettings,
+  lockOperationOf,
   type OpenBackendOptions,
   openBackend,
   placeDigest,
@@ -98,10 +100,10 @@ export function formerBackends({
   let readBytes = 0;
   return all.map((backend) => ({
     ...backend,
-    read: async (settings, workspace, { signal, address = "" }) => {
+    read: async (settings, workspace, { signal, address = "", warn }) => {
       const called = { signal, ms };
       const read = await withDeadline(`the backend "${backend.type}"`, called, async (until) =>
-        backend.read(settings, workspace, { signal: until }),
+        backend.read(settings, workspace, { signal: until, ...(warn && { warn }) }),
       );
       if (!(read instanceof Uint8Array)) return read;
       if (isIsolated) readBytes += read.byteLength;
@@ -134,11 +136,35 @@ function formerBackend(
       await using backend = await opened(type, settings, options);
       return placeDigest(backend, workspace);
     },
-    read: async (settings, workspace, { signal }) => {
+    read: async (settings, workspace, { signal, warn }) => {
       await using backend = await opened(type, settings, options);
-      return await backend.read(workspace, { signal });
+      const bytes = await backend.read(workspace, { signal });
+      const warning =
+        bytes !== undefined && warn && (await adoptionLock(backend, workspace, signal));
+      if (warning) warn(warning);
+      return bytes;
     },
   };
+}
+
+/**
+ * What to say of a state that an adoption has locked: nothing writes it any more, while the stack goes on. Who may read the state alone,
+ * and not its lock, is told nothing.
+ */
+async function adoptionLock(
+  backend: StateBackend,
+  workspace: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  let holder: string | undefined;
+  try {
+    holder = await backend.lockHolder?.(workspace, { signal });
+  } catch {
+    signal?.throwIfAborted();
+    return undefined;
+  }
+  if (holder === undefined || lockOperationOf(holder) !== "stackwright adopt") return undefined;
+  return `${backend.place(workspace)} is locked by an adoption (${describeLock(holder)}): these outputs are those of that time, and the stack that has adopted it is not in this store. Read its outputs from the store that has it.`;
 }
 
 async function opened(

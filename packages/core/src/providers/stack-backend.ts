@@ -57,12 +57,19 @@ export function adoptedBackend(
         const stack = await inputs.readAdopter({ placeDigest }, options);
         if (stack !== undefined) return stateOf(stack);
       }
-      const file = await backend.read(settings, workspace, options);
+      // What the backend says of the state counts only where no stack of this store has adopted it.
+      const warnings: string[] = [];
+      const warn = (detail: string): void => void warnings.push(detail);
+      const file = await backend.read(settings, workspace, { ...options, warn });
+      const asItIs = (): typeof file => {
+        for (const detail of warnings) options.warn?.(detail);
+        return file;
+      };
       const head = file instanceof Uint8Array ? headOf(file) : undefined;
-      if (head === undefined || head.lineage === "") return file;
+      if (head === undefined || head.lineage === "") return asItIs();
       const stack = await inputs.readAdopter({ lineage: head.lineage }, options);
       if (stack !== undefined) return stateOf(stack);
-      if (head.adoptedBy === undefined) return file;
+      if (head.adoptedBy === undefined) return asItIs();
       throw new Error(
         `the state was adopted as the stack "${head.adoptedBy}", which is not in this store`,
       );

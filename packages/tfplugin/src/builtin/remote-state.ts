@@ -62,8 +62,12 @@ export async function readRemoteState(
   const workspace = members.get("workspace");
   const name =
     workspace === undefined || workspace.isNull ? DEFAULT_WORKSPACE : workspace.asString();
+  const warnings: ProviderDiagnostic[] = [];
   try {
     const file = await found.backend.read(found.settings, name, {
+      warn: (detail) => {
+        warnings.push({ severity: "warning", summary: "State of another command", detail });
+      },
       ...(signal && { signal }),
       ...(address !== undefined && { address }),
     });
@@ -77,7 +81,7 @@ export async function readRemoteState(
       .map(([output]) => Path.root.attribute("outputs").attribute(output));
     const state = Value.object(members);
     return {
-      diagnostics: [],
+      diagnostics: warnings,
       ...(state.isWhollyKnown ? { state } : { planned: state }),
       ...((options.keepSensitive || found.backend.keepsSensitive) &&
         sensitive.length > 0 && { sensitive }),

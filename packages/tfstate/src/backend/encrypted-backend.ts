@@ -31,7 +31,7 @@ export function encryptedBackend(
     const bytes = await backend.read(workspace, call);
     return bytes === undefined ? undefined : { bytes, encrypted: parseEncryptedState(bytes) };
   };
-  const { retire, unlock, identity } = backend;
+  const { retire, unlock, lockHolder, identity } = backend;
   return {
     type: backend.type,
     place: (workspace) => backend.place(workspace),
@@ -63,6 +63,9 @@ export function encryptedBackend(
         const left = found?.encrypted === undefined ? marker : withMember(marker);
         return retire(workspace, suffix, left);
       },
+    }),
+    ...(lockHolder !== undefined && {
+      lockHolder: async (workspace: string, call?: BackendCall) => lockHolder(workspace, call),
     }),
     ...(unlock !== undefined && {
       unlock: async (workspace: string, id: string, call?: BackendCall) =>

@@ -7,7 +7,7 @@ export { commandBackend } from "./command-backend.ts";
 export { commandEnvironment } from "./command-environment.ts";
 export { CALL_DEADLINE_MS, withDeadline } from "./deadline.ts";
 export { decryptState, encryptedBackend } from "./encrypted-backend.ts";
-export { describeLock, lockIdOf } from "./lock-record.ts";
+export { describeLock, lockIdOf, lockOperationOf } from "./lock-record.ts";
 export type { BackendConfiguration, OpenBackendOptions } from "./open-backend.ts";
 export { openBackend, READABLE_BACKENDS } from "./open-backend.ts";
 export { placeDigest } from "./place-digest.ts";

@@ -17,6 +17,16 @@ export function lockIdOf(text: string): string {
   }
 }
 
+/** What a stored record says that its lock is for; empty where the text is not a record. */
+export function lockOperationOf(text: string): string {
+  try {
+    const { Operation } = JSON.parse(text) as { readonly Operation?: unknown };
+    return typeof Operation === "string" ? Operation : "";
+  } catch {
+    return "";
+  }
+}
+
 /**
  * Whether the holder of a lock is this very request: it was repeated after its answer was lost, and finds the lock that it has
  * acquired.

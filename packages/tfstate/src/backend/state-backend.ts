@@ -43,6 +43,11 @@ export interface StateBackend extends AsyncDisposable {
    * backend has locks that outlive their process, which need no such marker, or cannot rename.
    */
   readonly retire?: (workspace: string, suffix: string, marker: Uint8Array) => Promise<string>;
+  /**
+   * The stored record of whoever holds the lock of a workspace, which is not acquired; undefined where it is free. Without it a
+   * backend shows its holder to those alone that ask for the lock.
+   */
+  readonly lockHolder?: (workspace: string, call?: BackendCall) => Promise<string | undefined>;
   /** Releases a lock that an earlier process left. Undefined where locks end with their process. */
   readonly unlock?: (workspace: string, id: string, call?: BackendCall) => Promise<void>;
 }

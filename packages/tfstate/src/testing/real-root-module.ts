@@ -106,8 +106,12 @@ export async function provesItself(
       await expect(second.lock("default", record())).rejects.toMatchObject({
         code: "TFSTATE_BACKEND_LOCKED",
       });
+      if (second.lockHolder !== undefined)
+        expect(await second.lockHolder("default")).toContain(mine.ID);
     }
     await held.release();
+    if (backend.lockHolder !== undefined)
+      expect(await backend.lockHolder("default")).toBeUndefined();
   }
   const text = Buffer.from(bytes ?? [])
     .toString("utf8")

@@ -45,7 +45,9 @@ describe("states in blobs of Azure", { timeout: 120_000 }, () => {
     await backend.write("default", Buffer.from('{"serial": 1}'));
     // The metadata of the lock survive the write.
     await expect(second.lock("default", record())).rejects.toThrow("held by ann@build");
+    expect(await second.lockHolder?.("default")).toContain(mine.ID);
     await held.release();
+    expect(await second.lockHolder?.("default")).toBeUndefined();
     expect(Buffer.from((await second.read("default")) ?? []).toString()).toBe('{"serial": 1}');
 
     // Workspaces have their names behind the key; a later process releases what an earlier one left.

@@ -246,6 +246,10 @@ export function azurermBackend(
       }
       return held;
     },
+    lockHolder: async (workspace, options = {}) => {
+      const found = await properties(workspace, options);
+      return found?.leased === true ? holderOf(found.metadata) : undefined;
+    },
     unlock: async (workspace, id, options = {}) => {
       const found = await properties(workspace, options);
       const holder = holderOf(found?.metadata ?? {});

@@ -63,6 +63,11 @@ export function gcsBackend(
         release: async (call = {}) => objects.remove(name, where, own, call),
       };
     },
+    lockHolder: async (workspace, { signal } = {}) => {
+      const options = { signal, ...plain };
+      const holder = await objects.read(lockOf(workspace), place(workspace), options);
+      return holder?.bytes.toString("utf8");
+    },
     unlock: async (workspace, id, { signal } = {}) => {
       const name = lockOf(workspace);
       const where = place(workspace);

@@ -247,6 +247,11 @@ export function kubernetesBackend(
         throw failure(workspace, "locking the state", answer);
       return held;
     },
+    lockHolder: async (workspace, options = {}) => {
+      const lease = await leaseOf(workspace, options);
+      const isHeld = (lease?.spec?.holderIdentity ?? "") !== "";
+      return isHeld ? lease?.metadata.annotations?.[LOCK_ANNOTATION] : undefined;
+    },
     unlock: async (workspace, id, options = {}) => free(workspace, id, options),
     [Symbol.asyncDispose]: async () => undefined,
   };

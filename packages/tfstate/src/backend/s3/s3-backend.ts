@@ -182,6 +182,13 @@ export async function s3Backend(
             }),
         };
       }),
+    // The object is looked for in each case: who only reads states does not say how others lock them.
+    lockHolder: async (workspace, options = {}) =>
+      guarded("reading the lock", place(workspace), options.signal, async (call) => {
+        const key = `${keyOf(workspace)}.tflock`;
+        const found = await fileLock({ s3, sdk, bucket, key, customer }).holder(call);
+        return found ?? (await table?.holder(`${bucket}/${keyOf(workspace)}`, call));
+      }),
     ...((usesFile || table !== undefined) && {
       unlock: async (workspace: string, id: string, options: BackendCall = {}) =>
         guarded("releasing the lock", place(workspace), options.signal, async (call) => {

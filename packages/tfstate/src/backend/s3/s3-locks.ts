@@ -29,6 +29,7 @@ export function fileLock({
     }
   };
   return {
+    holder,
     async acquire(record: LockRecord, place: string, call: BackendCall): Promise<void> {
       try {
         await s3.send(
@@ -63,6 +64,7 @@ export function fileLock({
 
 /** Locks and digests of states as items of a table. */
 export interface ItemTable {
+  holder(path: string, call: BackendCall): Promise<string | undefined>;
   acquire(path: string, record: LockRecord, place: string, call: BackendCall): Promise<void>;
   release(path: string, id: string, call: BackendCall): Promise<void>;
   digest(path: string, call: BackendCall): Promise<string | undefined>;
@@ -81,6 +83,7 @@ export function itemTable(name: string, clients: S3Clients): ItemTable {
     return Item?.[member]?.S;
   };
   return {
+    holder: async (path, call) => attribute(path, "Info", call),
     acquire: async (path, record, place, call) => {
       const { PutItemCommand } = await import("@aws-sdk/client-dynamodb");
       try {
