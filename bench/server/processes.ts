@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** A server in a process of its own with a folder of its own. Disposing ends it. */
 interface BenchServer extends AsyncDisposable {
@@ -78,13 +78,23 @@ export function executorsBelow(pids: readonly number[]): {
     .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [])
     .map(([, pid, parent, text = ""]) => ({ pid: Number(pid), parent: Number(parent), text }));
   const executors = table.filter(
-    ({ parent, text }) => pids.includes(parent) && text.includes("child-main"),
+    ({ parent, pid, text }) =>
+      pids.includes(parent) && text.includes("child-main") && isInFolder(pid),
   );
   const family = new Set(executors.map(({ pid }) => pid));
   for (const { pid, parent } of table) if (family.has(parent)) family.add(pid);
   let kib = 0;
   for (const pid of family) kib += residentKib(pid);
   return { count: executors.length, mib: kib / 1024 };
+}
+
+/** Whether an executor has a step; the one that waits for the next is in no folder. */
+function isInFolder(pid: number): boolean {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/cwd`)).startsWith("run-");
+  } catch {
+    return false;
+  }
 }
 
 function residentKib(pid: number): number {

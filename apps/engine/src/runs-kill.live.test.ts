@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdir, mkdtemp, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -340,10 +340,20 @@ function table(): { readonly pid: number; readonly parent: number; readonly text
   });
 }
 
+/** Executors that have a job. One that waits for its first has no folder. */
 function executorsOf(server: number | undefined): number[] {
   return table()
     .filter(({ parent, text }) => parent === server && text.includes("child-main"))
-    .map(({ pid }) => pid);
+    .map(({ pid }) => pid)
+    .filter((pid) => basename(folderOf(pid)).startsWith("run-"));
+}
+
+function folderOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return "";
+  }
 }
 
 function processesBelow(ancestor: number): number[] {

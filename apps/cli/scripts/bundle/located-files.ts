@@ -33,7 +33,7 @@ const LOCATED: Readonly<Record<string, Located>> = {
   "apps/cli/src/terminal/text-width.ts": loads("string-width", "cli-truncate"),
   "apps/console/src/console-files.ts": BESIDE,
   "apps/console/src/help-files.ts": BESIDE,
-  "apps/engine/src/executor/child-executor.ts": BESIDE,
+  "apps/engine/src/executor/executor-child.ts": BESIDE,
   "apps/engine/src/executor/kubernetes/run-pod.ts": {
     replace: [["`../child-main", "`./child-main"]],
   },

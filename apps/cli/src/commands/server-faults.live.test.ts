@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createServerClient, isClientError, type ServerClient } from "@stackwright/client";
 import { createChance } from "@stackwright/core/testing";
 import { expect, it, onTestFinished, type TestContext } from "vitest";
-import { processesOf, processTable, sendSignal } from "../testing/process-table.ts";
+import { isExecutor, processesOf, processTable, sendSignal } from "../testing/process-table.ts";
 import { runSpawned, type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
 
 // `stackwright serve` and `stackwright worker` as users start them, with a provider that keeps its own records. One process of a run is killed,
@@ -212,8 +212,8 @@ async function startPlatform(isElsewhere: boolean) {
       const table = processTable();
       const own = { server: server.pid, worker: worker?.pid }[victim as "server" | "worker"];
       const below = processesOf(table, owner());
-      const child = below.find(({ text }) =>
-        victim === "executor" ? text.includes("child-main") : text.startsWith(LAB),
+      const child = below.find((one) =>
+        victim === "executor" ? isExecutor(one) : one.text.startsWith(LAB),
       );
       const pid = own ?? child?.pid;
       if (pid === undefined) return;

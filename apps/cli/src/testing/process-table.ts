@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import process from "node:process";
 
 /** A process as the machine lists it. */
@@ -29,6 +31,16 @@ export function processesOf(
     for (const { pid, parent } of table) if (family.has(parent)) family.add(pid);
   }
   return table.filter(({ pid }) => pid !== ancestor && family.has(pid));
+}
+
+/** Whether a process executes a step of a run, so that it is in the folder of that. The one that waits for the next step is in none. */
+export function isExecutor({ pid, text }: ListedProcess): boolean {
+  if (!text.includes("child-main")) return false;
+  try {
+    return basename(readlinkSync(`/proc/${pid}/cwd`)).startsWith("run-");
+  } catch {
+    return false;
+  }
 }
 
 /** Sends a signal to a process that may have ended. */

@@ -1,7 +1,13 @@
+import { execFileSync } from "node:child_process";
+import { readlinkSync, realpathSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
 import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
 import { testJob } from "../testing/test-job.ts";
 import { createChildExecutor } from "./child-executor.ts";
+import { enterFolder } from "./enter-folder.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 
 const HOST = {
@@ -31,6 +37,64 @@ it("a job that is larger than a frame ends its execution, not the server", async
 it("an execution whose process cannot be started ends", async () => {
   const { ended } = await start({ folder: "/nowhere/at/all" });
   expect(await ended).toEqual({ how: "exit", code: 1 });
+});
+
+/** The executors of this process, and where they are. */
+function executors(): ReadonlyMap<number, string> {
+  const lines = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  const found = lines.map((line) => line.trim().split(/\s+/));
+  return new Map(
+    found
+      .filter(
+        ([, parent, ...text]) => Number(parent) === process.pid && /child-main/.test(`${text}`),
+      )
+      .map(([pid]) => [Number(pid), readlinkSync(`/proc/${pid}/cwd`)]),
+  );
+}
+
+it.runIf(process.platform === "linux")(
+  "each execution has a process of its own, also one that waited for it, in the folder of its job alone",
+  { timeout: 60_000 },
+  async () => {
+    const first = await testJob();
+    const second = await testJob();
+    const socketPath = join(first.folder, "store");
+    // A store that answers nothing, so that executors stay with it.
+    let connected = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      connected.resolve();
+    });
+    await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+    const executor = createChildExecutor();
+    onTestFinished(async () => {
+      await executor[Symbol.asyncDispose]();
+      server.close();
+    });
+    const store = { address: { socketPath }, token: "token" };
+    const one = executor.start({ ...first, store }, HOST);
+    await connected.promise;
+    const before = executors();
+    const [owner] = [...before].filter(([, at]) => at === realpathSync(first.folder));
+    const [spare] = [...before].filter(([, at]) => at === "/");
+    expect(before.size).toBe(2);
+    await one[Symbol.asyncDispose]();
+    connected = Promise.withResolvers();
+    executor.start({ ...second, store }, HOST);
+    await connected.promise;
+    const after = executors();
+    expect(after.get(spare?.[0] ?? 0)).toBe(realpathSync(second.folder));
+    expect(after.has(owner?.[0] ?? 0)).toBe(false);
+    expect([...after.values()].toSorted()).toEqual(["/", realpathSync(second.folder)]);
+  },
+);
+
+it("a process takes the folder of its job for its home", () => {
+  const env: NodeJS.ProcessEnv = { HOME: "/root", PATH: "/bin" };
+  const entered: string[] = [];
+  enterFolder({ folder: "/runs/1" }, { env, chdir: (path) => void entered.push(path) });
+  expect(entered).toEqual(["/runs/1"]);
+  expect(env).toEqual({ HOME: "/runs/1", TMPDIR: "/runs/1", PATH: "/bin" });
 });
 
 it("an execution whose processes have more memory than it may ends, and says so", async () => {

@@ -1,13 +1,15 @@
 import { Socket } from "node:net";
 import process from "node:process";
 import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
+import { enterFolder } from "./enter-folder.ts";
 import { runExecutor } from "./run-executor.ts";
 
-// The executor as a child process, with pipes of its own beside the standard streams.
+// The executor as a child process, with pipes of its own beside the standard streams. It may have been started before its job was known.
 
 await runExecutor({
   control: new Socket({ fd: CONTROL_FD, readable: true, writable: false }),
   events: new Socket({ fd: EVENTS_FD, readable: false, writable: true }),
+  enter: (job) => enterFolder(job, process),
   kill: () => {
     try {
       process.kill(-process.pid, "SIGKILL");

@@ -21,6 +21,8 @@ interface ExecutorStreams {
   readonly events: Writable;
   /** Ends this process with everything that it started. */
   readonly kill: () => void;
+  /** Makes this process that of a job, before anything else is done for it. @default it is already */
+  readonly enter?: (job: ExecutionJob) => void;
 }
 
 const ORPHAN_MS = 10_000;
@@ -29,7 +31,12 @@ const ORPHAN_MS = 10_000;
  * An executor as a process of its own, which this ends. It knows its job from its control stream alone, reaches the store with the
  * token of its run, and ends with its worker: the end of the control stream is a cancel with 10 s for what is being called.
  */
-export async function runExecutor({ control, events, kill }: ExecutorStreams): Promise<void> {
+export async function runExecutor({
+  control,
+  events,
+  kill,
+  enter,
+}: ExecutorStreams): Promise<void> {
   events.on("error", () => undefined);
   const stop = new AbortController();
   const force = new AbortController();
@@ -75,6 +82,7 @@ export async function runExecutor({ control, events, kill }: ExecutorStreams): P
   };
 
   async function run(job: ExecutionJob): Promise<void> {
+    enter?.(job);
     const { store } = job;
     if (store === undefined) throw new TypeError("the job names no store");
     const { address, token, tls } = store;

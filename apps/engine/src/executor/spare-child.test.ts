@@ -1,0 +1,66 @@
+import { createManualClock } from "@stackwright/base/testing";
+import { expect, it } from "vitest";
+import { SpareChild } from "./spare-child.ts";
+
+function start() {
+  const clock = createManualClock();
+  const made: { readonly number: number; isOver: boolean; kills: number; kill(): void }[] = [];
+  const create = () => {
+    const child = {
+      number: made.length,
+      isOver: false,
+      kills: 0,
+      kill: () => void (child.kills += 1),
+    };
+    made.push(child);
+    return child;
+  };
+  return { clock, made, spare: new SpareChild({ create, clock, waitMs: 1_000 }) };
+}
+
+it("each child is taken once, and the next one is started with it", () => {
+  const { made, spare } = start();
+  expect(made).toEqual([]);
+  expect(spare.take().number).toBe(0);
+  expect(made).toHaveLength(2);
+  expect(spare.take().number).toBe(1);
+  expect(spare.take().number).toBe(2);
+  expect(made).toHaveLength(4);
+  expect(made.map(({ kills }) => kills)).toEqual([0, 0, 0, 0]);
+});
+
+it("a child that ended while it waited is given to no step", () => {
+  const { made, spare } = start();
+  spare.take();
+  const [, waiting] = made;
+  if (waiting !== undefined) waiting.isOver = true;
+  expect(spare.take().number).toBe(2);
+  spare[Symbol.dispose]();
+  expect(waiting?.kills).toBe(0);
+});
+
+it("a child that nothing takes ends after its time, and one that was taken does not", async () => {
+  const { clock, made, spare } = start();
+  spare.take();
+  await clock.advance(999);
+  expect(made.map(({ kills }) => kills)).toEqual([0, 0]);
+  const taken = spare.take();
+  await clock.advance(999);
+  expect(made.map(({ kills }) => kills)).toEqual([0, 0, 0]);
+  await clock.advance(1);
+  expect(made.map(({ kills }) => kills)).toEqual([0, 0, 1]);
+  expect(taken.kills).toBe(0);
+  // Nothing waits until something is executed again.
+  await clock.advance(10_000);
+  expect(made).toHaveLength(3);
+  expect(spare.take().number).toBe(3);
+});
+
+it("its end ends the child that waits, and none is started from then on", () => {
+  const { made, spare } = start();
+  spare.take();
+  spare[Symbol.dispose]();
+  expect(made.map(({ kills }) => kills)).toEqual([0, 1]);
+  expect(spare.take().number).toBe(2);
+  expect(made).toHaveLength(3);
+});
