@@ -79,7 +79,7 @@ export function foldText(view: PlanView, { changes, varies }: GroupEntry): strin
 }
 
 /** `1 to add, 0 to change, 2 to destroy` */
-export function countsText(summary: PlanCounts): string {
+export function countsText(summary: Omit<PlanCounts, "read">): string {
   const rare = (count: number, what: string): string[] =>
     count > 0 ? [`${count} to ${what}`] : [];
   return [

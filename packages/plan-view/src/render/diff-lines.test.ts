@@ -22,3 +22,10 @@ it.each<[string, Shown, readonly string[]]>([
   const diff = { kind: "change", before, after: { kind: "unknown" } } as const;
   expect(namedLines("v", diff).map(({ sign, text }) => `${sign} ${text}`)).toEqual(lines);
 });
+
+it("a known beginning of an unknown text is a text of its own", () => {
+  const value = { kind: "unknown", refinement: { prefix: 'vol-"' } } as const;
+  expect(bodyLines({ kind: "add", value }).map(({ text }) => text)).toEqual([
+    String.raw`"vol-\""... (known after apply)`,
+  ]);
+});

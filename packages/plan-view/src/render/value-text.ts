@@ -15,7 +15,7 @@ export function leafText(value: Shown): string {
       const prefix = value.refinement?.prefix;
       return prefix === undefined
         ? "(known after apply)"
-        : `${quote(prefix).slice(0, -1)}... (known after apply)`;
+        : `${quote(prefix)}... (known after apply)`;
     }
     case "secret":
       return "(sensitive value)";

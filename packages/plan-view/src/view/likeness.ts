@@ -58,9 +58,13 @@ function keyOf(address: string): string | undefined {
   return found?.[1] ?? found?.[2];
 }
 
+/** Places of a pair of texts at which the keys may or may not be meant: beyond so many the texts count as different. */
+const MOST_CHOICES = 32;
+
 /**
  * Whether two texts are equal but for the keys, compared from left to right: what is equal in both may be a key as well, as the 1 in
- * `eu-1-web-1` of the instance 1 is one and the other one is none. Where they differ, both have to have their key.
+ * `eu-1-web-1` of the instance 1 is one and the other one is none. Where they differ, both have to have their key. Where both readings are
+ * possible, as with keys of one beginning, the key is tried first, and the equal characters if that leads nowhere.
  */
 function differInKeys(
   text: string,
@@ -69,28 +73,42 @@ function differInKeys(
   otherKey: string | undefined,
 ): boolean {
   if (key === undefined || otherKey === undefined) return false;
-  let [at, other] = [0, 0];
-  while (at < text.length && other < compared.length) {
-    if (isKeyAt(text, key, at) && isKeyAt(compared, otherKey, other)) {
-      at += key.length;
-      other += otherKey.length;
-    } else if (text[at] === compared[other]) {
-      at++;
-      other++;
-    } else return false;
+  const choices: (readonly [at: number, other: number])[] = [[0, 0]];
+  const made = new Set<string>();
+  for (let start = choices.pop(); start !== undefined; start = choices.pop()) {
+    let [at, other] = start;
+    // A choice goes on with the characters; the key was tried when it was made.
+    let isKeyTried = made.has(`${at} ${other}`);
+    while (at < text.length && other < compared.length) {
+      const isEqual = text[at] === compared[other];
+      if (!isKeyTried && isKeyAt(text, key, at) && isKeyAt(compared, otherKey, other)) {
+        const choice = `${at} ${other}`;
+        if (isEqual && key !== otherKey && !made.has(choice) && made.size < MOST_CHOICES) {
+          made.add(choice);
+          choices.push([at, other]);
+        }
+        at += key.length;
+        other += otherKey.length;
+      } else if (isEqual) {
+        at++;
+        other++;
+      } else break;
+      isKeyTried = false;
+    }
+    if (at === text.length && other === compared.length) return true;
   }
-  return at === text.length && other === compared.length;
+  return false;
 }
 
-/** A number is a key only between separators, as in `web-0`. */
+/** A number is a key only between separators, as in `web-0` and `10.0.0.0`. */
 function isKeyAt(text: string, key: string, at: number): boolean {
   if (!text.startsWith(key, at)) return false;
   if (!/^\d+$/.test(key)) return true;
   return BEFORE_NUMBER.test(text[at - 1] ?? "") && AFTER_NUMBER.test(text[at + key.length] ?? "");
 }
 
-const BEFORE_NUMBER = /^[-_/:"[]$/;
-const AFTER_NUMBER = /^[-_/:"\]]$/;
+const BEFORE_NUMBER = /^[-_/:."[]$/;
+const AFTER_NUMBER = /^[-_/:."\]]$/;
 
 /** The changed leaves of a body by their paths; a list or a document is one leaf. */
 function leafTexts(body: Diff): Map<string, string> {

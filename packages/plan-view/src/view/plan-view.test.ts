@@ -135,6 +135,43 @@ describe("planView", () => {
     ]);
   });
 
+  it("folds instances whose keys begin alike", () => {
+    const named = (key: string) =>
+      change({
+        address: `aws_thing.a["${key}"]`,
+        action: "create",
+        key,
+        // What all of them begin with is a key of one of them.
+        after: fromNative({ name: `eu-west-${key}`, path: `/${key}/${key}` }),
+      });
+    const view = planView(plan(...["eu", "eu-west", "eu-west-1", "e"].map(named)));
+    expect(view.groups[0]?.entries).toEqual([{ changes: [0, 1, 2, 3], varies: ["name", "path"] }]);
+  });
+
+  it("folds instances whose number stands between dots", () => {
+    const networked = (index: number) =>
+      change({
+        address: `aws_subnet.a[${index}]`,
+        action: "create",
+        key: index,
+        after: fromNative({ cidr: `10.0.${index}.0/24`, name: `net.${index}.example.org` }),
+      });
+    const view = planView(plan(...[0, 1, 2, 10].map(networked)));
+    expect(view.groups[0]?.entries).toEqual([{ changes: [0, 1, 2, 3], varies: ["cidr", "name"] }]);
+  });
+
+  it("does not fold addresses that follow no number of an instance", () => {
+    const networked = (index: number) =>
+      change({
+        address: `aws_subnet.a[${index}]`,
+        action: "create",
+        key: index,
+        after: fromNative({ cidr: `10.0.${index * 16}.0/24` }),
+      });
+    const view = planView(plan(...[0, 1, 2, 3].map(networked)));
+    expect(view.groups[0]?.entries.map(({ changes }) => changes.length)).toEqual([1, 1, 1, 1]);
+  });
+
   it("does not fold three", () => {
     const view = planView(plan(...[0, 1, 2].map(subnet)));
     expect(
