@@ -1,5 +1,6 @@
 import { isClientError, type ServerClient } from "@stackwright/client";
 import { FrameStore } from "../live/frame-store.ts";
+import { nextTask } from "../live/next-task.ts";
 import { type RunProgress, RunProgressReducer } from "./run-progress.ts";
 
 interface RunPlace {
@@ -7,6 +8,9 @@ interface RunPlace {
   readonly stack: string;
   readonly run: string;
 }
+
+/** How long events that are there already are taken one after the other: the page cannot react meanwhile. */
+const TASK_MS = 10;
 
 /** The events of one run as they come. */
 export class RunStore extends FrameStore<RunProgress & { readonly problem: string | undefined }> {
@@ -25,13 +29,19 @@ export class RunStore extends FrameStore<RunProgress & { readonly problem: strin
     client: Pick<ServerClient, "followRun">,
     place: RunPlace,
     signal: AbortSignal,
+    nowMs: () => number = () => performance.now(),
   ): Promise<void> {
+    let sinceMs = nowMs();
     try {
       const options = { ...place, after: this.#last, signal, giveUpMs: Number.POSITIVE_INFINITY };
       for await (const event of client.followRun(options)) {
         this.#last = Math.max(this.#last, event.seq);
         this.#reducer.add(event);
         this.changed();
+        // After a lost connection there are thousands.
+        if (nowMs() - sinceMs < TASK_MS) continue;
+        await nextTask();
+        sinceMs = nowMs();
       }
     } catch (error) {
       if (signal.aborted) return;

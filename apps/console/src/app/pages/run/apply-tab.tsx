@@ -24,7 +24,7 @@ const ROW_PX = 32;
 const MAX_NAMED = 8;
 
 /** A row of the timeline: a step that began, or one that has not. */
-type Row = RunStep | (WaitingStep & { readonly status: "waiting" | "not-started" });
+type Row = RunStep | WaitingStep;
 
 /** The steps of an apply over time, as they happen. */
 export function ApplyTab({ run, progress }: { readonly run: Run; readonly progress: RunProgress }) {
@@ -36,12 +36,8 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
   // What has no events of its own ended with the rest.
   const waiting = run.phase === "applied" ? NOTHING : progress.waiting;
   const rows = useMemo((): readonly Row[] => {
-    const status = isOver ? "not-started" : "waiting";
-    const all: readonly Row[] = [
-      ...steps,
-      ...waiting.map((step) => ({ ...step, status }) as const),
-    ];
-    return isFailedOnly ? all.filter((row) => isFailure(row.status)) : all;
+    const all: readonly Row[] = [...steps, ...waiting];
+    return isFailedOnly ? all.filter((row) => isFailure(statusOf(row, isOver))) : all;
   }, [steps, waiting, isOver, isFailedOnly]);
   const path = useMemo(() => criticalPath(steps), [steps]);
   const beginMs = steps.reduce((least, { readyMs }) => Math.min(least, readyMs), nowMs);
@@ -163,7 +159,7 @@ function Timeline({ rows: all, critical, beginMs, spanMs, nowMs, isOver }: Timel
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const firstFailed = isOver ? all.findIndex(({ status }) => isCause(status)) : -1;
+  const firstFailed = isOver ? all.findIndex((row) => isCause(statusOf(row, isOver))) : -1;
   useEffect(() => {
     if (firstFailed >= 0) rows.scrollToIndex(firstFailed, { align: "start" });
     // Once, when it is known: from then on the reader scrolls.
@@ -192,6 +188,7 @@ function Timeline({ rows: all, critical, beginMs, spanMs, nowMs, isOver }: Timel
             >
               <StepCells
                 row={row}
+                status={statusOf(row, isOver)}
                 isCritical={critical.has(row.key)}
                 time={{ beginMs, spanMs, nowMs }}
               />
@@ -205,12 +202,15 @@ function Timeline({ rows: all, critical, beginMs, spanMs, nowMs, isOver }: Timel
 
 interface StepCellsProps {
   readonly row: Row;
+  readonly status: string;
   readonly isCritical: boolean;
   readonly time: Pick<TimelineProps, "beginMs" | "spanMs" | "nowMs">;
 }
 
-function StepCells({ row, isCritical, time: { beginMs, spanMs, nowMs } }: StepCellsProps) {
-  const [tone, shape] = STATUS[row.status] ?? ["quiet", "ring"];
+function StepCells(props: StepCellsProps) {
+  const { row, status, isCritical, time } = props;
+  const { beginMs, spanMs, nowMs } = time;
+  const [tone, shape] = STATUS[status] ?? ["quiet", "ring"];
   const step = "startMs" in row ? row : undefined;
   const lengthMs = step === undefined ? 0 : (step.endMs ?? nowMs) - step.startMs;
   const bar = (fromMs: number, toMs: number, kind: string) => {
@@ -226,11 +226,11 @@ function StepCells({ row, isCritical, time: { beginMs, spanMs, nowMs } }: StepCe
       </span>
       <span role="cell" className={`badge ${tone}`}>
         <Mark shape={shape} />
-        {row.action} {row.status === "running" ? "" : row.status.replaceAll("-", " ")}
+        {row.action} {status === "running" ? "" : status.replaceAll("-", " ")}
         {step?.cause !== undefined && ` (${step.cause})`}
       </span>
       <span role="cell" className="bar-track">
-        {step === undefined && row.status === "waiting" && bar(beginMs, nowMs, "waits")}
+        {step === undefined && status === "waiting" && bar(beginMs, nowMs, "waits")}
         {step !== undefined && step.readyMs > beginMs && bar(beginMs, step.readyMs, "waits")}
         {step !== undefined &&
           step.startMs > step.readyMs &&
@@ -244,6 +244,11 @@ function StepCells({ row, isCritical, time: { beginMs, spanMs, nowMs } }: StepCe
       </span>
     </>
   );
+}
+
+function statusOf(row: Row, isOver: boolean): string {
+  if ("status" in row) return row.status;
+  return isOver ? "not-started" : "waiting";
 }
 
 /** Whether a step failed by itself. */
