@@ -1,5 +1,6 @@
 import { isClientError, type Run, type RunLogEvent } from "@stackwright/client";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { noteStuck } from "./note-stuck.ts";
 import { obstaclesOf } from "./run-obstacles.ts";
 import type { ServerStack } from "./run-place.ts";
 import { OUTCOMES } from "./run-text.ts";
@@ -18,6 +19,17 @@ interface AttendedRun extends ServerStack {
  * for approval. Ctrl-C asks whether to cancel the run; otherwise the run continues on the server.
  */
 export async function attendRun(attended: AttendedRun): Promise<ExitCode> {
+  const over = new AbortController();
+  const noting = noteStuck(attended, over.signal);
+  try {
+    return await followToItsEnd(attended);
+  } finally {
+    over.abort();
+    await noting;
+  }
+}
+
+async function followToItsEnd(attended: AttendedRun): Promise<ExitCode> {
   const { client, place, run, view, context } = attended;
   let after = 0;
   let signal = context.signal;

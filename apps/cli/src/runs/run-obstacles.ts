@@ -8,18 +8,32 @@ interface Obstacle {
   readonly until?: string | undefined;
 }
 
+const STUCK: Readonly<Record<NonNullable<Run["stuck"]>["why"], string>> = {
+  unclaimed: "no worker takes its step",
+  silent: "nothing is heard of its step",
+};
+
+/** That a server noted a run as stuck; empty where it did not. */
+export function stuckTexts({ stuck }: Pick<Run, "stuck">): readonly string[] {
+  if (stuck === undefined) return [];
+  const { why, noted_at: at } = stuck;
+  return [
+    `It is stuck: ${STUCK[why]}, as a server noted at ${at}. "stackwright server doctor" says what to do.`,
+  ];
+}
+
 /**
  * Why a run that waits does not begin: sentences about the lock of its stack, and for one that is to be applied about the freezes of
- * the stack and its project. Empty for a run in any other phase, and where nothing holds it up.
+ * the stack and its project; of a run in any phase that it is stuck. Empty where nothing holds it up.
  */
 export async function obstaclesOf(
   { client, place }: ServerStack,
-  run: Pick<Run, "phase" | "mode" | "freeze_override">,
+  run: Pick<Run, "phase" | "mode" | "freeze_override" | "stuck">,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { project, stack } = place;
   const isApply = run.phase === "approved";
-  if (!isApply && run.phase !== "queued") return [];
+  if (!isApply && run.phase !== "queued") return stuckTexts(run);
   const isLockable = run.mode !== "plan_only";
   const isFreezable = isApply && run.freeze_override === undefined;
   const [lock, ofStack, ofProject] = await Promise.all([
@@ -28,6 +42,7 @@ export async function obstaclesOf(
     isFreezable ? present(client.showProjectFreeze({ project }, { signal })) : undefined,
   ]);
   return [
+    ...stuckTexts(run),
     ...sentence(lock, `It waits while the stack "${project}/${stack}" is locked`),
     ...sentence(ofStack, `It is not applied while the stack "${project}/${stack}" is frozen`),
     ...sentence(ofProject, `It is not applied while the project "${project}" is frozen`),
