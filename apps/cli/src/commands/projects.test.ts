@@ -47,6 +47,10 @@ it("projects are made with rules of approval, changed, shown and deleted", {
     auto_apply: "never",
     outputs_shared_with: ["base"],
   });
+  const said = await output("set", "web", "--key-instructions", "ask the\u001b[31m people");
+  expect(said).toMatch(/keys of its stacks: ask the.*people/);
+  expect(said).not.toContain("\u001b[31m");
+  expect(await output("set", "web", "--key-instructions", "")).not.toContain("keys of its stacks");
   for (const [words, message] of [
     [["set", "web"], "There is nothing to change."],
     [["set", "web", "--required-approvals", "many"], "takes a number"],

@@ -3,6 +3,7 @@ import { isClientError } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { ExitCode } from "../exit-code.ts";
+import { printable } from "../terminal/printable.ts";
 import { type AccountOptions, accountCall } from "./account-call.ts";
 
 /** Settings as options of a command; what is undefined stays as it is. */
@@ -16,6 +17,7 @@ export interface ProjectOptions extends AccountOptions {
   readonly supersede?: string;
   readonly shareOutputsWith: readonly string[];
   readonly shareNoOutputs: boolean;
+  readonly keyInstructions?: string;
 }
 
 /** Lists the projects that the caller may see. */
@@ -131,6 +133,7 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     ...((anyApprover || approver.length > 0) && { approvers: [...approver] }),
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     ...(supersede !== undefined && { supersede }),
+    ...(options.keyInstructions !== undefined && { key_instructions: options.keyInstructions }),
     ...((options.shareNoOutputs || shareOutputsWith.length > 0) && {
       outputs_shared_with: [...shareOutputsWith],
     }),
@@ -165,5 +168,8 @@ function linesOf(project: Project): readonly string[] {
     `  applied without an approval: ${project.auto_apply}`,
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,
+    ...(project.key_instructions === ""
+      ? []
+      : [`  keys of its stacks: ${printable(project.key_instructions)}`]),
   ];
 }

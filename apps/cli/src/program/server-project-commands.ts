@@ -51,5 +51,6 @@ function withSettings(command: Command): Command {
     .option("--auto-apply <when>", "on_request, never or always: without an approval")
     .option("--supersede <which>", "none, pending or unapproved: older runs that a new one ends")
     .option("--share-outputs-with <project>", "may read outputs; may be repeated", collect, [])
-    .option("--share-no-outputs", "no other project may read outputs", false);
+    .option("--share-no-outputs", "no other project may read outputs", false)
+    .option("--key-instructions <text>", "how members get the keys of its stacks: no key");
 }

@@ -553,6 +553,8 @@ export interface NewProject {
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
   /** projects whose runs may read the outputs of the stacks */
   readonly outputs_shared_with?: readonly string[] | undefined;
+  /** how members get the keys of the stacks, in words: no key */
+  readonly key_instructions?: string | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -1009,6 +1011,7 @@ export interface Project {
   readonly supersede: "none" | "pending" | "unapproved";
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
+  readonly key_instructions: string;
   readonly drift?: DriftRule | undefined;
 }
 
@@ -1028,6 +1031,8 @@ export interface ProjectSettings {
   readonly supersede?: "none" | "pending" | "unapproved" | undefined;
   /** projects whose runs may read the outputs of the stacks */
   readonly outputs_shared_with?: readonly string[] | undefined;
+  /** how members get the keys of the stacks, in words: no key */
+  readonly key_instructions?: string | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -1336,6 +1341,7 @@ export interface ShownProject {
   readonly supersede: "none" | "pending" | "unapproved";
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
+  readonly key_instructions: string;
   readonly drift?: DriftRule | undefined;
   readonly freeze?: Freeze | undefined;
 }

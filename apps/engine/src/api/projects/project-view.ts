@@ -52,6 +52,12 @@ const SETTINGS = {
       description: "projects whose runs may read the outputs of the stacks",
     }),
   ),
+  key_instructions: Type.Optional(
+    Type.String({
+      maxLength: 4_096,
+      description: "how members get the keys of the stacks, in words: no key",
+    }),
+  ),
   pools: Type.Optional(
     Type.Array(PoolRule, {
       maxItems: 50,
@@ -78,6 +84,7 @@ const FACTS = {
   supersede: Supersede,
   pools: Type.Array(PoolRule),
   outputs_shared_with: Type.Array(Type.String()),
+  key_instructions: Type.String(),
   drift: Type.Optional(DriftRuleSettings),
 };
 export const ProjectView = Type.Object(FACTS, { title: "Project" });
@@ -102,6 +109,7 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
     ...(given.outputs_shared_with !== undefined && {
       outputsSharedWith: [...new Set(given.outputs_shared_with)],
     }),
+    ...(given.key_instructions !== undefined && { keyInstructions: given.key_instructions }),
     ...(given.drift !== undefined && { drift: driftRuleFrom(given.drift) }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
@@ -119,6 +127,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
     outputs_shared_with: [...project.outputsSharedWith],
+    key_instructions: project.keyInstructions,
     ...(project.drift !== undefined && { drift: ruleViewOf(project.drift) }),
     pools: project.pools.map(({ pool, stacks }) => ({
       pool,

@@ -494,7 +494,11 @@ export interface Project {
   /** Projects whose runs may read the outputs of the stacks, beside those of this one. */
   outputsSharedWith: string[];
   /** When its stacks are checked for drift that have no rule of their own; absent: never. */
-  drift: DriftRule | undefined;
+  drift:
+    | DriftRule
+    | undefined;
+  /** How its members get the keys of its stacks, in words: no key. */
+  keyInstructions: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3564,6 +3568,7 @@ function createBaseProject(): Project {
     pools: [],
     outputsSharedWith: [],
     drift: undefined,
+    keyInstructions: "",
   };
 }
 
@@ -3610,6 +3615,9 @@ export const Project: MessageFns<Project> = {
     }
     if (message.drift !== undefined) {
       DriftRule.encode(message.drift, writer.uint32(242).fork()).join();
+    }
+    if (message.keyInstructions !== "") {
+      writer.uint32(322).string(message.keyInstructions);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3731,6 +3739,14 @@ export const Project: MessageFns<Project> = {
             message.drift = DriftRule.decode(reader, reader.uint32());
             continue;
           }
+          case 40: {
+            if (tag !== 322) {
+              break;
+            }
+
+            message.keyInstructions = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3781,6 +3797,7 @@ export const Project: MessageFns<Project> = {
     message.drift = (object.drift !== undefined && object.drift !== null)
       ? DriftRule.fromPartial(object.drift)
       : undefined;
+    message.keyInstructions = object.keyInstructions ?? "";
     return message;
   },
 };
