@@ -98,7 +98,13 @@ export async function signInPlugin(
     }
   };
 
-  fastify.get("/providers", hidden, async () => ({ providers: [...providers.keys()] }));
+  fastify.get("/providers", hidden, async () => ({
+    providers: [...providers.keys()],
+    // Those that recognise who was invited by an address of mail.
+    by_email: options.providers
+      .filter(({ linksVerifiedEmail }) => linksVerifiedEmail)
+      .map(({ name }) => name),
+  }));
 
   fastify.get<OfProvider>("/login/:provider", hidden, async (request, reply) => {
     limit(request);

@@ -61,5 +61,5 @@ export async function startSignInServer(
     return { status: answer.status, json: (await answer.json().catch(() => ({}))) as never };
   };
   const { credentials } = server;
-  return { url, admin, credentials, logged: () => logged };
+  return { url, token, admin, credentials, logged: () => logged };
 }

@@ -3,13 +3,13 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Loaded, ProblemBox } from "../parts/states.tsx";
+import { Empty, Loaded, ProblemBox } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { useServer } from "../session/server-context.tsx";
+import { InviteDialog } from "./access/invite-dialog.tsx";
 import { UserRightsDialog } from "./access/user-rights-dialog.tsx";
-
-const ROLES = ["viewer", "planner", "operator", "publisher", "admin"] as const;
+import { USER_ROLE_NAMES } from "./access/user-role-names.ts";
 
 /** Users, teams, the roles that they have, and the browsers in which users are signed in. */
 export function AccessPage() {
@@ -27,6 +27,7 @@ export function AccessPage() {
 function Users() {
   const { client } = useServer();
   const [shown, setShown] = useState<string>();
+  const [isInviting, setInviting] = useState(false);
   const change = useChange("users");
   const query = useQuery({
     queryKey: ["users"],
@@ -39,10 +40,23 @@ function Users() {
       action="New service account"
       fields={["Name"]}
       onSubmit={async ([name = ""]) => client.createUser({ body: { name, service: true } })}
+      more={
+        <button type="button" className="primary" onClick={() => setInviting(true)}>
+          Invite a user…
+        </button>
+      }
     >
       <Loaded query={query} what="users">
         {(users) => (
-          <List heads={["Name", "Kind", "Groups", "Signed in", ""]} problem={change.error}>
+          <List
+            heads={["Name", "Kind", "Groups", "Signed in", ""]}
+            problem={change.error}
+            empty={
+              <Empty title="There are no users">
+                <p>They appear when they are invited, or sign in for the first time.</p>
+              </Empty>
+            }
+          >
             {users.map((user) => (
               <tr key={user.name}>
                 <th scope="row">
@@ -84,6 +98,7 @@ function Users() {
           </List>
         )}
       </Loaded>
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
       {shown !== undefined && <UserRightsDialog user={shown} onClose={() => setShown(undefined)} />}
     </Section>
   );
@@ -109,7 +124,17 @@ function Teams() {
       >
         <Loaded query={query} what="teams">
           {(teams) => (
-            <List heads={["Name", "Members", "Groups", ""]} problem={change.error}>
+            <List
+              heads={["Name", "Members", "Groups", ""]}
+              problem={change.error}
+              empty={
+                <Empty title="There are no teams">
+                  <p>
+                    A team gives its members its roles; a group of an identity provider may be one.
+                  </p>
+                </Empty>
+              }
+            >
               {teams.map((team) => (
                 <tr key={team.name}>
                   <th scope="row">{team.name}</th>
@@ -167,7 +192,7 @@ function Roles() {
     queryFn: async ({ signal }) => (await client.listRoles({}, { signal })).data.roles,
   });
   const give = async ([who = "", name = "", project = ""]: readonly string[]) => {
-    const role = ROLES.find((one) => one === name) ?? "viewer";
+    const role = USER_ROLE_NAMES.find((one) => one === name) ?? "viewer";
     const isTeam = who.startsWith("team ");
     const subject = isTeam ? who.slice("team ".length) : who;
     const at = { kind: isTeam ? ("team" as const) : ("user" as const), subject, body: { role } };
@@ -179,12 +204,20 @@ function Roles() {
       title="Roles"
       action="Give a role"
       fields={["User, or: team NAME", "Role", "Project (empty: the account)"]}
-      choices={{ Role: ROLES }}
+      choices={{ Role: USER_ROLE_NAMES }}
       onSubmit={give}
     >
       <Loaded query={query} what="roles">
         {(roles) => (
-          <List heads={["Who", "Role", "Where", ""]} problem={change.error}>
+          <List
+            heads={["Who", "Role", "Where", ""]}
+            problem={change.error}
+            empty={
+              <Empty title="No user and no team has a role">
+                <p>Tokens have roles of their own: this list is of users and teams.</p>
+              </Empty>
+            }
+          >
             {roles.map(({ kind, subject, project, role }) => (
               <tr key={`${kind} ${subject} ${project}`}>
                 <th scope="row">
@@ -228,7 +261,15 @@ function Sessions() {
       <h2 id="sessions">Login sessions</h2>
       <Loaded query={query} what="sessions">
         {(sessions) => (
-          <List heads={["User", "Browser", "From", "Used", ""]} problem={change.error}>
+          <List
+            heads={["User", "Browser", "From", "Used", ""]}
+            problem={change.error}
+            empty={
+              <Empty title="Nobody is signed in with an identity provider">
+                <p>Browsers with a token have no session on the server.</p>
+              </Empty>
+            }
+          >
             {sessions.map((one) => (
               <tr key={one.id}>
                 <th scope="row">{one.user}</th>
@@ -270,29 +311,36 @@ function useChange(key: string) {
 function List({
   heads,
   problem,
+  empty,
   children,
 }: {
   readonly heads: readonly string[];
   readonly problem: unknown;
-  readonly children: ReactNode;
+  /** In place of a list without rows. */
+  readonly empty: ReactNode;
+  readonly children: readonly ReactNode[];
 }) {
   return (
     <>
       {problem !== null && <ProblemBox error={problem} />}
-      <TableScroll>
-        <table className="list">
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th key={head} scope="col">
-                  {head === "" ? <span className="hidden">Actions</span> : head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </TableScroll>
+      {children.length === 0 ? (
+        empty
+      ) : (
+        <TableScroll>
+          <table className="list">
+            <thead>
+              <tr>
+                {heads.map((head) => (
+                  <th key={head} scope="col">
+                    {head === "" ? <span className="hidden">Actions</span> : head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>{children}</tbody>
+          </table>
+        </TableScroll>
+      )}
     </>
   );
 }
@@ -304,11 +352,14 @@ interface SectionProps {
   readonly fields: readonly string[];
   readonly choices?: Readonly<Record<string, readonly string[]>>;
   readonly onSubmit: (values: readonly string[]) => Promise<unknown>;
+  /** Further buttons. */
+  readonly more?: ReactNode;
   readonly children?: ReactNode;
 }
 
 /** A list with a button that asks for what a new member of it consists of. */
-function Section({ id, title, action, fields, choices = {}, onSubmit, children }: SectionProps) {
+function Section(props: SectionProps) {
+  const { id, title, action, fields, choices = {}, onSubmit, more, children } = props;
   const queries = useQueryClient();
   const name = useId();
   const [values, setValues] = useState<readonly string[]>();
@@ -327,9 +378,12 @@ function Section({ id, title, action, fields, choices = {}, onSubmit, children }
     <section aria-labelledby={id}>
       <div className="section-head">
         <h2 id={id}>{title}</h2>
-        <button type="button" onClick={open}>
-          {action}…
-        </button>
+        <span className="inline">
+          {more}
+          <button type="button" onClick={open}>
+            {action}…
+          </button>
+        </span>
       </div>
       {children}
       {values !== undefined && (

@@ -1,6 +1,6 @@
 import type { StackStatus } from "@stackwright/client";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useMemo, useSyncExternalStore } from "react";
+import { lazy, Suspense, useMemo, useSyncExternalStore } from "react";
 import { hasDrift } from "../parts/drift-badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention, PhaseBadge } from "../parts/phase-badge.tsx";
@@ -9,7 +9,12 @@ import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
 import { StuckBadge } from "../parts/stuck-badge.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../parts/use-address.ts";
-import { useServer } from "../session/server-context.tsx";
+import { mayDo, useServer } from "../session/server-context.tsx";
+
+/** Of users who have just come. */
+const OnboardingCard = lazy(async () => ({
+  default: (await import("./onboarding/onboarding-card.tsx")).OnboardingCard,
+}));
 
 const STATES = ["all", "attention", "running", "drift", "outdated", "never applied"] as const;
 type StateFilter = (typeof STATES)[number];
@@ -21,7 +26,7 @@ interface OverviewSearch {
 
 /** What needs a decision, what is at work, and every stack. */
 export function OverviewPage() {
-  const { stacks: store } = useServer();
+  const { stacks: store, caller } = useServer();
   const { stacks, isLoaded, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
   const search = useFilters<OverviewSearch>();
   const { q = "", state = "all" } = search;
@@ -50,12 +55,26 @@ export function OverviewPage() {
       </>
     );
   }
-  if (stacks.length === 0) return <FirstSteps />;
+  const onboarding = caller.user !== undefined && (
+    <Suspense>
+      <OnboardingCard user={caller.user} />
+    </Suspense>
+  );
+  if (stacks.length === 0) {
+    return (
+      <>
+        <PageHead title="Overview" />
+        {onboarding}
+        {mayRequestRuns(caller) && <FirstSteps />}
+      </>
+    );
+  }
   return (
     <>
       <PageHead title="Overview">
         <p className="quiet">{summaryText(stacks)}</p>
       </PageHead>
+      {onboarding}
       <div className="columns">
         <section className="card" aria-labelledby="attention">
           <h2 id="attention">Needs attention ({attention.length})</h2>
@@ -134,6 +153,12 @@ function StatusList({
   );
 }
 
+/** Whether a caller could have a stack made, in some project. */
+function mayRequestRuns(caller: ReturnType<typeof useServer>["caller"]): boolean {
+  const projects = Object.keys(caller.project_roles ?? {});
+  return mayDo(caller, "deployer") || projects.some((name) => mayDo(caller, "deployer", name));
+}
+
 function FirstSteps() {
   const commands = [
     ["Run a stack on this server", "stackwright runs start my-stack --stack my-stack"],
@@ -141,25 +166,22 @@ function FirstSteps() {
     ["Make a project", `curl -X POST ${location.origin}/api/v1/projects -d '{"name": "shop"}'`],
   ] as const;
   return (
-    <>
-      <PageHead title="Overview" />
-      <Empty title="There are no stacks yet">
-        <p>
-          A stack is a configuration with its state. It appears here as soon as a run or a command
-          makes it on this server:
-        </p>
-        <dl>
-          {commands.map(([what, command]) => (
-            <div key={what}>
-              <dt>{what}</dt>
-              <dd>
-                <code className="command">{command}</code>
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </Empty>
-    </>
+    <Empty title="There are no stacks yet">
+      <p>
+        A stack is a configuration with its state. It appears here as soon as a run or a command
+        makes it on this server:
+      </p>
+      <dl>
+        {commands.map(([what, command]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>
+              <code className="command">{command}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Empty>
   );
 }
 

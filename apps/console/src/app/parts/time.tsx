@@ -18,6 +18,16 @@ export function Time({ at }: { readonly at: string | number }) {
   );
 }
 
+/** A day of UTC, where it matters more than how long ago it was. */
+export function Day({ at }: { readonly at: string }) {
+  const date = new Date(at);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {date.toISOString().slice(0, 10)}
+    </time>
+  );
+}
+
 function relativeText(differenceMs: number): string {
   for (const [unit, unitMs] of UNITS) {
     if (Math.abs(differenceMs) >= unitMs) {

@@ -19,6 +19,14 @@ interface UserRightsDialogProps {
 
 /** What a user will see and may do, by all of its roles and teams. */
 export function UserRightsDialog({ user, onClose }: UserRightsDialogProps) {
+  return (
+    <Dialog title={`What ${user} may do`} confirm="Done" onConfirm={onClose} onClose={onClose}>
+      <UserRights user={user} />
+    </Dialog>
+  );
+}
+
+export function UserRights({ user }: { readonly user: string }) {
   const { client } = useServer();
   const query = useQuery({
     queryKey: ["rights", user],
@@ -26,28 +34,26 @@ export function UserRightsDialog({ user, onClose }: UserRightsDialogProps) {
     staleTime: 0,
   });
   return (
-    <Dialog title={`What ${user} may do`} confirm="Done" onConfirm={onClose} onClose={onClose}>
-      <Loaded query={query} what="rights">
-        {({ disabled, teams, roles, projects }) => (
-          <>
-            {disabled && <p className="note attention">The user is disabled: nothing at all.</p>}
-            {teams.length > 0 && <p>Member of {teams.join(", ")}.</p>}
-            {roles.length + projects.length === 0 && (
-              <p>No role yet: after signing in, the user sees no project.</p>
-            )}
-            <ul className="plain-list">
-              {roles.length > 0 && <RoleLine where="All projects" roles={roles} />}
-              {projects.map(({ project, roles: some }) => (
-                <RoleLine key={project} where={`Project ${project}`} roles={some} />
-              ))}
-            </ul>
-            {roles.length === 0 && projects.length > 0 && (
-              <p className="quiet">Other projects are not shown to the user.</p>
-            )}
-          </>
-        )}
-      </Loaded>
-    </Dialog>
+    <Loaded query={query} what="rights">
+      {({ disabled, teams, roles, projects }) => (
+        <>
+          {disabled && <p className="note attention">The user is disabled: nothing at all.</p>}
+          {teams.length > 0 && <p>Member of {teams.join(", ")}.</p>}
+          {roles.length + projects.length === 0 && (
+            <p>No role yet: after signing in, the user sees no project.</p>
+          )}
+          <ul className="plain-list">
+            {roles.length > 0 && <RoleLine where="All projects" roles={roles} />}
+            {projects.map(({ project, roles: some }) => (
+              <RoleLine key={project} where={`Project ${project}`} roles={some} />
+            ))}
+          </ul>
+          {roles.length === 0 && projects.length > 0 && (
+            <p className="quiet">Other projects are not shown to the user.</p>
+          )}
+        </>
+      )}
+    </Loaded>
   );
 }
 

@@ -6,7 +6,7 @@ import { Mark } from "../../parts/mark.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Day, Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
@@ -80,6 +80,10 @@ export function IdentityPage() {
               </section>
               <section aria-labelledby="keys">
                 <h2 id="keys">Published keys</h2>
+                <p className="quiet">
+                  Each signs for 90 days, which begin on the same day for every server: a server may
+                  be younger than the days of its first key.
+                </p>
                 <TableScroll>
                   <table className="list" aria-labelledby="keys">
                     <thead>
@@ -103,10 +107,10 @@ export function IdentityPage() {
                             </span>
                           </td>
                           <td data-label="from">
-                            <Time at={from} />
+                            <Day at={from} />
                           </td>
                           <td data-label="until">
-                            <Time at={until} />
+                            <Day at={until} />
                           </td>
                         </tr>
                       ))}

@@ -1,4 +1,5 @@
 import type { PlanSet } from "@stackwright/client";
+import { countsText } from "@stackwright/plan-view/lines";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
@@ -106,10 +107,7 @@ function Members({ set, project }: { readonly set: PlanSet; readonly project: st
               <td>
                 <PhaseBadge phase={phase} />
               </td>
-              <td>
-                {changes !== undefined &&
-                  `${changes.create} to create, ${changes.update} to update, ${changes.replace} to replace, ${changes.delete} to destroy`}
-              </td>
+              <td>{changes !== undefined && countsText(changes)}</td>
               <td className="wide">
                 {waitsFor === undefined ? reason : `waits for the plan of ${waitsFor}`}
               </td>

@@ -5,6 +5,7 @@ import { Empty, Loaded } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { ProjectDriftCard } from "./project-drift-card.tsx";
+import { ProjectKeysCard } from "./project-keys-card.tsx";
 
 /** The stacks of a project, its rules of approval, its variable sets. */
 export function ProjectSummary() {
@@ -69,6 +70,7 @@ export function ProjectSummary() {
               </dl>
             </section>
             <ProjectDriftCard rule={rules.drift} />
+            <ProjectKeysCard instructions={rules.key_instructions} />
             <section className="card" aria-labelledby="sets">
               <h2 id="sets">Variable sets</h2>
               <Loaded query={sets} what="variable sets">

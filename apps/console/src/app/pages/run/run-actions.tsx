@@ -1,4 +1,5 @@
 import { isClientError, type Run } from "@stackwright/client";
+import { countsText } from "@stackwright/plan-view/lines";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useId, useState } from "react";
@@ -147,9 +148,12 @@ function ApproveDialog({ run, place, onClose }: DialogProps) {
       </p>
       {summary !== undefined && (
         <p>
-          {summary.create} to create, {summary.update} to update,{" "}
-          <strong className={summary.replace > 0 ? "bad" : ""}>{summary.replace} to replace</strong>
-          , <strong className={summary.delete > 0 ? "bad" : ""}>{summary.delete} to destroy</strong>
+          {countsText(summary)}
+          {summary.replace > 0 && (
+            <>
+              , of which <strong className="bad">{summary.replace} to replace</strong>
+            </>
+          )}
         </p>
       )}
       {view.error !== null && <ProblemBox error={view.error} />}
