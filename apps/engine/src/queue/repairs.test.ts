@@ -66,6 +66,19 @@ it.each(["preparing", "planning", "planned"] satisfies RunPhase[])(
   },
 );
 
+it("a run that was canceled and has no ticket ends, and the next run of its stack begins", async () => {
+  const { parts, run, claim, stored, enqueue, stackReference } = await start();
+  await beginPlanning(parts, await claim());
+  await cancelRun(parts, run, { actor: "ann" });
+  const next = await enqueue(stackReference, "one", Run_Mode.MODE_APPLY);
+  await transact(parts, async (tx) => {
+    tx.remove(await tx.get(SERVER_KINDS.ticket, ticketPlace(run)));
+  });
+  expect(await sweepQueues(parts)).toBe(1);
+  expect(phaseOf(await stored())).toBe("canceled");
+  expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
+});
+
 it("a run that cannot be recovered ends, and the next run of its stack begins", async () => {
   const { parts, run, claim, stored, worker, head, plan, fence, enqueue, stackReference } =
     await start();

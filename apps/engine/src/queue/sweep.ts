@@ -135,6 +135,12 @@ async function repairCurrent(
   if (run.message.planSet !== "" && phase === "queued") return 0;
   const at = { reference, row: run, phase };
   if (isAt(at, "preparing", "planning", "planned")) {
+    const { cancel } = run.message;
+    if (cancel !== undefined) {
+      await move(tx, at, "canceled", SWEEP_ACTOR, { reason: `canceled by ${cancel.actor}` });
+      await leaveQueue(tx, reference);
+      return 1;
+    }
     // Without a ticket no worker has the run: it is planned again.
     await move(tx, at, "queued", SWEEP_ACTOR, {
       planDigest: "",

@@ -22,6 +22,8 @@ interface RemoteClaimParts {
 
 /** How long a server that is away is left alone. */
 const AWAY_MS = 1_000;
+/** How often a server of this release is looked for behind an address that others have, too, before a step is given back. */
+const START_ATTEMPTS = 5;
 /** Length of a reason that is sent. */
 const MAX_REASON = 8_192;
 
@@ -54,9 +56,12 @@ export function remoteClaimHost({
   return {
     isAway,
     job: async () => {
-      const { data } = await insist(async () => client.startClaim({ run }));
-      if (data.protocol !== WORKER_PROTOCOL) throw new TypeError("the server has another release");
-      return data.job as unknown as ClaimJob;
+      for (let attempt = 1; ; attempt += 1) {
+        const { data } = await insist(async () => client.startClaim({ run }));
+        if (data.protocol === WORKER_PROTOCOL) return data.job as unknown as ClaimJob;
+        if (attempt === START_ATTEMPTS || lost.aborted) throw new OtherRelease(data.protocol);
+        await sleep(clock, AWAY_MS, lost).catch(() => undefined);
+      }
     },
     beginPlanning: async () => {
       await insist(async () => client.beginPlanning({ run }));
@@ -128,8 +133,10 @@ export function remoteClaimHost({
       const reason = error instanceof Error ? error.message : String(error);
       try {
         const given_up = reason.slice(0, MAX_REASON);
+        // Nothing of the step has begun, and the servers of this release, or their workers, execute it.
+        const isUntouched = error instanceof OtherRelease;
         await insist(async () =>
-          client.endClaim({ run, body: { given_up, returned: ending.aborted } }),
+          client.endClaim({ run, body: { given_up, returned: isUntouched || ending.aborted } }),
         );
       } catch (thrown) {
         // The server releases what this worker does not execute.
@@ -138,6 +145,16 @@ export function remoteClaimHost({
       }
     },
   };
+}
+
+/** A server of another release answered the start of a step. */
+class OtherRelease extends ServerError {
+  constructor(protocol: number) {
+    super(
+      "conflict",
+      `the server speaks version ${protocol} with workers, and this worker version ${WORKER_PROTOCOL}: install the same release`,
+    );
+  }
 }
 
 /** Whether a server says that the token of a claim is not valid any more. */

@@ -211,8 +211,22 @@ it("ends its step by a server of another release when that of its own is gone", 
   await reaches(run, "applied");
 });
 
-/** A way to a server which says that it speaks a later version with workers. */
-async function startFront(target: string, later: number) {
+it("starts a step at a server of its own release, where others have the same address", {
+  timeout: 90_000,
+}, async () => {
+  const { call, worker, request, reaches, server } = await start();
+  const starts = { others: 1 };
+  const front = await startFront(server.url, 0, starts);
+  await worker(createApartExecutor(), { servers: [front.url] });
+  const run = await request({ auto_apply: true });
+  await reaches(run, "applied");
+  expect(starts.others).toBe(0);
+  const { text } = await call("GET", `${run}/events`);
+  expect(text.match(/"to":"preparing"/g)).toHaveLength(1);
+});
+
+/** A way to a server which says that it speaks a later version with workers, or is another server where steps are started. */
+async function startFront(target: string, later: number, starts = { others: 0 }) {
   const claims = Promise.withResolvers<void>();
   const front = createServer((request, response) => {
     const pass = async (): Promise<void> => {
@@ -225,10 +239,16 @@ async function startFront(target: string, later: number) {
         headers: { authorization, ...(type !== "" && { "content-type": type }) },
         ...(body !== undefined && { body }),
       });
-      const said = (await answer.text()).replace(
-        /"protocol":([0-9]+),"storage_port"/,
-        (_, version: string) => `"protocol":${Number(version) + later},"storage_port"`,
-      );
+      const said = (await answer.text())
+        .replace(
+          /"protocol":([0-9]+),"storage_port"/,
+          (_, version: string) => `"protocol":${Number(version) + later},"storage_port"`,
+        )
+        .replace(/"protocol":([0-9]+),"job"/, (same, version: string) => {
+          if (starts.others === 0) return same;
+          starts.others -= 1;
+          return `"protocol":${Number(version) - 1},"job"`;
+        });
       response.writeHead(answer.status, {
         "content-type": answer.headers.get("content-type") ?? "application/json",
       });
