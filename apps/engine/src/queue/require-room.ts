@@ -3,7 +3,7 @@ import { type Resource, type ResourceType, type Tenancy, tenancyOf } from "@stac
 import type { Place } from "../domain/run-places.ts";
 import { ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { Transaction, TransactionParts } from "./transaction.ts";
+import type { Row, Transaction, TransactionParts } from "./transaction.ts";
 
 /** A number of objects that is limited. */
 interface Room {
@@ -27,12 +27,30 @@ export async function requireRoom(
   tx: Transaction,
   { kind, tenancy, prefix = "", most, detail, code = "unprocessable" }: Room,
 ): Promise<readonly Resource[]> {
-  const place = countPlace(kind.type, tenancy, prefix);
-  const row = await tx.findOrNew(SERVER_KINDS.creationCount, place, () => CreationCount.create());
+  const row = await countOf(tx, { kind, tenancy, prefix });
   tx.update(row, { created: row.message.created + 1n });
   const known = await storage.list("strong", kind.type, tenancy, prefix);
   if (known.length < most) return known;
   throw new ServerError(code, detail);
+}
+
+/**
+ * Makes a transaction wait its turn among those that create objects of a limited number, without one more: what it reads after this, none of
+ * them changes until it is written.
+ */
+export async function orderWithCreations(
+  tx: Transaction,
+  counted: Pick<Room, "kind" | "tenancy" | "prefix">,
+): Promise<void> {
+  tx.update(await countOf(tx, counted), {});
+}
+
+async function countOf(
+  tx: Transaction,
+  { kind, tenancy, prefix = "" }: Pick<Room, "kind" | "tenancy" | "prefix">,
+): Promise<Row<CreationCount>> {
+  const place = countPlace(kind.type, tenancy, prefix);
+  return tx.findOrNew(SERVER_KINDS.creationCount, place, () => CreationCount.create());
 }
 
 function countPlace({ kind }: ResourceType, tenancy: Tenancy, prefix: string): Place {

@@ -123,7 +123,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "MAX_USERS = 10_000",
   ],
   ["members of a team", "1,000", "api/access/team-routes.ts", "MAX_MEMBERS = 1_000"],
-  ["roles that are given", "20,000", "api/access/role-routes.ts", "MAX_ROLES = 20_000"],
+  ["roles that are given", "20,000", "access/give-role.ts", "MAX_ROLES = 20_000"],
   ["identities of a user", "20", "api/access/identity-routes.ts", "MAX_IDENTITIES = 20"],
   [
     "tokens and access keys of a user",

@@ -1,17 +1,10 @@
-import { RoleBinding } from "@stackwright/proto/stackwright";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import {
-  accountTenancy,
-  type BindingPlace,
-  bindingPlace,
-  memberOfAccount,
-} from "../../access/access-places.ts";
+import { accountTenancy, type BindingPlace, bindingPlace } from "../../access/access-places.ts";
 import type { UserRole } from "../../access/effective-rights.ts";
+import { giveRole } from "../../access/give-role.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
-import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import {
   type ApiParts,
@@ -26,8 +19,6 @@ const subject = { kind: SubjectKindSchema, subject: SubjectName };
 const AccountRoleParams = Type.Object(subject);
 const ProjectRoleParams = Type.Object({ project: ProjectName, ...subject });
 const KIND = SERVER_KINDS.roleBinding;
-/** Roles of an account. */
-const MAX_ROLES = 20_000;
 
 /** `/roles` of the account and `/projects/{project}/roles`: a user or a team has one role in each place, which includes the lower ones. */
 export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
@@ -44,27 +35,8 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   };
   const give = async (request: FastifyRequest, at: BindingPlace, role: UserRole) => {
     const { actor } = principalOf(request);
-    const { account, project = "", kind } = at;
-    if (project !== "" && role === "publisher") {
-      throw new ServerError("unprocessable", "publisher is a role of the account, not of projects");
-    }
-    const given = await transact(parts.audited(request), async (tx) => {
-      const place = memberOfAccount(account, at.subject);
-      if (kind === "user") tx.guardRow(await tx.get(SERVER_KINDS.user, place));
-      // A team that is deleted meanwhile leaves no role to one of the same name: its deletion sees that it was written.
-      else tx.update(await tx.get(SERVER_KINDS.team, place), {});
-      const updatedAtMs = BigInt(tx.nowMs);
-      const empty = () => RoleBinding.create({ subjectKind: kind, subject: at.subject, project });
-      const row = await tx.findOrNew(KIND, bindingPlace(at), empty);
-      if (row.resource === undefined) {
-        const detail = `an account has at most ${MAX_ROLES} roles`;
-        const { tenancy } = place;
-        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_ROLES, detail });
-      }
-      tx.update(row, { role, actor, updatedAtMs });
-      return row.message;
-    });
-    access.forget(account);
+    const given = await giveRole(parts.audited(request), at, { role, actor });
+    access.forget(at.account);
     return roleViewOf(given);
   };
   const take = async (request: FastifyRequest, at: BindingPlace) => {

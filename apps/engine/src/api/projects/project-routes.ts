@@ -2,10 +2,11 @@ import type { Principal } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
+import { deleteProject } from "../../access/delete-project.ts";
+import { projectHasStacks } from "../../access/known-projects.ts";
 import { defaultProject, projectPlace } from "../../domain/project-settings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
-import { projectTenancy, STACK_KIND } from "../../domain/run-places.ts";
+import { STACK_KIND } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
@@ -35,11 +36,8 @@ const CHANGED = { 412: "it changed since it was read", 428: "If-Match is missing
 /** `/projects`: those that have settings or stacks. */
 export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, access, principalOf } = parts;
-  const hasStacks = async ({ account }: Principal, project: string): Promise<boolean> => {
-    const tenancy = projectTenancy({ account, project });
-    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, tenancy, "");
-    return (await heads.next()).done !== true;
-  };
+  const hasStacks = async ({ account }: Principal, project: string): Promise<boolean> =>
+    projectHasStacks(storage, { account, project });
 
   fastify.get(
     "/projects",
@@ -193,24 +191,10 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project } = request.params;
       checkProjectName(project);
       if (await hasStacks(principal, project)) throw new ServerError("not_empty");
-      const place = projectPlace({ account, project });
-      // Another project of the same name begins without the roles of this one.
-      const roles = await listBindings(parts, account, (one) => one.project === project);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await tx.find(SERVER_KINDS.project, place);
-        if (row !== undefined) requireMatch(request, row.resource.generation);
-        else if (roles.length === 0) {
-          throw new ServerError("not_found", `there is no project "${project}"`);
-        }
-      });
-      await removeBindings(parts.audited(request), account, roles);
+      await deleteProject(parts.audited(request), { account, project }, (generation) =>
+        requireMatch(request, generation),
+      );
       access.forget(account);
-      await transact(parts.audited(request), async (tx) => {
-        const row = await tx.find(SERVER_KINDS.project, place);
-        if (row === undefined) return;
-        requireMatch(request, row.resource.generation);
-        tx.remove(row);
-      });
       return reply.code(204).send();
     },
   );

@@ -1,0 +1,91 @@
+import { systemClock } from "@stackwright/base/clock";
+import { User } from "@stackwright/proto/stackwright";
+import { createMemoryStorage } from "@stackwright/storage/memory";
+import { expect, it } from "vitest";
+import { defaultProject, projectPlace } from "../domain/project-settings.ts";
+import { stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { idOf } from "../queue/transaction.ts";
+import { overBatches } from "../testing/over-batches.ts";
+import { createRunFixture } from "../testing/run-fixture.ts";
+import { memberOfAccount } from "./access-places.ts";
+import { deleteProject } from "./delete-project.ts";
+import { giveRole } from "./give-role.ts";
+import { listBindings } from "./remove-bindings.ts";
+
+const PROJECT = { account: "acme", project: "web" };
+
+/** A project with settings and a user, and what is done once in the moment before a batch that touches a kind. */
+async function start() {
+  let before: { readonly kind: string; readonly work: () => Promise<unknown> } | undefined;
+  const inner = createMemoryStorage();
+  const storage = overBatches(inner, async (operations, write) => {
+    const kindOf = (one: (typeof operations)[number]) =>
+      one.kind === "delete" ? one.id.type.kind : one.resource.id.type.kind;
+    const found = before;
+    if (found !== undefined && operations.some((one) => kindOf(one) === found.kind)) {
+      before = undefined;
+      await found.work();
+    }
+    return write();
+  });
+  const fixture = createRunFixture(storage);
+  const parts = { ...fixture.parts, clock: systemClock, random: Math.random };
+  const { put } = fixture;
+  await put(SERVER_KINDS.project, projectPlace(PROJECT), defaultProject("web"));
+  await put(SERVER_KINDS.user, memberOfAccount("acme", "ann"), User.create({ name: "ann" }));
+  return {
+    ...fixture,
+    before: (kind: string, work: () => Promise<unknown>) => {
+      before = { kind, work };
+    },
+    give: async (role: "viewer" | "admin" = "viewer") =>
+      giveRole(parts, { ...PROJECT, kind: "user", subject: "ann" }, { role, actor: "bob" }),
+    remove: async () => deleteProject(parts, PROJECT, () => undefined),
+    roles: async () => listBindings(parts, "acme", ({ project }) => project === "web"),
+  };
+}
+
+it("a role that is given while the project is deleted goes with it", async () => {
+  const { before, give, remove, roles } = await start();
+  before("Project", give);
+  await remove();
+  expect(await roles()).toEqual([]);
+});
+
+it("a role of a project that is deleted in the moment of the write is not given", async () => {
+  const { before, give, remove, roles } = await start();
+  before("RoleBinding", remove);
+  await expect(give()).rejects.toMatchObject({ code: "not_found" });
+  expect(await roles()).toEqual([]);
+});
+
+it("the same for a role in place of another one, and for a project with stacks alone", async () => {
+  const { before, give, remove, roles, stack, storage } = await start();
+  await give();
+  before("RoleBinding", remove);
+  await expect(give("admin")).rejects.toMatchObject({ code: "not_found" });
+  expect(await roles()).toEqual([]);
+  const made = await stack("one");
+  const named = { ...stackPlace(made), name: "one" };
+  const { id, version } = await storage.read(
+    "strong",
+    idOf({ type: { group: "stackwright", groupVersion: "v1", kind: "Stack" } }, named),
+  );
+  before("RoleBinding", async () => {
+    await give();
+    await storage.deleteCAS(id, version);
+    await remove();
+  });
+  await expect(give()).rejects.toMatchObject({ code: "not_found" });
+  expect(await roles()).toEqual([]);
+});
+
+it("roles are given in a project before it has anything", async () => {
+  const { give, remove, roles } = await start();
+  await remove();
+  await give();
+  expect(await roles()).toHaveLength(1);
+  await remove();
+  expect(await roles()).toEqual([]);
+});
