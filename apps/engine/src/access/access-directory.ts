@@ -55,7 +55,7 @@ export class AccessDirectory {
     const kept = this.#kept.get(account);
     if (kept !== undefined && kept.untilMs > nowMs) return kept.facts;
     if (this.#kept.size >= MAX_ACCOUNTS) this.#kept.clear();
-    const facts = this.#read(account);
+    const facts = this.read(account);
     const entry = { facts, untilMs: nowMs + KEPT_MS };
     this.#kept.set(account, entry);
     facts.catch(() => {
@@ -93,7 +93,8 @@ export class AccessDirectory {
       : { ...token, ...limited };
   }
 
-  async #read(account: string): Promise<AccessFacts> {
+  /** The same as they are stored now. */
+  async read(account: string): Promise<AccessFacts> {
     const [users, teams, bindings] = await Promise.all([
       this.#list(account, SERVER_KINDS.user),
       this.#list(account, SERVER_KINDS.team),

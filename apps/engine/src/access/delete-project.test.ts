@@ -8,6 +8,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { AccessDirectory } from "./access-directory.ts";
 import { memberOfAccount } from "./access-places.ts";
 import { deleteProject } from "./delete-project.ts";
 import { giveRole } from "./give-role.ts";
@@ -30,7 +31,8 @@ async function start() {
     return write();
   });
   const fixture = createRunFixture(storage);
-  const parts = { ...fixture.parts, clock: systemClock, random: Math.random };
+  const access = new AccessDirectory({ storage, clock: systemClock });
+  const parts = { ...fixture.parts, access, clock: systemClock, random: Math.random };
   const { put } = fixture;
   await put(SERVER_KINDS.project, projectPlace(PROJECT), defaultProject("web"));
   await put(SERVER_KINDS.user, memberOfAccount("acme", "ann"), User.create({ name: "ann" }));

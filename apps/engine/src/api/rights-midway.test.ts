@@ -18,6 +18,8 @@ async function start() {
   expect((await call("POST", "/api/v1/users", { body: { name: "lea" } })).status).toBe(201);
   const give = async (role: string) => call("PUT", "/api/v1/roles/user/lea", { body: { role } });
   expect((await give("admin")).status).toBeLessThan(300);
+  await call("POST", "/api/v1/users", { body: { name: "deputy" } });
+  await call("PUT", "/api/v1/roles/user/deputy", { body: { role: "admin" } });
   const { token, tokenId } = await server.credentials.createToken({
     account: "default",
     user: "lea",
@@ -80,8 +82,11 @@ it("a change is refused whose caller lost the role before the end of the body", 
   // Whoever has a role may have tokens, with which no more can be done.
   expect(answers).toEqual([403, 403, 201, 403]);
   const names = (await call("GET", "/api/v1/users")).json["users"] as { name: string }[];
-  expect(names.map(({ name }) => name)).toEqual(["lea"]);
-  expect((await call("GET", "/api/v1/roles")).json["roles"]).toMatchObject([{ role: "viewer" }]);
+  expect(names.map(({ name }) => name)).toEqual(["deputy", "lea"]);
+  expect((await call("GET", "/api/v1/roles")).json["roles"]).toMatchObject([
+    { subject: "deputy", role: "admin" },
+    { subject: "lea", role: "viewer" },
+  ]);
 });
 
 it("a change is refused whose token was revoked before the end of the body", async () => {

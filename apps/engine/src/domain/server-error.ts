@@ -17,6 +17,7 @@ export const SERVER_ERRORS = Object.freeze({
   command_run: kind(409, "the run was made by a command, which alone changes it"),
   run_ended: kind(409, "the run has ended"),
   stack_locked: kind(409, "the stack is locked"),
+  last_administrator: kind(409, "the account would have no administrator"),
   not_empty: kind(409, "the project has stacks"),
   self_approval: kind(409, "the author of a run cannot approve it"),
   state_conflict: kind(409, "the state is another one than the client began with"),

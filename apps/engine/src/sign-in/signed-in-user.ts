@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { User, UserIdentity } from "@stackwright/proto/stackwright";
 import { identityPlace, identityPlaces, memberOfAccount } from "../access/access-places.ts";
 import { userAwaiting } from "../access/linked-identities.ts";
+import { requireUserRoom } from "../access/user-room.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import type { Identity } from "./identity-provider.ts";
@@ -17,12 +18,13 @@ interface SignedInUser {
 /**
  * The user of an identity, made at its first sign-in without any role. It is recognised by issuer and subject: a name or an address of
  * mail, which some providers let users choose, gives no user the roles of another one. An address that a trusted provider has verified
- * is that of the user who was made with it and has no identity yet.
+ * is that of the user who was made with it and has no identity yet. `unprocessable` where the account has as many users as may be.
  */
 export async function signedInUser(
   parts: TransactionParts,
   account: string,
   identity: Identity,
+  { most }: { readonly most?: number } = {},
 ): Promise<SignedInUser> {
   const { issuer, subject, displayName, email, emailVerified } = identity;
   const at = identityPlace(account, issuer, subject);
@@ -55,6 +57,7 @@ export async function signedInUser(
       (await tx.find(SERVER_KINDS.user, memberOfAccount(account, wanted))) !== undefined;
     const digest = createHash("sha256").update(`${issuer}\0${subject}`).digest("hex");
     const name = isTaken ? `${wanted.slice(0, 50)}-${digest.slice(0, 12)}` : wanted;
+    await requireUserRoom(parts, tx, account, most);
     const user = User.create({ name, createdAtMs, ...facts });
     tx.create(SERVER_KINDS.user, memberOfAccount(account, name), user);
     const made = UserIdentity.create({ user: name, issuer, subject, createdAtMs });

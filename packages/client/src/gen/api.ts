@@ -997,7 +997,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;

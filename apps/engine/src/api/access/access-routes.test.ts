@@ -229,6 +229,7 @@ it("a stolen token makes none that outlives it, lists and revokes only its own, 
 
 it("what an admin makes at the registry with a token ends with that, with its roles and with the admin", async () => {
   const { call, user, tokenFor, statusOf } = await start();
+  await user("deputy", { account: "admin" });
   await user("bot", { account: "admin" });
   const first = await tokenFor("bot");
   const second = await tokenFor("bot");
@@ -438,6 +439,7 @@ it("says what a user may do, by its roles and its teams, before it signs in", as
   const { call, user } = await start();
   await user("ann", { web: "operator" });
   await user("boss", { account: "admin" });
+  await user("deputy", { account: "admin" });
   await call("POST", "/api/v1/teams", { body: { name: "ops", groups: [] } });
   await call("PUT", "/api/v1/teams/ops/members/ann");
   await call("PUT", "/api/v1/projects/net/roles/team/ops", { body: { role: "viewer" } });
@@ -455,4 +457,79 @@ it("says what a user may do, by its roles and its teams, before it signs in", as
   await call("PATCH", "/api/v1/users/boss", { body: { disabled: true } });
   expect(await rights("boss")).toMatchObject({ disabled: true });
   expect((await call("GET", "/api/v1/users/nobody/rights")).status).toBe(404);
+});
+
+it("the last administrator stays one, whatever would take the role away", async () => {
+  const { call, user } = await start();
+  await user("ann", { account: "admin", web: "admin" });
+  await user("bob", { account: "operator" });
+  const refused = async (method: string, path: string, body?: object) => {
+    const { status, json } = await call(method, `/api/v1${path}`, { body });
+    expect([path, status, json["code"]]).toEqual([path, 409, "last_administrator"]);
+  };
+  const done = async (method: string, path: string, body?: object) =>
+    expect([path, (await call(method, `/api/v1${path}`, { body })).status]).toEqual([
+      path,
+      method === "DELETE" && !path.includes("/members/") ? 204 : expect.toBeOneOf([200, 201]),
+    ]);
+  await refused("DELETE", "/roles/user/ann");
+  await refused("PUT", "/roles/user/ann", { role: "operator" });
+  await refused("PATCH", "/users/ann", { disabled: true });
+  await done("DELETE", "/projects/web/roles/user/ann");
+  await done("PUT", "/roles/user/ann", { role: "admin" });
+  // By a team, whose members and groups count.
+  await done("POST", "/teams", { name: "admins" });
+  await done("PUT", "/roles/team/admins", { role: "admin" });
+  await done("PUT", "/teams/admins/members/bob");
+  await done("DELETE", "/roles/user/ann");
+  await refused("DELETE", "/teams/admins/members/bob");
+  await refused("DELETE", "/teams/admins");
+  await refused("DELETE", "/roles/team/admins");
+  await refused("PATCH", "/users/bob", { disabled: true });
+  await done("PUT", "/teams/admins/members/ann");
+  await done("DELETE", "/teams/admins/members/bob");
+  // One that is disabled is none.
+  await done("PUT", "/roles/user/bob", { role: "admin" });
+  await done("PATCH", "/users/bob", { disabled: true });
+  await refused("DELETE", "/teams/admins");
+  await done("PATCH", "/users/bob", { disabled: false });
+  await done("DELETE", "/teams/admins");
+  expect((await call("GET", "/api/v1/users/bob/rights")).json["roles"]).toEqual(["admin"]);
+});
+
+it("of two administrators who remove each other at the same time one stays", async () => {
+  const { call, user, tokenFor } = await start();
+  for (const way of ["role", "disabled"]) {
+    const names = [`ann-${way}`, `bob-${way}`] as const;
+    for (const name of names) await user(name, { account: "admin" });
+    if (way === "disabled") {
+      for (const { subject } of (await call("GET", "/api/v1/roles")).json["roles"] as {
+        subject: string;
+      }[]) {
+        if (!names.some((name) => name === subject))
+          await call("DELETE", `/api/v1/roles/user/${subject}`);
+      }
+    }
+    const tokens = await Promise.all(names.map(async (name) => tokenFor(name)));
+    const ends = await Promise.all(
+      names.map(async (_, at) => {
+        const other = names[1 - at];
+        const { token } = tokens[at] as { token: string };
+        return way === "role"
+          ? call("DELETE", `/api/v1/roles/user/${other}`, { token })
+          : call("PATCH", `/api/v1/users/${other}`, { token, body: { disabled: true } });
+      }),
+    );
+    const left = (await call("GET", "/api/v1/roles")).json["roles"] as { subject: string }[];
+    const users = (await call("GET", "/api/v1/users")).json["users"] as {
+      name: string;
+      disabled: boolean;
+    }[];
+    const admins = left.filter(({ subject }) =>
+      users.some(({ name, disabled }) => name === subject && !disabled),
+    );
+    expect(admins).toHaveLength(1);
+    // The one who was removed first is refused by the role that is gone, or by being the last.
+    expect(ends.filter(({ status }) => status < 300)).toHaveLength(1);
+  }
 });

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { accountTenancy, type BindingPlace, bindingPlace } from "../../access/access-places.ts";
+import { accountTenancy, type BindingPlace } from "../../access/access-places.ts";
 import type { UserRole } from "../../access/effective-rights.ts";
-import { giveRole } from "../../access/give-role.ts";
+import { giveRole, takeRole } from "../../access/give-role.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { transact } from "../../queue/transaction.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -40,9 +39,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     return roleViewOf(given);
   };
   const take = async (request: FastifyRequest, at: BindingPlace) => {
-    await transact(parts.audited(request), async (tx) =>
-      tx.remove(await tx.get(KIND, bindingPlace(at))),
-    );
+    await takeRole(parts.audited(request), at);
     access.forget(at.account);
   };
 
@@ -65,7 +62,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "GiveRole",
         { 200: RoleView },
         { params: AccountRoleParams, body: NewRole },
-        { 422: "the account has too many roles" },
+        { 409: "no administrator would be left", 422: "the account has too many roles" },
       ),
       config: ofAccount,
     },
@@ -83,6 +80,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "TakeRole",
         { 204: Type.Null() },
         { params: AccountRoleParams },
+        { 409: "no administrator would be left" },
       ),
       config: ofAccount,
     },

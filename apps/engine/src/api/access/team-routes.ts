@@ -2,6 +2,8 @@ import { Team } from "@stackwright/proto/stackwright";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountTenancy, bindingPlace, memberOfAccount } from "../../access/access-places.ts";
+import { takeRole } from "../../access/give-role.ts";
+import { requireAdministrator } from "../../access/last-administrator.ts";
 import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
@@ -122,7 +124,11 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     const changed = await transact(parts.audited(request), async (tx) => {
       const row = await tx.get(KIND, memberOfAccount(account, name));
       if (user !== undefined) await tx.get(SERVER_KINDS.user, memberOfAccount(account, user));
-      tx.update(row, edit(row.message));
+      const edited = edit(row.message);
+      if (mayLoseMembers(row.message, edited)) {
+        await requireAdministrator(access, tx, account, { team: { ...row.message, ...edited } });
+      }
+      tx.update(row, edited);
       return row.message;
     });
     access.forget(account);
@@ -137,7 +143,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ChangeTeam",
         { 200: TeamView },
         { params: TeamParams, body: TeamSettings },
-        { 422: "no such identity provider" },
+        { 409: "no administrator would be left", 422: "no such identity provider" },
       ),
       config,
     },
@@ -166,6 +172,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "DeleteTeam",
         { 204: Type.Null() },
         { params: TeamParams },
+        { 409: "no administrator would be left" },
       ),
       config,
     },
@@ -178,13 +185,20 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           account,
           ({ subjectKind, subject }) => subjectKind === "team" && subject === name,
         );
-      await removeBindings(parts.audited(request), account, await own());
+      const inAccount = { account, kind: "team", subject: name } as const;
+      const given = await own();
+      if (given.some(({ project }) => project === "")) {
+        await takeRole(parts.audited(request), inAccount);
+      }
+      await removeBindings(parts.audited(request), account, given);
       await transact(parts.audited(request), async (tx) => {
         const row = await tx.get(KIND, memberOfAccount(account, name));
         // A role that was given meanwhile has written the team: it is found here, or this begins again.
         for (const { project } of await own()) {
-          const at = { account, kind: "team", subject: name } as const;
-          const place = bindingPlace({ ...at, ...(project !== "" && { project }) });
+          const place = bindingPlace({ ...inAccount, ...(project !== "" && { project }) });
+          if (project === "") {
+            await requireAdministrator(access, tx, account, { role: inAccount });
+          }
           tx.remove(await tx.get(SERVER_KINDS.roleBinding, place));
         }
         tx.remove(row);
@@ -227,6 +241,7 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "RemoveTeamMember",
         { 200: TeamView },
         { params: MemberParams },
+        { 409: "no administrator would be left" },
       ),
       config,
     },
@@ -236,4 +251,12 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       return teamViewOf(await change(request, team, edit));
     },
   );
+}
+
+/** Whether a change takes members or groups away, or binds the groups to another provider. */
+function mayLoseMembers(team: Team, { members, groups, issuer }: Partial<Team>): boolean {
+  const lacks = (now: readonly string[], next: readonly string[] | undefined): boolean =>
+    next !== undefined && now.some((one) => !next.includes(one));
+  const isRebound = issuer !== undefined && issuer !== team.issuer && team.groups.length > 0;
+  return lacks(team.members, members) || lacks(team.groups, groups) || isRebound;
 }

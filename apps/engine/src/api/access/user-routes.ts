@@ -4,10 +4,11 @@ import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
 import { isMember, rightsOfUser, USER_ROLES } from "../../access/effective-rights.ts";
+import { requireAdministrator } from "../../access/last-administrator.ts";
+import { requireUserRoom } from "../../access/user-room.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { NewUser, SubjectName, UserSettings, UserView, userViewOf } from "./access-view.ts";
@@ -25,8 +26,6 @@ const RightsView = Type.Object(
   },
   { title: "UserRights" },
 );
-const MAX_USERS = 10_000;
-
 function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
@@ -79,9 +78,7 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         if ((await tx.find(KIND, place)) !== undefined) {
           throw new ServerError("name_taken", `there is a user "${name}"`);
         }
-        const detail = `an account has at most ${MAX_USERS} users`;
-        const { tenancy } = place;
-        await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_USERS, detail });
+        await requireUserRoom(parts, tx, account);
         const createdAtMs = BigInt(tx.nowMs);
         const user = User.create({ name, service, ...settingsOf(settings), createdAtMs });
         tx.create(KIND, place, user);
@@ -145,6 +142,7 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ChangeUser",
         { 200: UserView },
         { params: UserParams, body: UserSettings },
+        { 409: "no administrator would be left" },
       ),
       config,
     },
@@ -153,6 +151,9 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const place = memberOfAccount(account, request.params.user);
       const changed = await transact(parts.audited(request), async (tx) => {
         const row = await tx.get(KIND, place);
+        if (request.body.disabled === true && !row.message.disabled) {
+          await requireAdministrator(access, tx, account, { user: row.message.name });
+        }
         tx.update(row, settingsOf(request.body));
         return row.message;
       });
