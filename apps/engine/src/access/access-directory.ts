@@ -1,15 +1,27 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "@stackwright/base/clock";
+import type { RoleBinding } from "@stackwright/proto/stackwright";
 import { type Credential, limitedTo, type Principal } from "@stackwright/registry";
-import type { StorageBackend } from "@stackwright/storage";
+import { readStored, type StorageBackend } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import type { Place } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { accountTenancy } from "./access-places.ts";
-import { type AccessFacts, rightsOfUser } from "./effective-rights.ts";
+import { idOf } from "../queue/transaction.ts";
+import {
+  accountTenancy,
+  bindingPlace,
+  memberOfAccount,
+  type SubjectKind,
+} from "./access-places.ts";
+import { type AccessFacts, isMember, rightsOfUser } from "./effective-rights.ts";
 
 /** How late a change by another server counts. */
 const KEPT_MS = 1_000;
 /** Accounts whose facts are kept. */
 const MAX_ACCOUNTS = 1_000;
+
+/** Reads that {@link AccessDirectory.confirm} makes; a user with more roles and teams is judged by all facts of the account. */
+const MAX_CONFIRMED = 64;
 
 interface Kept {
   readonly facts: Promise<AccessFacts>;
@@ -69,6 +81,39 @@ export class AccessDirectory {
     this.#kept.delete(account);
   }
 
+  /**
+   * For a change that an administrator makes, nothing counts that another server has changed by now: what gives a user its rights is read
+   * again, and all facts of the account only where it has changed.
+   */
+  async confirm(account: string, name: string): Promise<void> {
+    const kept = this.#kept.get(account);
+    if (kept === undefined || kept.untilMs <= this.#clock.monotonicMs()) return;
+    const { users, teams, bindings, onlyIssuer } = await kept.facts;
+    const user = users.get(name);
+    const own = user === undefined ? [] : teams.filter((team) => isMember(team, user, onlyIssuer));
+    const given = bindings.filter(({ subjectKind, subject }) =>
+      subjectKind === "user" ? subject === name : own.some((team) => team.name === subject),
+    );
+    const rows: readonly (readonly [RecordKind<unknown>, Place, unknown])[] = [
+      [SERVER_KINDS.user, memberOfAccount(account, name), user],
+      ...own.map((team) => [SERVER_KINDS.team, memberOfAccount(account, team.name), team] as const),
+      ...given.map((one) => [SERVER_KINDS.roleBinding, placeOf(account, one), one] as const),
+    ];
+    const isSame =
+      user !== undefined &&
+      rows.length <= MAX_CONFIRMED &&
+      (
+        await Promise.all(rows.map(async ([kind, place, fact]) => this.#isStill(kind, place, fact)))
+      ).every((is) => is);
+    if (!isSame && this.#kept.get(account) === kept) this.forget(account);
+  }
+
+  async #isStill(kind: RecordKind<unknown>, place: Place, fact: unknown): Promise<boolean> {
+    const found = await readStored(this.#storage, "strong", idOf(kind, place));
+    if (found === undefined) return false;
+    return isDeepStrictEqual(decodeRecord(kind, found), fact);
+  }
+
   /** A user as a caller, with all of its rights; undefined for one that may not sign in, or does not exist. */
   async principalOf(
     account: string,
@@ -109,4 +154,9 @@ export class AccessDirectory {
     const found = await this.#storage.list("strong", kind.type, accountTenancy(account), "");
     return found.map((one) => decodeRecord(kind, one));
   }
+}
+
+function placeOf(account: string, { subjectKind, subject, project }: RoleBinding): Place {
+  const kind = subjectKind as SubjectKind;
+  return bindingPlace({ account, kind, subject, ...(project !== "" && { project }) });
 }

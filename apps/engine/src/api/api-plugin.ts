@@ -128,13 +128,17 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
         : await readJsonBody(request, BODY_LIMIT);
     await judgeAgain(request);
   });
-  /** For a change that administrators make, nothing counts that was read before. */
-  const forgetForChange = (request: FastifyRequest, { account }: Principal): boolean => {
+  /** For a change that administrators make, nothing counts of its caller that was read before. */
+  const forgetForChange = async (
+    request: FastifyRequest,
+    { account, actor, user, credential = actor }: Principal,
+  ): Promise<boolean> => {
     const { access = "admin" } = request.routeOptions.config;
     const isChange = access === "admin" || access === "account-admin";
     if (READS.has(request.method) || !isChange) return false;
-    options.access.forget(account);
-    options.credentials.forget(account);
+    options.credentials.forget(credential);
+    options.sessions.forget(credential);
+    if (user !== undefined) await options.access.confirm(account, user);
     return true;
   };
   /**
@@ -144,7 +148,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   const judgeAgain = async (request: FastifyRequest): Promise<void> => {
     const principal = principals.get(request);
     if (principal === undefined) return;
-    if (!forgetForChange(request, principal) && request.body === undefined) return;
+    if (!(await forgetForChange(request, principal)) && request.body === undefined) return;
     const now = await authenticateToken(options.authenticator, request);
     principals.set(request, authorize(request, now));
   };
@@ -170,7 +174,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     },
     uploadOf: async function* uploadOf(request) {
       for await (const chunk of request.raw as AsyncIterable<Uint8Array>) yield chunk;
-      forgetForChange(request, parts.principalOf(request));
+      await forgetForChange(request, parts.principalOf(request));
       await parts.authorizeAgain(request);
     },
     authorizeAgain: async (request) => {

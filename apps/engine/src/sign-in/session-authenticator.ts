@@ -35,7 +35,9 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Au
       if (hasToken || secret === undefined || !isOfConsole) {
         return credentials.authenticate(request);
       }
-      const principal = await sessions.principalOf(secret);
+      // A page that is open listens, and nobody need be there: that does not keep the session from its end.
+      const listens = header("accept")?.includes("text/event-stream") === true;
+      const principal = await sessions.principalOf(secret, !listens);
       if (principal === undefined) {
         throw new RegistryError("REGISTRY_UNAUTHENTICATED", "authentication failed", {
           cause: new Error("the login session is over"),

@@ -38,9 +38,11 @@ export class CredentialCache<T> {
   }
 
   /** The same for all that are kept and chosen. */
-  forgetWhere(isChosen: (value: T) => boolean): void {
+  forgetWhere(isChosen: (value: T, key: string) => boolean): void {
     this.#changes += 1;
-    for (const [key, { value }] of this.#entries) if (isChosen(value)) this.#entries.delete(key);
+    for (const [key, { value }] of this.#entries) {
+      if (isChosen(value, key)) this.#entries.delete(key);
+    }
   }
 
   #dropOldest(): void {
