@@ -1,6 +1,7 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { benchApi } from "./api.ts";
 import { benchReplay } from "./replay.ts";
+import { benchRestart } from "./restart.ts";
 import { benchOverhead, benchRuns } from "./runs.ts";
 
 // node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS and BENCH_RUNS set the effort.
@@ -31,6 +32,12 @@ for (const [name, store] of Object.entries(stores)) {
     orSkip((at) => benchRuns(name, at, runs)),
   );
 }
+const objects = Number(process.env["BENCH_OBJECTS"] ?? 100_000);
+sections.set("restart-sqlite", () => benchRestart("sqlite", objects));
+sections.set("restart-postgres", async () => {
+  if (postgres !== undefined) await benchRestart(postgres, objects);
+  else console.log("\nrestart-postgres: skipped, TEST_POSTGRES_URL is not set");
+});
 sections.set("overhead", () => benchOverhead(rounds));
 sections.set("replay", async () => {
   const lab = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"];

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { serve } from "@stackwright/engine";
 import { readStored } from "@stackwright/storage";
 
@@ -14,6 +15,19 @@ const id = {
   name: "x",
   uid: "",
 };
+// With BENCH_LOOP set and --expose-gc: how long others had to wait since the last question, and what is kept.
+const delays = monitorEventLoopDelay({ resolution: 2 });
+if (process.env["BENCH_LOOP"] !== undefined) delays.enable();
+
+function loopFigures() {
+  const [p50Ms, p99Ms] = [50, 99].map((share) => delays.percentile(share) / 1e6 - 2);
+  const maxMs = delays.max / 1e6;
+  const rssMib = process.memoryUsage().rss / 1024 / 1024;
+  globalThis.gc?.();
+  delays.reset();
+  return { p50Ms, p99Ms, maxMs, rssMib, heapMib: process.memoryUsage().heapUsed / 1024 / 1024 };
+}
+
 const server = await serve(
   {
     store,
@@ -38,6 +52,7 @@ const server = await serve(
             const found = await readStored(storage, "strong", id);
             return { found: found !== undefined };
           });
+          app.get("/loop", async () => loopFigures());
         },
       },
     ],
