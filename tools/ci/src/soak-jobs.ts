@@ -169,6 +169,18 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 60,
   },
   {
+    name: "reactions",
+    what: "changes of outputs that run through 50 stacks while servers are killed: 2,000; checks for drift of 10,000 stacks",
+    files: [
+      "apps/engine/src/trigger/trigger-chains.property.test.ts",
+      "apps/engine/src/drift/fire-drift-checks.test.ts",
+    ],
+    live: false,
+    slices: 2,
+    runs: 25,
+    limitMinutes: 60,
+  },
+  {
     name: "mutation",
     what: "changes of apply, state, storage, leases, auth, limits, archive and queue that unit tests have to notice",
     files: [
