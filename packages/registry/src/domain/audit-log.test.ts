@@ -189,6 +189,31 @@ it("drops numbers of old entries in their order, and looks at no more than one t
   expect((await read(5 * 256, 1)).length).toBe(1);
 });
 
+it("drops numbers of old entries also where a clock was far ahead when some of them were given", async () => {
+  const { storage, registry, clock, entry, read } = await start();
+  const at = Date.parse("2026-01-02T12:00:00Z");
+  for (let day = 0; day < 6; day += 1) {
+    clock.setWallMs(at + day * DAY_MS);
+    for (let index = 0; index < 256; index += 32) {
+      await storage.batch(Array.from({ length: 32 }, (_, more) => entry(`${day} ${index + more}`)));
+    }
+    if (day === 1 || day === 4) clock.setWallMs(at + 4_000 * DAY_MS);
+    await read(0, 10_000);
+  }
+  const sweep = async (day: number) => {
+    clock.setWallMs(at + day * DAY_MS);
+    await registry.sweep();
+    const type = { group: "stackwright", groupVersion: "v1", kind: "AuditSegment" };
+    const everywhere = { partition: "*", peerName: "*", namespace: "*" };
+    const found = await storage.list("strong", type, everywhere, "");
+    return found.map(({ id }) => Number.parseInt(id.name, 16)).toSorted((a, b) => a - b);
+  };
+  expect(await sweep(50)).toEqual([0, 1, 2, 3, 4, 5]);
+  // What lies between the first and the second of them is old by now; the second one may be as young as the one behind it.
+  expect(await sweep(96)).toEqual([4, 5]);
+  expect(await sweep(98)).toEqual([]);
+});
+
 it("entries keep their turn where numbering ends halfway", async () => {
   const { storage, faults, clock, entry, add, read } = await start();
   clock.setWallMs(Date.parse("2026-01-02T00:00:00Z"));

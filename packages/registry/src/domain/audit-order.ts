@@ -45,6 +45,10 @@ const NOTED_MS = 3_600_000;
 /** The letters at the beginning of an id that entries of one slice of time have alike, and how long that is: 17 minutes. */
 const SLICE_LETTERS = 6;
 const SLICE_MS = 32 ** 4;
+/** Segments that are dropped in one batch. */
+const DROPPED_AT_ONCE = 32;
+/** Segments in a row of which no time is known that are looked beyond: more of them stay until their own time. */
+const MAX_UNDATED = 4_096;
 /** Segments that are kept in memory: whole ones do not change. */
 const KEPT_SEGMENTS = 2_000;
 /** Trails of which it is known when they were searched. */
@@ -113,21 +117,33 @@ export class AuditOrder {
     return found;
   }
 
-  /** Drops segments of which all entries are older than that: from the first one on, up to one that stays. */
+  /**
+   * Drops segments of which all entries are older than that: from the first one on, up to one that stays. One that was numbered by a clock
+   * far ahead of this one was numbered before the one behind it, and goes with that.
+   */
   async prune(beforeMs: number): Promise<void> {
+    const aheadMs = this.#clock.wallMs() + AHEAD_MS;
     const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
     for (const { value, resource } of await this.#records.list(ORDER_KIND, everywhere, "")) {
       const { tenancy } = resource.id;
       const whole = Math.floor(Number(value.count) / SEGMENT_SIZE);
-      let old: BatchOperation[] = [];
+      const old: BatchOperation[] = [];
+      let undated: BatchOperation[] = [];
       for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
         const segment = await this.#segment(tenancy, index);
         if (segment === undefined) continue;
-        if (Number(segment.value.numberedAtMs) >= beforeMs - LATE_MS) break;
-        old.push(deleteOperation(segment));
-        if (old.length < 32) continue;
-        await this.#records.storage.batch(old);
-        old = [];
+        const numberedAtMs = Number(segment.value.numberedAtMs);
+        if (numberedAtMs > aheadMs) {
+          undated.push(deleteOperation(segment));
+          if (undated.length >= MAX_UNDATED) break;
+          continue;
+        }
+        if (numberedAtMs >= beforeMs - LATE_MS) break;
+        old.push(...undated, deleteOperation(segment));
+        undated = [];
+        while (old.length >= DROPPED_AT_ONCE) {
+          await this.#records.storage.batch(old.splice(0, DROPPED_AT_ONCE));
+        }
       }
       if (old.length > 0) await this.#records.storage.batch(old);
     }
