@@ -31,6 +31,7 @@ export type {
   ObservedOperation,
   StorageObserver,
 } from "./observed/storage-observer.ts";
+export type { PastSnapshots } from "./past-snapshots.ts";
 export { readStored } from "./read-stored.ts";
 export type {
   ConditionState,

@@ -117,6 +117,21 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
     }
   });
 
+  it("make no backup of a moment of the past where the engine answers for the present alone", async () => {
+    for (const at of ["1", "2026-03-01T14:30:00Z"]) {
+      const refused = await run("store", "backup", "monday", "--at", at);
+      expect(refused).toMatchObject({
+        code: 1,
+        error: expect.stringMatching(
+          /is backed up as it is now\.[^]*stackwright store restore --at/,
+        ),
+      });
+    }
+    const invalid = await run("store", "backup", "monday", "--at", "yesterday");
+    expect(invalid.error).toContain("--at yesterday: invalid revision or time");
+    expect(await readdir(cwd)).not.toContain("monday");
+  });
+
   it("name damaged records by exit code 1, and restore the others on request", async () => {
     await succeed("store", "backup", "monday");
     const file = join(cwd, "monday", "resources.jsonl");

@@ -13,9 +13,19 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { parseMoment } from "../session/moment.ts";
-import { openEmptyStore, openWholeStore, type WholeStoreOptions } from "../session/whole-store.ts";
+import {
+  openEmptyStore,
+  openWholeStore,
+  type WholeStore,
+  type WholeStoreOptions,
+} from "../session/whole-store.ts";
 
 export type { WholeStoreOptions } from "../session/whole-store.ts";
+
+export interface BackupOptions extends WholeStoreOptions {
+  /** A revision of the engine, of which it still has all. */
+  readonly at?: string;
+}
 
 export interface RestoreOptions extends WholeStoreOptions {
   /** Restores the rest of a damaged backup. */
@@ -29,19 +39,43 @@ export interface RestoreOptions extends WholeStoreOptions {
 /** Copies a store with its blobs into a folder. Exit code 1 when the store has lost something. */
 export async function storeBackup(
   folder: string,
-  options: WholeStoreOptions,
+  options: BackupOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   await using store = await openWholeStore(context, options);
   const { storage, blobs } = store;
   const directory = resolve(context.directory, folder);
+  const past = options.at === undefined ? undefined : pastMoment(store, options.at);
   const manifest = await withAdvice(async () =>
-    writeBackup({ storage, blobs, directory, kinds: STORE_BLOB_KINDS, signal }),
+    writeBackup({
+      storage,
+      blobs,
+      directory,
+      kinds: STORE_BLOB_KINDS,
+      ...(past !== undefined && { past }),
+      signal,
+    }),
   );
-  terminal.write(`The backup of ${store.name} is ${directory}\n${summaryOf(manifest)}`);
+  const as = past === undefined ? "" : `, as it was at revision ${past.revision} of its cluster,`;
+  terminal.write(`The backup of ${store.name}${as} is ${directory}\n${summaryOf(manifest)}`);
   for (const name of manifest.lost) terminal.writeError(`Lost in the store: ${name}\n`);
   return manifest.lost.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function pastMoment({ name, past }: WholeStore, at: string) {
+  const point = parseMoment("--at", at);
+  if (past === undefined) {
+    throw new CommandError(`The store ${name} is backed up as it is now.`, {
+      advice:
+        "--at is for etcd, whose cluster answers at its revisions. Other stores go back by their history: `stackwright store restore --at`.",
+    });
+  }
+  if ("revision" in point) return { store: past, revision: point.revision };
+  throw new CommandError(`--at ${at}: the revisions of etcd have no times.`, {
+    advice:
+      "Name a revision of the cluster: `etcdctl endpoint status --write-out fields` names the present one.",
+  });
 }
 
 /** Fills an empty store with a backup. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
+import type { BackupOptions, RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
 import type { HistoryOptions } from "../commands/store-history.ts";
 import type { CommandAction, Define } from "./program.ts";
 
@@ -12,7 +12,13 @@ Encrypted values stay encrypted, and the backup holds no key. Keep these besides
   the key of a server                    registry.key beside its embedded store, or what --key-file and its like name
   the files that a server is given       its options, its TLS files, the file of its functions
 
-Exit code 1 also when the store has lost something: the backup is made without it, and names it.
+  --at 123456      as the store was at a revision of its etcd cluster
+
+The cluster answers at each revision that was not compacted since; \`etcdctl endpoint status --write-out fields\` names the present one. Stores
+in SQLite and PostgreSQL go back by their history: \`stackwright store restore --at\`.
+
+Exit code 1 also when the store has lost something: the backup is made without it, and names it. With --at so are blobs that were
+collected since then.
 `;
 
 const RESTORE_HELP = `
@@ -60,8 +66,9 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
   const store = define("store", "back up, restore, verify and repair a whole store");
 
   withStore(define("backup <folder>", "copy a store with its blobs into a new folder", store))
+    .option("--at <revision>", "the store as it was at a revision of its etcd cluster")
     .addHelpText("after", BACKUP_HELP)
-    .action(async (folder: string, options: WholeStoreOptions, command: Command) => {
+    .action(async (folder: string, options: BackupOptions, command: Command) => {
       const { storeBackup } = await import("../commands/store.ts");
       await run(command, async (context) => storeBackup(folder, options, context));
     });

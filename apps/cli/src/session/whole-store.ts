@@ -23,7 +23,7 @@ export interface WholeStoreOptions {
 }
 
 /** A store of which all is meant. Disposing closes it. */
-interface WholeStore extends OpenStore {
+export interface WholeStore extends OpenStore {
   /** Address of the store, without credentials. */
   readonly name: string;
 }

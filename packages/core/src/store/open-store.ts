@@ -4,6 +4,7 @@ import type {
   CommitHistory,
   HistoryOptions,
   HistorySize,
+  PastSnapshots,
   ResolvedHistory,
   StorageBackend,
 } from "@stackwright/storage";
@@ -30,6 +31,8 @@ export interface OpenStore extends AsyncDisposable {
   readonly historyBounds?: ((signal: AbortSignal) => Promise<ResolvedHistory>) | undefined;
   /** Its history, commit by commit; undefined for an engine that does not give it out. */
   readonly commits?: CommitHistory | undefined;
+  /** What it was at revisions of its engine; undefined for an engine that does not remember. */
+  readonly past?: PastSnapshots | undefined;
 }
 
 interface OpenStoreOptions {
@@ -154,13 +157,14 @@ export async function openStore(
         factory: "createEtcdStorage",
         options: etcd,
       };
-      return withBlobs(storage, renewal, async () => {
+      const opened = await withBlobs(storage, renewal, async () => {
         const blobs = await openEtcdBlobs(address, { directory: blobDirectory, ...limits });
         if (!readOnly && address.blobs !== "folder") {
           await moveFolderBlobs(blobDirectory, blobs, logger);
         }
         return blobs;
       });
+      return { ...opened, past: storage };
     }
     case "remote": {
       const { host, port, tls } = address;

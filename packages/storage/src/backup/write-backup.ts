@@ -4,6 +4,7 @@ import type { BlobReferenceKind } from "../blob/collect-unreferenced.ts";
 import type { BlobStore } from "../blob/types.ts";
 import type { DamagedResource } from "../damaged-resource.ts";
 import { isStorageError, StorageError } from "../errors.ts";
+import type { PastSnapshots } from "../past-snapshots.ts";
 import type { CallOptions, StorageBackend } from "../types.ts";
 import { unsupported } from "../validate.ts";
 import { BackupFolder } from "./backup-folder.ts";
@@ -41,6 +42,17 @@ export interface WriteBackupOptions extends CallOptions {
   readonly directory: string;
   /** Kinds whose references to blobs are known, so that lost blobs are noticed. @default none */
   readonly kinds?: readonly BlobReferenceKind[];
+  /**
+   * The moment that is copied. Blobs that were collected since then are lost.
+   *
+   * @default now
+   */
+  readonly past?: PastMoment;
+}
+
+interface PastMoment {
+  readonly store: PastSnapshots;
+  readonly revision: number;
 }
 
 /**
@@ -51,10 +63,12 @@ export interface WriteBackupOptions extends CallOptions {
  * What the store has lost already is named in the manifest (`lost`), and the backup is made without it.
  *
  * Rejects with `STORAGE_UNSUPPORTED` for a store behind a connection: the backup is made where the store is;
- * `STORAGE_INVALID_ARGUMENT` where the folder exists, `STORAGE_LOCKED` while another process writes it.
+ * `STORAGE_INVALID_ARGUMENT` where the folder exists or there is no such moment, `STORAGE_LOCKED` while another process writes it.
  */
 export async function writeBackup(options: WriteBackupOptions): Promise<BackupManifest> {
-  const { storage, kinds = [], signal } = options;
+  const { storage, kinds = [], past, signal } = options;
+  // What a moment of the past refers to does not change.
+  const attempts = past === undefined ? ATTEMPTS : 1;
   if (!storage.capabilities.snapshot) throw unsupported(storage.capabilities, "snapshots");
   const references = new DeclaredReferences(kinds);
   const lost = new Set<string>();
@@ -63,14 +77,14 @@ export async function writeBackup(options: WriteBackupOptions): Promise<BackupMa
   await using copier = await BlobCopier.create(folder.path, files, options.blobs, lost);
   await copier.copyNew(signal);
   for (let attempt = 1; ; attempt += 1) {
-    const copied = await copyResources(storage, folder.path, references, files, signal);
+    const copied = await copyResources(options, folder.path, references, files);
     await copier.copyNew(signal);
     const missing: string[] = [];
     for (const [sha256, name] of copied.absent) {
       if (await files.has(sha256)) continue;
       missing.push(`blob ${sha256} is missing, to which ${name} refers`);
     }
-    if (missing.length > 0 && attempt < ATTEMPTS) continue;
+    if (missing.length > 0 && attempt < attempts) continue;
     const manifest: BackupManifest = {
       createdAt: new Date().toISOString(),
       store: { engine: storage.capabilities.engine, ...positionOf(copied.cursor) },
@@ -148,18 +162,20 @@ interface CopiedResources {
 }
 
 async function copyResources(
-  storage: StorageBackend,
+  { storage, past, signal }: WriteBackupOptions,
   directory: string,
   references: DeclaredReferences,
   files: BlobFiles,
-  signal: AbortSignal | undefined,
 ): Promise<CopiedResources> {
   const unreadable: string[] = [];
   const leaveOut = (name: string): void => {
     if (unreadable.length < MAX_LOST) unreadable.push(name);
   };
   const onDamaged = (damaged: DamagedResource): void => leaveOut(shownDamage(damaged));
-  await using snapshot = await storage.snapshot({ onDamaged, ...(signal && { signal }) });
+  const call = { onDamaged, ...(signal && { signal }) };
+  await using snapshot = await (past === undefined
+    ? storage.snapshot(call)
+    : past.store.snapshotAt(past.revision, call));
   const { cursor } = snapshot;
   if (cursor === undefined) throw unsupported(storage.capabilities, "backups over a connection");
   await using lines = await LineWriter.create(join(directory, RESOURCES_FILE));

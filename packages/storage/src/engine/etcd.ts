@@ -6,15 +6,16 @@ import { StorageError } from "../errors.ts";
 import { type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
 import type { RestoreTarget } from "../restore-target.ts";
-import type { StorageBackend } from "../types.ts";
-import { EngineBackend } from "./engine-backend.ts";
 import { openClusterClock } from "./etcd/cluster-clock.ts";
 import { EtcdClient } from "./etcd/etcd-client.ts";
 import { EtcdEngine } from "./etcd/etcd-engine.ts";
 import { fillStore } from "./etcd/fill-store.ts";
 import { HistoryKeeper } from "./etcd/history-keeper.ts";
 import { Layout } from "./etcd/layout.ts";
+import { EtcdBackend, type EtcdStorage } from "./etcd/past-snapshot.ts";
 import { openLine } from "./etcd/store-line.ts";
+
+export type { EtcdStorage } from "./etcd/past-snapshot.ts";
 
 /** Options of {@link createEtcdStorage}. */
 export interface EtcdStorageOptions {
@@ -83,7 +84,7 @@ export const ETCD_CAPABILITIES: StorageCapabilities = Object.freeze({
  * Rejects with `STORAGE_UNSUPPORTED` for an older server, `STORAGE_INVALID_ARGUMENT`,
  * `STORAGE_PERMISSION_DENIED`, or `STORAGE_INCONSISTENT` when no quorum can be reached.
  */
-export async function createEtcdStorage(options: EtcdStorageOptions): Promise<StorageBackend> {
+export async function createEtcdStorage(options: EtcdStorageOptions): Promise<EtcdStorage> {
   const { timeoutMs = 5_000, root = "stackwright/", logger, clock = systemClock } = options;
   const { maxAgeMs } = resolveHistory(options.history);
   const client = new EtcdClient({ ...options, timeoutMs });
@@ -111,7 +112,7 @@ export async function createEtcdStorage(options: EtcdStorageOptions): Promise<St
               logger,
             }),
     });
-    return new EngineBackend(engine);
+    return new EtcdBackend(engine, { client, layout, epoch });
   } catch (error) {
     await client.close();
     throw error;

@@ -82,9 +82,13 @@ export function isRestoring(text: string | undefined): boolean {
   return text?.startsWith(RESTORING) === true;
 }
 
-/** The text of a key. */
-export async function readText(client: EtcdClient, key: Buffer): Promise<string | undefined> {
-  const { kvs } = await client.range(RangeRequest.create({ key }));
+/** The text of a key, now or at a revision. */
+export async function readText(
+  client: EtcdClient,
+  key: Buffer,
+  revision = 0n,
+): Promise<string | undefined> {
+  const { kvs } = await client.range(RangeRequest.create({ key, revision }));
   return kvs[0] === undefined ? undefined : Buffer.from(kvs[0].value).toString("utf8");
 }
 
