@@ -50,6 +50,7 @@ describe("mistakes", () => {
     ["a =\nb = 1\n", "LANG_EXPRESSION 1:4"],
     ['"a" = 1\n', "LANG_ARGUMENT_NAME 1:1"],
     ["a = {} {}\n", "LANG_ARGUMENT_END 1:8"],
+    ["a = b[*\n].c\n", "LANG_SPLAT 1:8"],
     ["a {\n", "LANG_BLOCK_UNCLOSED 1:3"],
     ["a {} b {}\n", "LANG_BLOCK_END 1:6"],
     ['a "b"\n{\n}\n', "LANG_BLOCK 1:6"],

@@ -286,7 +286,7 @@ function isLiteralKey(key: Expression): key is IndexStep["key"] {
 function parseFullSplat(p: Cursor, from: Expression): Expression {
   const source = p.source;
   const markerStart = p.start;
-  const newlines = p.setNewlines(false);
+  // A line ending between the brackets ends the expression, as in the reference: only an index may be on lines of its own.
   p.next();
   p.next();
   if (p.at(TokenKind.BracketClose)) {
@@ -303,7 +303,6 @@ function parseFullSplat(p: Cursor, from: Expression): Expression {
     );
     p.recoverTo(TokenKind.BracketClose);
   }
-  p.setNewlines(newlines);
   const markerEnd = p.previousEnd;
   const item: SplatItem = { kind: "splat-item", source, start: markerStart, end: markerEnd };
   const outer = p.enter();
