@@ -2897,7 +2897,7 @@ export interface Operations {
   readonly type: string;
   /** fetches */
   readonly count: number;
-  /** what is fetched, in words */
+  /** what is fetched by, such as key */
   readonly filters: readonly string[];
 })[];
   readonly diagram: string;

@@ -182,6 +182,13 @@ it("other topics are refused, and the graph is for administrators", async () => 
   );
   const viewer = await tokenOf("reader");
   expect((await call("GET", "/api/v1/debug/krt", { token: viewer })).status).toBe(403);
+
+  // One view is of all accounts of a server: which objects are fetched is told to none of them.
+  expect((await call("POST", `${P}/stacks`, { body: { name: "one" } })).status).toBe(201);
+  const edges = async () => (await call("GET", "/api/v1/debug/krt")).json["edges"];
+  const fetches = expect.objectContaining({ to: "stack status", type: "fetch", filters: ["key"] });
+  await expect.poll(edges).toContainEqual(fetches);
+  expect(JSON.stringify(await edges())).not.toContain("default/web");
 });
 
 it("a run is seen from its request to its end, without a second look", {
