@@ -11,6 +11,7 @@ import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
+import { listTickets } from "../queue/sweep.ts";
 import { playPlan, startFakeWorker } from "../testing/fake-worker.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
@@ -96,6 +97,39 @@ it("a plan that ends with its worker is planned again, not canceled", async () =
   await reaches(run, "planning");
   await worker.close();
   expect(storedRunPhase((await read(run)).phase)).toBe("queued");
+});
+
+it("an apply that ended with its worker is not called canceled, as nobody asked for that", async () => {
+  const { worker, fixture, enqueue, read, reaches } = await startFakeWorker(async (step) => {
+    if (step.job.step === "plan") return playPlan(step);
+    const fence = await fixture.fence(step.job.stack, step.job.name);
+    await step.host.beginApply(fence?.tenure.epoch ?? 0n);
+    await step.stopped;
+    await fence?.release();
+    return { how: "result", result: { phase: "canceled", revision: "1", reason: "canceled" } };
+  });
+  const run = await enqueue(true);
+  await reaches(run, "applying");
+  await worker.close();
+  const { phase, reasonCode } = await read(run);
+  expect([storedRunPhase(phase), reasonCode]).toEqual(["partially_applied", "worker_ended"]);
+});
+
+it("an apply whose worker ends before it begins is left to the next worker", async () => {
+  const begun = Promise.withResolvers<void>();
+  const { worker, parts, enqueue, read } = await startFakeWorker(async (step) => {
+    if (step.job.step === "plan") return playPlan(step);
+    // It waits for the fence of the stack.
+    begun.resolve();
+    await step.stopped;
+    return { how: "result", result: { phase: "canceled", reason: "canceled" } };
+  });
+  const run = await enqueue(true);
+  await begun.promise;
+  await worker.close();
+  expect(storedRunPhase((await read(run)).phase)).toBe("approved");
+  const [free] = await listTickets(parts);
+  expect(free?.ticket).toMatchObject({ claim: undefined, attempts: 0 });
 });
 
 it("a worker that lost its lease begins anew, and releases what it had claimed", async () => {

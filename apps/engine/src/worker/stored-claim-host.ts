@@ -1,6 +1,7 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
+import type { Run } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -23,6 +24,7 @@ import {
   recordPlan,
 } from "../queue/plan-steps.ts";
 import { releaseClaim } from "../queue/release.ts";
+import { phaseOf } from "../queue/run-row.ts";
 import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
@@ -148,6 +150,11 @@ async function writeEnd(
   const isStoppedPlan =
     end.how === "result" && end.result.phase === "canceled" && claim.step === "plan";
   if (end.how === "result" && end.result.phase !== "interrupted" && !isStoppedPlan) {
+    if (end.result.phase === "canceled" && late === undefined) {
+      const run = await requireRecord(parts, RUN_KIND, runPlace(claim.reference));
+      // A worker that ends, or lost its lease, stops its applies as well.
+      if (run.cancel === undefined) return endStoppedApply(parts, claim, end.result, run, ending);
+    }
     return writeResult(
       parts,
       claim,
@@ -163,6 +170,24 @@ async function writeEnd(
     parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
   }
   await release(parts, claim, reason, ending);
+}
+
+/** Ends an apply that stopped though nobody canceled its run: what has not begun is left to the next worker. */
+async function endStoppedApply(
+  parts: StoredClaimParts,
+  claim: RunClaim,
+  result: Ended,
+  run: Run,
+  ending: AbortSignal | undefined,
+): Promise<void> {
+  const reason = "the worker of the run ended before the apply did";
+  if (phaseOf(run) === "approved") return release(parts, claim, reason, ending);
+  await writeResult(parts, claim, {
+    ...("revision" in result && { revision: result.revision }),
+    phase: "partially_applied",
+    reason,
+    reasonCode: "worker_ended",
+  });
 }
 
 function lossOf(end: ExecutionEnd): string {
