@@ -6,11 +6,15 @@ export type SpanValue = string | number | boolean;
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
+  /** Whether whoever began the trace wants its spans reported: where not, none is, and all that continues it knows. @default true */
+  readonly isSampled?: boolean | undefined;
 }
 
 /** Something that took time. Its attributes are ids, addresses and codes, never values or texts of programs. */
 export interface Span extends SpanPlace {
   readonly parentSpanId?: string;
+  /** What other systems note of the trace, as the header `tracestate` of the request had it. */
+  readonly traceState?: string;
   readonly name: string;
   readonly kind: "internal" | "server" | "client" | "consumer";
   /** Milliseconds since 1970. */

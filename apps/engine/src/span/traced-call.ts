@@ -17,7 +17,7 @@ export async function tracedCall<T>(
 ): Promise<T> {
   const work = traces?.work;
   if (spans === undefined || work?.place === undefined) return call();
-  const { traceId, spanId: parentSpanId } = work.place;
+  const { traceId, spanId: parentSpanId, isSampled } = work.place;
   const startMs = clock.wallMs();
   let isFailed = true;
   try {
@@ -28,6 +28,7 @@ export async function tracedCall<T>(
     work.noteCall();
     spans.add({
       traceId,
+      ...(isSampled === false && { isSampled }),
       spanId: newSpanId(),
       parentSpanId,
       name,

@@ -18,7 +18,16 @@ export function otlpBody(spans: readonly Span[], resource: Readonly<Record<strin
   };
 }
 
-function spanOf({ kind, startMs, endMs, isFailed, attributes, links, ...span }: Span) {
+function spanOf({
+  kind,
+  startMs,
+  endMs,
+  isFailed,
+  attributes,
+  links,
+  isSampled: _,
+  ...span
+}: Span) {
   return {
     ...span,
     kind: KINDS[kind],

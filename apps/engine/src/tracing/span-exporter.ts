@@ -44,6 +44,7 @@ export class SpanExporter implements SpanSink, AsyncDisposable {
   }
 
   add(span: Span): void {
+    if (span.isSampled === false) return;
     if (this.#ending.signal.aborted || this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;

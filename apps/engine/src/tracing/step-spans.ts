@@ -58,7 +58,8 @@ export class StepSpans {
 
   /** The step as the parent of the spans of others, in the form of W3C Trace Context: what the variable `TRACEPARENT` has. */
   get traceParent(): string {
-    return traceParentOf({ traceId: this.#traceId, spanId: this.#spanId });
+    const isSampled = this.#parent?.isSampled;
+    return traceParentOf({ traceId: this.#traceId, spanId: this.#spanId, isSampled });
   }
 
   event({ type, ...event }: RunLogEvent, at: number): void {
@@ -113,9 +114,13 @@ export class StepSpans {
   }
 
   /** The trace of the step, and its parent there. */
-  #root(): Pick<Span, "traceId" | "parentSpanId"> {
-    const { spanId: parentSpanId } = this.#parent ?? {};
-    return { traceId: this.#traceId, ...(parentSpanId !== undefined && { parentSpanId }) };
+  #root(): Pick<Span, "traceId" | "parentSpanId" | "isSampled"> {
+    const { spanId: parentSpanId, isSampled } = this.#parent ?? {};
+    return {
+      traceId: this.#traceId,
+      ...(parentSpanId !== undefined && { parentSpanId }),
+      ...(isSampled === false && { isSampled }),
+    };
   }
 
   #begin(place: string, name: string, startMs: number, attributes: Begun["attributes"]): void {
@@ -134,6 +139,7 @@ export class StepSpans {
       traceId: this.#traceId,
       spanId: newSpanId(),
       parentSpanId: this.#spanId,
+      ...(this.#parent?.isSampled === false && { isSampled: false }),
       name: begun.name,
       kind: "client",
       startMs: begun.startMs,

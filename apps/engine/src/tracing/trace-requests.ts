@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { ChildLoggerOptions, Logger } from "pino";
 import { tracedChild } from "../server-logger.ts";
 import { newSpanId, newTraceId, type SpanPlace, type SpanSink } from "../span/span.ts";
-import { spanPlaceOf } from "../span/trace-context.ts";
+import { spanPlaceOf, traceStateOf } from "../span/trace-context.ts";
 import { TracedWork, type TraceScope } from "../span/trace-scope.ts";
 
 /** What is asked all the time and says nothing. */
@@ -25,6 +25,7 @@ interface RequestTraceParts {
 interface BegunRequest {
   readonly work: TracedWork;
   readonly parent: SpanPlace | undefined;
+  readonly traceState: string | undefined;
   readonly startMs: number;
 }
 
@@ -95,14 +96,20 @@ export class RequestTraces {
     const place =
       spans === undefined
         ? parent
-        : { traceId: parent?.traceId ?? newTraceId(), spanId: newSpanId() };
-    const begun = { work: new TracedWork(place), parent, startMs: clock.wallMs() };
+        : {
+            traceId: parent?.traceId ?? newTraceId(),
+            spanId: newSpanId(),
+            ...(parent?.isSampled === false && { isSampled: false }),
+          };
+    // Without a parent it says nothing.
+    const traceState = parent && traceStateOf(String(raw.headers["tracestate"] ?? ""));
+    const begun = { work: new TracedWork(place), parent, traceState, startMs: clock.wallMs() };
     this.#begun.set(raw, begun);
     return begun;
   }
 
   #report(
-    { work, parent, startMs }: BegunRequest,
+    { work, parent, traceState, startMs }: BegunRequest,
     span: Pick<Parameters<SpanSink["add"]>[0], "name" | "isFailed" | "attributes">,
   ): void {
     const { clock, spans } = this.#parts;
@@ -111,6 +118,7 @@ export class RequestTraces {
     spans.add({
       ...place,
       ...(parent !== undefined && { parentSpanId: parent.spanId }),
+      ...(traceState !== undefined && { traceState }),
       ...span,
       kind: "server",
       startMs,

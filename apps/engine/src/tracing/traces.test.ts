@@ -137,6 +137,30 @@ it("what stands in the place of a run's id is in no span", { timeout: 60_000 }, 
   expect(JSON.stringify(collector.requests)).not.toContain(CANARY);
 });
 
+it("a caller says whether its spans are reported, and what other systems note of them", {
+  timeout: 60_000,
+}, async () => {
+  const collector = await startCollector();
+  const { call, upload } = await startApi("in-process", { otlpEndpoint: collector.url });
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const { digest } = (await upload({ "main.tf": 'output "a" { value = 1 }' })).json;
+  const traceparent = `00-${"e".repeat(32)}-${"f".repeat(16)}-00`;
+  const body = { configuration: digest };
+  const made = await call("POST", `${S}/runs`, { body, headers: { traceparent } });
+  expect(made.json["trace_id"]).toBe("e".repeat(32));
+  const run = `${S}/runs/${String(made.json["id"])}`;
+  await expect
+    .poll(async () => (await call("GET", run)).json["phase"], POLL)
+    .toMatch(/^(?:awaiting_approval|no_changes)$/);
+  const tracestate = "congo=t61rcWkgMzE,rojo=00f0";
+  const sampled = { traceparent: `00-${"c".repeat(32)}-${"d".repeat(16)}-01`, tracestate };
+  await call("GET", run, { headers: sampled });
+  const seen = () => collector.spans.find(({ traceId }) => traceId === "c".repeat(32));
+  await expect.poll(seen, POLL).toMatchObject({ traceState: tracestate });
+  // They would have been sent before.
+  expect(collector.spans.filter(({ traceId }) => traceId === "e".repeat(32))).toEqual([]);
+});
+
 it("a step that fails is a failed span", { timeout: 120_000 }, async () => {
   const collector = await startCollector();
   const { call, upload } = await startApi("in-process", { otlpEndpoint: collector.url });

@@ -57,5 +57,9 @@ export async function tracedTask<T>(
 }
 
 function beneath(parent: SpanPlace | undefined): SpanPlace {
-  return { traceId: parent?.traceId ?? newTraceId(), spanId: newSpanId() };
+  return {
+    traceId: parent?.traceId ?? newTraceId(),
+    spanId: newSpanId(),
+    ...(parent?.isSampled === false && { isSampled: false }),
+  };
 }
