@@ -309,6 +309,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             port: createTfePort({
               ...parts,
               authenticator,
+              credentials,
               audit,
               addressKey,
               logger,

@@ -13,7 +13,14 @@ import { policyCheckOf } from "./policy-check.ts";
 const { ENFORCEMENT_ADVISORY, ENFORCEMENT_MANDATORY, ENFORCEMENT_OVERRIDABLE } =
   PolicySet_Enforcement;
 const { OUTCOME_FAILED, OUTCOME_PASSED } = PolicySetResult_Outcome;
-const DEPLOYER = { account: "a", actor: "ann", isOperator: true, isAdmin: false, projects: [] };
+const DEPLOYER = {
+  account: "a",
+  actor: "ann",
+  credential: "token-1",
+  isOperator: true,
+  isAdmin: false,
+  projects: [],
+};
 const ADMIN = { ...DEPLOYER, actor: "ben", isAdmin: true };
 const RUN = Run.create({ planDigest: "d", phase: Run_Phase.PHASE_POLICY_FAILED, actor: "ben" });
 

@@ -26,17 +26,16 @@ async function start(options: Parameters<typeof startApi>[1] = {}) {
     answer.json["data"] as Resource;
   const create = async (name: string): Promise<string> =>
     dataOf(await call("POST", ALL, attributes({ name }))).id;
-  const announce = async (id: string, text: string, more: object = {}) =>
-    call(
-      "POST",
-      `/api/v2/workspaces/${id}/state-versions`,
-      attributes({
+  const announce = async (id: string, text: string, more: object = {}, token?: string) =>
+    call("POST", `/api/v2/workspaces/${id}/state-versions`, {
+      ...attributes({
         serial: (JSON.parse(text) as { serial: number }).serial,
         md5: md5Of(text),
         lineage: "line",
         ...more,
       }),
-    );
+      token,
+    });
   const put = async (address: unknown, text: string): Promise<number> =>
     (await fetch(String(address), { method: "PUT", body: text })).status;
   const uploadOf = (answer: { readonly json: Record<string, unknown> }): unknown =>
@@ -208,6 +207,37 @@ describe("a state", () => {
     expect(await store(id, stateOf(1))).toBe(200);
     expect((await call("GET", `/api/v2/state-versions/sv-x-1-${"0".repeat(32)}`)).status).toBe(404);
     expect(dataOf(await call("GET", `${ALL}/demo`)).attributes["locked"]).toBe(true);
+  });
+
+  it("has addresses that end with the token of the request, its user or its role", async () => {
+    const { create, act, announce, put, uploadOf, call, server } = await start();
+    const id = await create("demo");
+    await call("POST", "/api/v1/users", { body: { name: "lea" } });
+    const give = async (role: string) => call("PUT", "/api/v1/roles/user/lea", { body: { role } });
+    await give("operator");
+    const made = await server.credentials.createToken({
+      account: "default",
+      user: "lea",
+      roles: ["deployer"],
+    });
+    const own = await server.credentials.createToken({ account: "default", roles: ["deployer"] });
+    const uploadBy = async (workspace: string, token: string) => {
+      await act(workspace, "lock", token);
+      return String(uploadOf(await announce(workspace, stateOf(1), {}, token)));
+    };
+    const byUser = await uploadBy(id, made.token);
+    const byToken = await uploadBy(await create("other"), own.token);
+    await give("viewer");
+    expect(await put(byUser, stateOf(1))).toBe(403);
+    await give("operator");
+    await call("PATCH", "/api/v1/users/lea", { body: { disabled: true } });
+    expect(await put(byUser, stateOf(1))).toBe(403);
+    await call("PATCH", "/api/v1/users/lea", { body: { disabled: false } });
+    await server.credentials.revoke(made.tokenId);
+    expect(await put(byUser, stateOf(1))).toBe(403);
+    expect(await put(byToken, stateOf(1))).toBe(200);
+    await server.credentials.revoke(own.tokenId);
+    expect(await put(byToken, stateOf(1))).toBe(403);
   });
 
   it("shows sensitive outputs to operators alone", async () => {

@@ -1,7 +1,13 @@
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
 import type { NamedStack } from "@stackwright/core";
 import { type StackLock, Workspace_ExecutionMode } from "@stackwright/proto/stackwright";
-import { type Authenticator, hasRole, type Principal, principalIn } from "@stackwright/registry";
+import {
+  type Authenticator,
+  type CredentialStore,
+  hasRole,
+  type Principal,
+  principalIn,
+} from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type {
   ExecutionMode,
@@ -38,6 +44,7 @@ import { workspaceStates } from "./workspace-states.ts";
 
 interface TfePortParts extends TransactionParts, ServedParts {
   readonly authenticator: Authenticator;
+  readonly credentials: CredentialStore;
   readonly audit: AuditTrail;
   readonly addressKey: () => Promise<Uint8Array>;
   readonly logger: Logger;
@@ -115,6 +122,11 @@ export function createTfePort(parts: TfePortParts): TfePort {
       const caller = callerOf(principal);
       requests.set(caller, auditCaller(request, principal));
       return caller;
+    },
+    callerOf: async (credential) => {
+      const principal = await parts.credentials.principalOf(credential);
+      if (principal !== undefined) return callerOf(principal);
+      throw new ServerError("forbidden", "the credential that the address was made for has ended");
     },
     admit: ({ account, actor }) => {
       const retryAfterMs = limiter.take(`${account}\0${actor}`);
@@ -258,7 +270,7 @@ function seesProject({ projects }: TfeCaller, project: string): boolean {
  * and no others.
  */
 function callerOf(principal: Principal): TfeCaller {
-  const { account, actor, projects, stacks = [], projectRoles } = principal;
+  const { account, actor, credential = actor, projects, stacks = [], projectRoles } = principal;
   requireApiRole(principal, "viewer");
   if (stacks.length > 0) {
     throw new ServerError("forbidden", `${actor} is limited to stacks, which this API is not`);
@@ -271,6 +283,7 @@ function callerOf(principal: Principal): TfeCaller {
     return {
       account,
       actor,
+      credential,
       projects: operated.map(({ name }) => name),
       isOperator: true,
       isAdmin: operated.every(({ there }) => hasRole(there, "admin")),
@@ -279,6 +292,7 @@ function callerOf(principal: Principal): TfeCaller {
   return {
     account,
     actor,
+    credential,
     projects,
     isOperator: hasRole(principal, "deployer"),
     isAdmin: hasRole(principal, "admin"),

@@ -14,7 +14,14 @@ import { idOf } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
 
-const ADMIN = { account: "acme", actor: "ann", isOperator: true, isAdmin: true, projects: [] };
+const ADMIN = {
+  account: "acme",
+  actor: "ann",
+  credential: "token-1",
+  isOperator: true,
+  isAdmin: true,
+  projects: [],
+};
 
 function runsOf(
   { parts, storage }: ReturnType<typeof createRunFixture>,

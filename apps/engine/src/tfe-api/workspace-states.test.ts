@@ -7,7 +7,14 @@ import { UploadPlaces } from "../api/upload-places.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { workspaceStates } from "./workspace-states.ts";
 
-const CALLER = { account: "acme", actor: "ann", isOperator: true, isAdmin: false, projects: [] };
+const CALLER = {
+  account: "acme",
+  actor: "ann",
+  credential: "token-1",
+  isOperator: true,
+  isAdmin: false,
+  projects: [],
+};
 const { signal } = new AbortController();
 
 async function start(places: number) {

@@ -18,24 +18,22 @@ export function otlpBody(spans: readonly Span[], resource: Readonly<Record<strin
   };
 }
 
-function spanOf({
-  kind,
-  startMs,
-  endMs,
-  isFailed,
-  attributes,
-  links,
-  isSampled: _,
-  ...span
-}: Span) {
+function spanOf(span: Span) {
+  const { traceId, spanId, parentSpanId, traceState, name, kind } = span;
+  const { startMs, endMs, isFailed, attributes, links = [] } = span;
   return {
-    ...span,
+    traceId,
+    spanId,
+    ...(parentSpanId !== undefined && { parentSpanId }),
+    ...(traceState !== undefined && { traceState }),
+    name,
     kind: KINDS[kind],
     startTimeUnixNano: nanosOf(startMs),
     endTimeUnixNano: nanosOf(Math.max(startMs, endMs)),
     attributes: attributesOf(attributes),
-    ...(links !== undefined &&
-      links.length > 0 && { links: links.map(({ traceId, spanId }) => ({ traceId, spanId })) }),
+    ...(links.length > 0 && {
+      links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
+    }),
     ...(isFailed && { status: { code: FAILED } }),
   };
 }

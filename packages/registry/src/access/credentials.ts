@@ -36,6 +36,7 @@ import {
   credentialOf,
   digestOf,
   isAccessKey,
+  isTokenId,
   keyAt,
   storedScope,
   TOKEN,
@@ -112,6 +113,8 @@ export class CredentialStore {
   readonly #clock: Clock;
   readonly #keyCache: CredentialCache<StoredKey>;
   readonly #tokenCache: CredentialCache<StoredToken>;
+  /** Names of the records of tokens by their ids. */
+  readonly #digestCache: CredentialCache<string>;
   readonly #rightsOf: CredentialStoreOptions["rightsOf"];
   readonly #mutex = new KeyedMutex();
 
@@ -124,6 +127,7 @@ export class CredentialStore {
     const nowMs = (): number => this.#clock.monotonicMs();
     this.#keyCache = new CredentialCache(cacheMs, nowMs);
     this.#tokenCache = new CredentialCache(cacheMs, nowMs);
+    this.#digestCache = new CredentialCache(cacheMs, nowMs);
   }
 
   /**
@@ -321,6 +325,17 @@ export class CredentialStore {
     });
     const principal = found && (await this.#presentRights(found, MAX_PARENTS));
     return principal && { principal, secret: found.secret };
+  }
+
+  /** What a valid access key or token (by its id) may do now; undefined where there is none. */
+  async principalOf(actor: string): Promise<Credential | undefined> {
+    if (!isTokenId(actor)) return (await this.keyWithSecret(actor))?.principal;
+    const prefix = actor.slice(TOKEN_ID.length);
+    const found = await this.#digestCache.get(actor, async () => {
+      const tokens = await this.records.list(TOKEN, SYSTEM_TENANCY, prefix);
+      return tokens.find(({ value }) => value.tokenId === actor)?.resource.id.name;
+    });
+    return found === undefined ? undefined : (await this.#tokenAt(found, MAX_PARENTS))?.principal;
   }
 
   /** Whose valid token this is, and what it may see through the storage service. */

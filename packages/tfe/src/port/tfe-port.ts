@@ -16,6 +16,8 @@ export interface TfeFailure {
 export interface TfePort {
   /** Who sent a request: before any part of its body is read, and again when all of it is there. */
   authenticate(request: FastifyRequest): Promise<TfeCaller>;
+  /** Who a credential is now, for an address that was made for it; rejects where it is not valid any more. */
+  callerOf(credential: string): Promise<TfeCaller>;
   /** Counts a request of a caller, or on its behalf; throws where it makes too many. */
   admit(caller: Pick<TfeCaller, "account" | "actor">): void;
   failureOf(error: unknown): TfeFailure;

@@ -116,37 +116,51 @@ export function send(reply: FastifyReply, document: Document, status = 200): Fas
   return reply.code(status).type(MEDIA_TYPE).send(JSON.stringify(document));
 }
 
-/** An absolute address that needs no token. */
+/** Who an address was made for, beside what it is for. */
+interface Signer {
+  readonly account: string;
+  readonly actor: string;
+  /** Absent in those of an older release, which live for a day. */
+  readonly credential?: string;
+  readonly mayOperate?: boolean;
+}
+
+/** An absolute address that needs no token. It is of use as long as the credential of the request is valid, and may do what it could. */
 export async function addressOf(
-  { port, prefix }: RouteContext,
+  context: RouteContext,
   request: FastifyRequest,
   path: string,
   target: object,
   lifeMs: number,
 ): Promise<string> {
-  const signed = signAddress(await port.addressKey(), target, port.wallMs() + lifeMs);
+  const { port, prefix } = context;
+  const { credential, isOperator: mayOperate } = callerOf(context, request);
+  const whole = { ...target, credential, mayOperate };
+  const signed = signAddress(await port.addressKey(), whole, port.wallMs() + lifeMs);
   return `${request.protocol}://${request.host}${prefix}/${path}/${signed}`;
 }
 
-/** What such an address is for. It counts as a request of the caller that it was made for. */
+/** What such an address is for. It counts as a request of the caller that it was made for. `TFE_FORBIDDEN` where that one has lost the right to it. */
 export async function targetOf(
   { port }: RouteContext,
   request: FastifyRequest<{ Params: { readonly signed: string } }>,
 ): Promise<unknown> {
   const target = readAddress(await port.addressKey(), request.params.signed, port.wallMs());
-  port.admit(target as TfeCaller);
+  port.admit(target as Signer);
+  await requireSigner(port, target as Signer);
   return target;
 }
 
+async function requireSigner(port: TfePort, { credential, mayOperate }: Signer): Promise<void> {
+  if (credential === undefined) return;
+  const now = await port.callerOf(credential);
+  if (mayOperate !== true || now.isOperator) return;
+  throw new TfeError("TFE_FORBIDDEN", "the rights of the credential have changed");
+}
+
 /** On whose behalf an address was made: an operator, as other callers get none. */
-export function signerOf({
-  account,
-  actor,
-}: {
-  readonly account: string;
-  readonly actor: string;
-}): TfeCaller {
-  return { account, actor, isOperator: true, isAdmin: false, projects: [] };
+export function signerOf({ account, actor, credential = actor }: Signer): TfeCaller {
+  return { account, actor, credential, isOperator: true, isAdmin: false, projects: [] };
 }
 
 /** Aborts when the connection of an upload ends before its last byte. */
