@@ -254,12 +254,17 @@ async function makePlan(
   const planJson = planToTerraformJson(concealed);
   await afterPlan(planJson);
   if (!hasChanges(plan)) return { phase: "no_changes", revision: plan.revision.toString() };
-  const { digest } = await engine.savePlan(given.state, plan);
   const writing = { signal: given.signal, owner: stack.account };
-  const json = await blobs.write(Buffer.from(planJson), writing);
-  const document = await blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing);
+  // Each is a way to the store and back.
+  const [{ digest }, json] = await Promise.all([
+    engine.savePlan(given.state, plan),
+    blobs.write(Buffer.from(planJson), writing),
+  ]);
   const viewed = viewTextOf(concealed, digest, report);
-  const view = viewed === undefined ? undefined : await blobs.write(Buffer.from(viewed), writing);
+  const [document, view] = await Promise.all([
+    blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing),
+    viewed === undefined ? undefined : blobs.write(Buffer.from(viewed), writing),
+  ]);
   const { read: _, ...summary } = summarizePlan(plan);
   return {
     phase: "planned",

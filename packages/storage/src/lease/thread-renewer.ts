@@ -33,39 +33,32 @@ interface Tracked {
 
 /**
  * Renews in a thread of its own with its own connection to the store: for stores that other
- * processes can reach. One thread serves all leases of a worker.
+ * processes can reach. One thread serves all leases of a worker; it starts with the first one.
  */
 export function createThreadRenewer(options: ThreadRenewerOptions): Renewer {
   return new ThreadRenewer(options, systemClock);
 }
 
 class ThreadRenewer implements Renewer {
-  readonly #worker: Worker;
+  readonly #options: ThreadRenewerOptions;
+  readonly #maxSilenceMs: number;
   readonly #alive = new BigInt64Array(new SharedArrayBuffer(8));
   readonly #tracked = new Map<number, Tracked>();
   readonly #clock: Clock;
   readonly #pulse: NodeJS.Timeout;
+  #worker: Worker | undefined;
   #ids = 0;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
   #closed: (() => void) | undefined;
 
   constructor(options: ThreadRenewerOptions, clock: Clock) {
+    this.#options = options;
     this.#clock = clock;
-    const maxSilenceMs = options.maxSilenceMs ?? 120_000;
+    this.#maxSilenceMs = options.maxSilenceMs ?? 120_000;
     this.#beat();
-    this.#pulse = setInterval(() => this.#beat(), maxSilenceMs / 20);
+    this.#pulse = setInterval(() => this.#beat(), this.#maxSilenceMs / 20);
     this.#pulse.unref();
-    const data: ThreadData = {
-      source: options.source,
-      alive: this.#alive.buffer,
-      maxSilenceMs,
-    };
-    const entry = new URL(`./renewal-thread${extname(import.meta.url)}`, import.meta.url);
-    this.#worker = new Worker(entry, { workerData: data, name: "stackwright-renewal" });
-    this.#worker.on("message", (message: ThreadMessage) => this.#receive(message));
-    this.#worker.on("error", (error) => this.#fail(error));
-    this.#worker.on("exit", () => this.#fail(new Error("the renewal thread ended")));
   }
 
   start(
@@ -77,12 +70,29 @@ class ThreadRenewer implements Renewer {
     const renewed = new BigInt64Array(new SharedArrayBuffer(8));
     Atomics.store(renewed, 0, BigInt(Math.floor(task.acquiredAt * 1_000)));
     this.#tracked.set(id, { onLost, renewed, stopped: undefined });
+    if (this.#closing === undefined) this.#worker ??= this.#startThread();
+    else if (this.#worker === undefined) this.#failure ??= new Error("the renewer is closed");
     this.#send({ kind: "start", id, task, renewed: renewed.buffer });
     if (this.#failure !== undefined) this.#loseAll(this.#failure);
     return {
       renewedAt: () => Number(Atomics.load(renewed, 0)) / 1_000,
       stop: () => this.#stop(id),
     };
+  }
+
+  #startThread(): Worker {
+    this.#beat();
+    const data: ThreadData = {
+      source: this.#options.source,
+      alive: this.#alive.buffer,
+      maxSilenceMs: this.#maxSilenceMs,
+    };
+    const entry = new URL(`./renewal-thread${extname(import.meta.url)}`, import.meta.url);
+    const worker = new Worker(entry, { workerData: data, name: "stackwright-renewal" });
+    worker.on("message", (message: ThreadMessage) => this.#receive(message));
+    worker.on("error", (error) => this.#fail(error));
+    worker.on("exit", () => this.#fail(new Error("the renewal thread ended")));
+    return worker;
   }
 
   async close(): Promise<void> {
@@ -96,13 +106,14 @@ class ThreadRenewer implements Renewer {
 
   async #close(): Promise<void> {
     clearInterval(this.#pulse);
-    if (this.#failure !== undefined) return;
+    const worker = this.#worker;
+    if (worker === undefined || this.#failure !== undefined) return;
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
       this.#send({ kind: "close" });
     });
-    this.#worker.removeAllListeners();
-    await this.#worker.terminate();
+    worker.removeAllListeners();
+    await worker.terminate();
   }
 
   #stop(id: number): Promise<void> {
@@ -149,7 +160,7 @@ class ThreadRenewer implements Renewer {
 
   #send(request: ThreadRequest): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage(request);
+    this.#worker?.postMessage(request);
   }
 
   #beat(): void {
