@@ -9,6 +9,7 @@ interface BenchServer extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
   readonly folder: string;
+  readonly pid: number;
 }
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -45,6 +46,7 @@ export async function startServer(
     url: started.url,
     token: token ?? started.token ?? "",
     folder,
+    pid: child.pid ?? 0,
     [Symbol.asyncDispose]: async () => {
       await end(child);
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -2,7 +2,7 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { benchApi } from "./api.ts";
 import { benchReplay } from "./replay.ts";
 import { benchRestart } from "./restart.ts";
-import { benchOverhead, benchRuns } from "./runs.ts";
+import { benchConcurrency, benchOverhead, benchRuns } from "./runs.ts";
 
 // node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS and BENCH_RUNS set the effort.
 
@@ -39,6 +39,7 @@ sections.set("restart-postgres", async () => {
   else console.log("\nrestart-postgres: skipped, TEST_POSTGRES_URL is not set");
 });
 sections.set("overhead", () => benchOverhead(rounds));
+sections.set("concurrency", () => benchConcurrency(rounds));
 sections.set("replay", async () => {
   const lab = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"];
   if (lab === undefined) {

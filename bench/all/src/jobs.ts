@@ -42,6 +42,12 @@ export const JOBS: readonly Job[] = [
     limitMinutes: 20,
   },
   {
+    name: "command-latency",
+    what: "plans of resources whose reads are slow and limited, by the built command and the reference command",
+    words: ["bench/command/latency.ts"],
+    limitMinutes: 15,
+  },
+  {
     name: "engine",
     what: "cost of an instance as their number grows",
     words: [GC, "bench/engine/run.ts", "1000", "10000", "50000"],
@@ -114,10 +120,17 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "server",
-    what: "the server's API beside a bare route, runs by number of workers and beside the command",
-    words: ["bench/server/run.ts", "api-sqlite", "api-postgres", "runs-sqlite", "overhead"],
+    what: "the server's API beside a bare route, runs by number of workers and beside the command, many at once",
+    words: [
+      "bench/server/run.ts",
+      "api-sqlite",
+      "api-postgres",
+      "runs-sqlite",
+      "overhead",
+      "concurrency",
+    ],
     servers: "postgres,etcd",
-    limitMinutes: 20,
+    limitMinutes: 25,
   },
   {
     name: "remote",
