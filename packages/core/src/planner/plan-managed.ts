@@ -29,7 +29,7 @@ import type { ManagedInstance } from "./managed-instance.ts";
 import { planProvisioners } from "./plan-provisioners.ts";
 import { dependenciesOf } from "./plan-run.ts";
 import type { RefreshedObject } from "./read-object.ts";
-import { firedTrigger } from "./replace.ts";
+import { firedTrigger, triggersOf } from "./replace.ts";
 
 /**
  * Plans one instance: evaluates its configuration, lets the provider check it and say what an apply would do, and decides
@@ -258,8 +258,9 @@ class ManagedPlanner {
   }): ResourceChange {
     const { run, slot, config, ready, seen, schema, importing, around, explicit } = this.#it;
     const before = seen?.value;
+    const triggers = triggersOf(config.lifecycle.replaceTriggeredBy, slot);
     const dependencies = [
-      ...dependenciesOf(slot.address, new Set([...around, ...targets]), "reference"),
+      ...dependenciesOf(slot.address, new Set([...around, ...targets, ...triggers]), "reference"),
       ...dependenciesOf(slot.address, explicit, "explicit"),
       ...dependenciesOf(slot.address, ready.targets, "provider"),
     ];

@@ -7,6 +7,7 @@ import {
 } from "@stackwright/lang";
 import type { ResourceChange } from "../plan/change.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
+import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot, ResourceValues } from "../walk/resource-values.ts";
 
 /** What `replace_triggered_by` needs to know of the plan so far. */
@@ -42,6 +43,15 @@ export function firedTrigger(
   return undefined;
 }
 
+/** What the triggers of an instance name: it comes after them, whether they fire or not. */
+export function triggersOf(triggers: readonly Expression[], slot: InstanceSlot): readonly Target[] {
+  return triggers.flatMap((trigger): readonly Target[] => {
+    const named = resourceOf(trigger, slot);
+    if (named === undefined) return [];
+    return named.key === undefined ? [named.resource] : slotsOf(named.resource, named.key);
+  });
+}
+
 interface TriggerTarget {
   readonly slot: InstanceSlot;
   readonly attribute: string | undefined;
@@ -49,15 +59,32 @@ interface TriggerTarget {
 
 /** What a trigger refers to: `r.x`, `r.x[0]`, `r.x[each.key]`, each with an attribute or without. */
 function triggerTargets(trigger: Expression, slot: InstanceSlot): readonly TriggerTarget[] {
+  const named = resourceOf(trigger, slot);
+  if (named === undefined) return [];
+  const { resource, key, attribute } = named;
+  return slotsOf(resource, key).map((target) => ({ slot: target, attribute }));
+}
+
+/** The resource that a trigger refers to, with the key of one instance and an attribute where it has them. */
+function resourceOf(
+  trigger: Expression,
+  slot: InstanceSlot,
+):
+  | {
+      readonly resource: ResourceValues;
+      readonly key: string | number | undefined;
+      readonly attribute: string | undefined;
+    }
+  | undefined {
   const { base, key, attribute } = split(trigger, slot);
   const reference = base === undefined ? undefined : parseReference(base);
-  if (reference?.subject.kind !== "resource") return [];
+  if (reference?.subject.kind !== "resource") return undefined;
   const { subject, steps } = reference;
   const resource = slot.resource.module.resources.get(resourceAddress(subject));
-  if (resource === undefined) return [];
+  if (resource === undefined) return undefined;
   const [first] = steps;
   const name = attribute ?? (first?.kind === "attribute-step" ? first.name : undefined);
-  return slotsOf(resource, key ?? subject.key).map((target) => ({ slot: target, attribute: name }));
+  return { resource, key: key ?? subject.key, attribute: name };
 }
 
 function slotsOf(resource: ResourceValues, key: string | number | undefined): InstanceSlot[] {

@@ -184,8 +184,47 @@ describe("replacing", () => {
         thing("a", 'value = "2"') +
         thing("b", "lifecycle {\n replace_triggered_by = [mock_thing.a]\n}"),
       plan: ["replace mock_thing.b replace-by-triggers", "update mock_thing.a"],
-      calls: ["delete b", "update a", "create b"],
+      calls: ["update a", "delete b", "create b"],
       sorted: false,
+    },
+  ]);
+  scenario("creates what a trigger names first", [
+    {
+      config: thing("a", "lifecycle {\n replace_triggered_by = [mock_thing.z]\n}") + thing("z"),
+      calls: ["create z", "create a"],
+    },
+    { config: "", calls: ["delete a", "delete z"] },
+  ]);
+  scenario("waits for each counterpart that a trigger names", [
+    {
+      config:
+        thing("z", 'count = 2\nfail = count.index == 0 ? "create" : null') +
+        thing(
+          "a",
+          "count = 2\nlifecycle {\n replace_triggered_by = [mock_thing.z[count.index]]\n}",
+        ),
+      status: "partially_applied",
+      state: ["mock_thing.a[1]", "mock_thing.z[1]"],
+    },
+  ]);
+  scenario("replaces nothing where what a trigger names could not be updated", [
+    {
+      config:
+        thing("z", 'value = "1"') +
+        thing(
+          "a",
+          "lifecycle {\n create_before_destroy = true\n replace_triggered_by = [mock_thing.z]\n}",
+        ),
+    },
+    {
+      config:
+        thing("z", 'value = "2"\nfail = "update"') +
+        thing(
+          "a",
+          "lifecycle {\n create_before_destroy = true\n replace_triggered_by = [mock_thing.z]\n}",
+        ),
+      status: "failed",
+      calls: ["update z"],
     },
   ]);
   scenario("does not fire a trigger for another attribute", [
