@@ -64,6 +64,22 @@ output "o" {
     }
   });
 
+  it("refuses arms of a condition that have one type only if a plan says so, which a plan does not", async () => {
+    const text = `resource "terraform_data" "k" {
+  for_each = toset(["b"])
+}
+output "o" {
+  value = terraform_data.k["b"].id == "x" ? [["a"], keys(terraform_data.k)] : [["a", "b"]]
+}
+`;
+    const refused = await run(text);
+    expect(refused.code).toBe(1);
+    expect(refused.error).toContain("Inconsistent conditional result types");
+    const planned = await tryCommand(["plan"], { cwd, env: { HOME: cwd } });
+    expect(planned.code, planned.error).toBe(0);
+    expect(planned.output).toContain("+ o = (known after apply)");
+  });
+
   it("names attributes that are not there", async () => {
     const { code, error } = await run(
       'resource "terraform_data" "a" {}\noutput "o" { value = terraform_data.a.outputs }\n',
