@@ -1,11 +1,19 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runOnce, spread } from "./measure.ts";
+import { findReference, type Subject } from "./commands.ts";
+import { installBuilt } from "./installation.ts";
+import { type Run, runOnce, spread } from "./measure.ts";
+
+/*
+ * Modules from archives, each of its own: installed and loaded by the built command and by the reference command, which take turns.
+ * See BENCHMARKS.md.
+ */
 
 const { values } = parseArgs({
   options: {
@@ -40,42 +48,90 @@ server.listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const subjects = {
-  stackwright: [process.execPath, join(import.meta.dirname, "../../apps/cli/bin/stackwright.mjs")],
-  terraform: [process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform"],
-};
+const root = join(import.meta.dirname, "../..");
+if (!existsSync(join(root, "apps/cli/dist/command.bundle"))) {
+  throw new Error("there is nothing built: pnpm build");
+}
+const reference = findReference();
+if (reference === undefined) throw new Error("the reference command 1.11 is not installed");
+const cache = join(scratch.path, "cache");
+const command = await installBuilt(root, join(scratch.path, "installed"));
+const { PATH } = process.env;
+const env = { PATH, HOME: scratch.path, NO_COLOR: "1", STACKWRIGHT_MODULE_CACHE: cache };
+const ours: Subject = { name: "stackwright", words: [process.execPath, command], env };
+const subjects = [ours, { ...reference, env: { ...env, ...reference.env } }];
 
-console.log(`${count} modules from ${count} archives, ${runs} runs: middle (least to most), ms`);
-for (const [name, words] of Object.entries(subjects)) {
-  const cwd = join(scratch.path, name);
-  const cache = join(scratch.path, "cache");
-  await mkdir(cwd);
-  const calls = Array.from(
-    { length: count },
-    (_, at) => `module "m${at}" {\n  source = "${url}/m${at}.tar.gz"\n  in     = "x"\n}\n`,
-  );
-  await writeFile(join(cwd, "main.tf"), calls.join("\n"));
-  const env = { ...process.env, STACKWRIGHT_MODULE_CACHE: cache, CHECKPOINT_DISABLE: "1" };
-  const measure = async (what: string, command: string, remove: readonly string[]) => {
-    const times: number[] = [];
-    for (let run = 0; run < runs; run++) {
-      for (const path of remove) await rm(path, { recursive: true, force: true });
-      const { ms, code, error } = await runOnce([...words, command], { cwd, env });
-      if (code !== 0) throw new Error(`${name} ${command} ended with ${code}: ${error}`);
-      times.push(ms);
+const LOCK = ".stackwright.modules.lock.hcl";
+/** In this order in a folder; `removed`: what is not there before each run. `ours`: the reference command has no such cache. */
+const STEPS: readonly {
+  readonly name: string;
+  readonly word: string;
+  readonly removed: readonly string[];
+  /** Whether what the cache has may be used. @default true */
+  readonly cached?: boolean;
+  readonly ours?: boolean;
+}[] = [
+  { name: "init, nothing there", word: "init", removed: [".terraform", LOCK], cached: false },
+  { name: "init, all in the cache", word: "init", removed: [".terraform"], ours: true },
+  { name: "init, all installed", word: "init", removed: [] },
+  { name: "validate", word: "validate", removed: [] },
+  { name: `plan of ${count} resources`, word: "plan", removed: [] },
+];
+
+const calls = Array.from(
+  { length: count },
+  (_, at) => `module "m${at}" {\n  source = "${url}/m${at}.tar.gz"\n  in     = "x"\n}\n`,
+);
+for (const { name } of subjects) {
+  await mkdir(join(scratch.path, name));
+  await writeFile(join(scratch.path, name, "main.tf"), calls.join("\n"));
+}
+
+console.log(
+  `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`,
+);
+console.log(
+  `${count} modules from ${count} archives, ${runs} rounds: middle (least to most), ms\n`,
+);
+console.log(`| step | figure | ${subjects.map(({ name }) => name).join(" | ")} | ratio |`);
+console.log("| --- | --- | ---: | ---: | ---: |");
+for (const { name, word, removed, cached = true, ours: oursAlone = false } of STEPS) {
+  const samples = subjects.map((): Run[] => []);
+  // One round more, which is not counted: it fills the cache of compiled code.
+  for (let round = -1; round < runs; round += 1) {
+    for (const [index, subject] of subjects.entries()) {
+      if (oursAlone && subject !== ours) continue;
+      const cwd = join(scratch.path, subject.name);
+      for (const path of removed) await rm(join(cwd, path), { recursive: true, force: true });
+      if (!cached && subject === ours) await rm(cache, { recursive: true, force: true });
+      const run = await runOnce([...subject.words, word], { cwd, env: subject.env });
+      if (run.code !== 0)
+        throw new Error(`${subject.name} ${word} ended with ${run.code}: ${run.error}`);
+      if (round >= 0) samples[index]?.push(run);
     }
-    const { middle, least, most } = spread(times);
-    const row = `${middle.toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
-    console.log(`${name.padEnd(12)} ${what.padEnd(28)} ${row}`);
-  };
-  const data = join(cwd, ".terraform");
-  await measure("init, nothing there", "init", [
-    data,
-    cache,
-    join(cwd, ".stackwright.modules.lock.hcl"),
-  ]);
-  if (name === "stackwright") await measure("init, all in the cache", "init", [data]);
-  await measure("init, all installed", "init", []);
-  await measure(`plan of ${count} resources`, "plan", []);
+  }
+  print(name, "time", samples, ({ ms }) => ms);
+  print(name, "processor time", samples, ({ cpuMs }) => cpuMs);
 }
 server.close();
+
+function print(
+  step: string,
+  figure: string,
+  samples: readonly (readonly Run[])[],
+  pick: (run: Run) => number | undefined,
+): void {
+  const spreads = samples.map((all) => {
+    const numbers = all.map(pick).filter((one) => one !== undefined);
+    return numbers.length === 0 ? undefined : spread(numbers);
+  });
+  const cells = spreads.map((one) =>
+    one === undefined
+      ? "-"
+      : `${one.middle.toFixed(0)} (${one.least.toFixed(0)} to ${one.most.toFixed(0)})`,
+  );
+  const [own, other] = spreads;
+  const ratio =
+    own === undefined || other === undefined ? "-" : `${(own.middle / other.middle).toFixed(2)}x`;
+  console.log(`| ${step} | ${figure} | ${cells.join(" | ")} | ${ratio} |`);
+}
