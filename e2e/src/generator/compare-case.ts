@@ -44,10 +44,38 @@ export async function compareCase(
       runCase(written, (scratch) => stackwrightTool(undefined, join(scratch, "store")), rc, quick),
     ]);
     const wanted = withoutTriggersOfCreates(withoutEmptyChecks(expected));
-    return { deviations: compareRecordings(wanted, actual), result: resultOf(expected) };
+    const refused = firstOfUnknownTypes(expected, actual);
+    if (refused === -1) {
+      return { deviations: compareRecordings(wanted, actual), result: resultOf(expected) };
+    }
+    const before = { ...wanted, steps: listOf(wanted["steps"]).slice(0, refused) };
+    return {
+      deviations: compareRecordings(before, actual),
+      result: "passed over for types that only a plan knows",
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The first step that the real command refuses before it plans, for types alone that only a plan knows, and that ours plans; -1 where there is
+ * none. What comes after it is no comparison.
+ */
+export function firstOfUnknownTypes(expected: JsonObject, actual: JsonObject): number {
+  const planned = listOf(actual["steps"]).map(objectOf);
+  return listOf(expected["steps"]).findIndex((one, at) => {
+    const { stage, errors } = objectOf(one);
+    const found = listOf(errors).map(objectOf);
+    const ours = planned[at]?.["stage"];
+    if (stage !== "plan" || found.length === 0 || ours === "plan" || ours === "validate")
+      return false;
+    return found.every(({ summary, detail }) =>
+      summary === "Invalid function argument"
+        ? /cannot convert (object|tuple) to (map|list|set) of any single type/.test(textOf(detail))
+        : summary === "Inconsistent conditional result types",
+    );
+  });
 }
 
 /** Conditions of what has no instance were not checked, which need not be said. */

@@ -15,7 +15,7 @@ import { reduceCase } from "./reduce-case.ts";
 const USAGE = `node e2e/src/generator/main.ts [options]
 
 Generates configurations, runs each with the real command and with ours, and compares plans, states, outputs and errors. A
-difference is reduced to a small configuration.
+difference is reduced to a small configuration. The first SIGINT or SIGTERM ends it behind the cases that have begun, with its report.
 
   --seed N         the number of the first case (1)
   --count N        how many cases (20)
@@ -73,6 +73,8 @@ const results = new Map<string, number>();
 const skipped: string[] = [];
 const differences: { name: string; deviations: readonly Deviation[] }[] = [];
 const options = { terraform, configuration: mirror.configuration };
+/** Cases that were not run, as the run was to end. */
+let left = 0;
 
 async function judge(test: GeneratedCase): Promise<void> {
   const reason = mirror.reasonAgainst(test.needs);
@@ -129,13 +131,26 @@ async function work(): Promise<void> {
   for (let test = queue.shift(); test !== undefined; test = queue.shift()) await judge(test);
 }
 
+/** The cases that have begun are ended, and what came of them is reported. */
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    left = queue.splice(0).length;
+  });
+}
+
 await Promise.all(Array.from({ length: jobs }, work));
 if (values.report !== undefined) {
-  const report = { seed, count, results: Object.fromEntries(results), skipped, differences };
+  const report = {
+    seed,
+    count: cases.length - left,
+    results: Object.fromEntries(results),
+    skipped,
+    differences,
+  };
   writeFileSync(values.report, `${JSON.stringify(report, undefined, 2)}\n`);
 }
 const ends = [...results].map(([result, times]) => `${times} ${result}`).join(", ");
 process.stdout.write(
-  `${count} cases from ${seed}: ${differences.length} different, ${skipped.length} skipped (${ends})\n`,
+  `${cases.length - left} cases from ${seed}: ${differences.length} different, ${skipped.length} skipped (${ends})\n`,
 );
 process.exitCode = differences.length > 0 ? 1 : 0;
