@@ -46,7 +46,8 @@ function executors(): ReadonlyMap<number, string> {
   return new Map(
     found
       .filter(
-        ([, parent, ...text]) => Number(parent) === process.pid && /child-main/.test(`${text}`),
+        ([, parent, ...text]) =>
+          Number(parent) === process.pid && /child-main/.test(text.join(" ")),
       )
       .map(([pid]) => [Number(pid), readlinkSync(`/proc/${pid}/cwd`)]),
   );
