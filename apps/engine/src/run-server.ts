@@ -36,6 +36,7 @@ import type { IdentityIssuer } from "./identity/identity-issuer.ts";
 import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
+import type { AccessMetrics } from "./metrics/access-metrics.ts";
 import type { RunMetrics } from "./metrics/run-metrics.ts";
 import type { UpstreamMetrics } from "./metrics/upstream-metrics.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
@@ -124,6 +125,7 @@ interface RunServerOptions {
   /** MiB of their packages that are kept for an account. @default as many as it has room for */
   readonly upstreamCacheMib?: number | undefined;
   readonly upstreamMetrics?: UpstreamMetrics | undefined;
+  readonly accessMetrics?: AccessMetrics | undefined;
   /** Private networks in which they may be, in CIDR form. @default none */
   readonly upstreamNetworks?: readonly string[] | undefined;
   /** Folders of this machine whose Git repositories may be connected. @default none */
@@ -239,6 +241,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             upstream,
             bell,
             live,
+            streamObserver: options.accessMetrics,
             stopping,
             rateLimit,
             workers,

@@ -222,11 +222,9 @@ export async function serve(
   });
   const origin = (): string => publicOrigin(resolved, listening.port);
   const tokens = createAuthenticator({ credentials, clock, region: resolved.region });
-  const authenticator = createSessionAuthenticator({
-    credentials: tokens,
-    sessions,
-    origin,
-  });
+  const authenticator = metrics.access.observe(
+    createSessionAuthenticator({ credentials: tokens, sessions, origin }),
+  );
   const identityKeys = new IdentityKeys({
     clock,
     secret: async (name, make) => registry.secrets.secret(name, make),
@@ -276,6 +274,7 @@ export async function serve(
       mirrorHosts: resolved.mirrorHosts,
       upstreamCacheMib: resolved.upstreamCacheMib,
       upstreamMetrics: metrics.upstream,
+      accessMetrics: metrics.access,
       upstreamNetworks: resolved.upstreamNetworks,
       opaCommand: resolved.opaCommand,
       vcsHosts: resolved.vcsHosts,

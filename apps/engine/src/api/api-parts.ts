@@ -23,6 +23,7 @@ import type { UpstreamMirror } from "../upstream/upstream-mirror.ts";
 import type { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
 import type { OfferedTool } from "../worker/offered-tools.ts";
 import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
+import type { StreamObserver } from "./event-streams.ts";
 
 export interface ApiOptions extends TransactionParts {
   readonly blobs: BlobStore;
@@ -32,6 +33,8 @@ export interface ApiOptions extends TransactionParts {
   readonly access: AccessDirectory;
   readonly credentials: CredentialStore;
   readonly sessions: LoginSessions;
+  /** Is informed of the streams of events that are open. @default nobody */
+  readonly streamObserver?: StreamObserver | undefined;
   /** Where changes and refusals are noted. */
   readonly audit: AuditTrail;
   /** Providers of upstream registries. */

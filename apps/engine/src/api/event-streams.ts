@@ -10,12 +10,20 @@ const RECHECK_MS = 900;
 /** Streams that one server serves at a time. */
 const MAX_STREAMS = 2_000;
 
+/** Is informed of open streams. */
+export interface StreamObserver {
+  /** One is opened; the returned function is called when it is over. */
+  opens(mode: "run" | "watch"): () => void;
+}
+
+type StreamParts = Pick<ApiParts, "clock" | "authorizeAgain" | "stopping" | "streamObserver">;
+
 /** The streams of server-sent events that a server serves. */
 export class EventStreams {
-  readonly #parts: Pick<ApiParts, "clock" | "authorizeAgain" | "stopping">;
+  readonly #parts: StreamParts;
   #count = 0;
 
-  constructor(parts: Pick<ApiParts, "clock" | "authorizeAgain" | "stopping">) {
+  constructor(parts: StreamParts) {
     this.#parts = parts;
   }
 
@@ -37,6 +45,8 @@ export class EventStreams {
     if (reply.raw.destroyed) gone.abort();
     const signal = AbortSignal.any([gone.signal, stopping]);
     this.#count += 1;
+    const isOfRun = (request.params as { readonly run?: string } | undefined)?.run !== undefined;
+    const over = this.#parts.streamObserver?.opens(isOfRun ? "run" : "watch");
     void endWhenRefused(this.#parts, request, gone, signal);
     try {
       const lines = await open(signal);
@@ -68,6 +78,7 @@ export class EventStreams {
     } finally {
       gone.abort();
       this.#count -= 1;
+      over?.();
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { HistorySize, StorageObserver, WatchCacheStatistics } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { AccessMetrics } from "./access-metrics.ts";
 import { CacheMetrics } from "./cache-metrics.ts";
 import { HistoryMetrics } from "./history-metrics.ts";
 import { RunMetrics } from "./run-metrics.ts";
@@ -14,6 +15,7 @@ export class ServerMetrics implements Disposable {
   readonly store: StorageObserver;
   readonly runs: RunMetrics;
   readonly upstream: UpstreamMetrics;
+  readonly access: AccessMetrics;
   readonly #cache: CacheMetrics;
   readonly #history: HistoryMetrics;
   readonly #durations: Histogram<"method" | "route" | "status">;
@@ -29,6 +31,7 @@ export class ServerMetrics implements Disposable {
     this.#history = new HistoryMetrics(this.registry, clock);
     this.runs = new RunMetrics(this.registry, clock);
     this.upstream = new UpstreamMetrics(this.registry);
+    this.access = new AccessMetrics(this.registry);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });
     this.#durations = new Histogram({
       name: "stackwright_http_request_seconds",
