@@ -48,7 +48,7 @@ export async function benchRestart(store: string, objects: number): Promise<void
     const filling = performance.now();
     const first = await startOn(at, folder);
     const credential = token ?? first.token;
-    const client = createServerClient({ server: first.url, token: credential });
+    const client = clientOf(first.url, credential);
     for (let index = 0; index < STACKS; index += 1) {
       await client.createStack({ project: PROJECT, body: { name: `s${index}` } });
     }
@@ -69,7 +69,7 @@ export async function benchRestart(store: string, objects: number): Promise<void
     const beganMs = one.beganMs;
     const since = (): string => ((performance.now() - beganMs) / 1_000).toFixed(1);
     rows.push(["listens after, s", since()]);
-    const asked = createServerClient({ server: one.url, token: credential });
+    const asked = clientOf(one.url, credential);
     const count = await firstSnapshot(asked);
     rows.push([`status of all ${count} stacks after, s`, since()]);
     const before = await one.loop();
@@ -88,9 +88,7 @@ export async function benchRestart(store: string, objects: number): Promise<void
       servers.push(await startOn(at, folder), await startOn(at, folder));
       await change(storage, stacks, objects);
       const digests = await Promise.all(
-        servers.map(async ({ url }) =>
-          digestOf(createServerClient({ server: url, token: credential }), objects),
-        ),
+        servers.map(async ({ url }) => digestOf(clientOf(url, credential), objects)),
       );
       rows.push([
         `three servers agree after ${CHANGES} changes`,
@@ -105,6 +103,11 @@ export async function benchRestart(store: string, objects: number): Promise<void
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** One that waits for a server which has much to read, and little of a loaded machine. */
+function clientOf(server: string, token: string): ServerClient {
+  return createServerClient({ server, token, timeoutMs: 600_000 });
 }
 
 function rowsOf(when: string, { p50Ms, p99Ms, maxMs, rssMib, heapMib }: LoopFigures): string[][] {
