@@ -25,6 +25,17 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
 
   withStoreOptions(
     define(
+      "explain [name]",
+      "in words what they have, or what one type takes and gives",
+      providers,
+    ),
+  ).action(async (name: string | undefined, options: StoreOptions, command: Command) => {
+    const { providersExplain } = await import("../commands/providers-explain.ts");
+    await run(command, async (context) => providersExplain(name, options, context));
+  });
+
+  withStoreOptions(
+    define(
       "programs",
       "which program serves which type, of providers that are made of several",
       providers,

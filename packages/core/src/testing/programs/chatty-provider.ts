@@ -21,7 +21,7 @@ await runProvider((host) => {
     resources: {
       chatty_note: defineResource({
         attributes: {
-          text: required(types.string),
+          text: required(types.string, { description: "What is written." }),
           made_by: computed(types.string),
         },
         create: async ({ text }) => {
