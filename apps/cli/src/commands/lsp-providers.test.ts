@@ -65,15 +65,30 @@ async function isStarted(...sessions: readonly Session[]): Promise<readonly [boo
   return results;
 }
 
+/** A folder that needs no program, with a problem that only its provider knows of. */
+const BUILT_IN = `resource "terraform_data" "a" {
+  inputs = 1
+}
+`;
+
 interface OpenFolder {
+  readonly text?: string;
   readonly folder: string;
   readonly path: string;
   readonly mark: string;
   readonly session: Session;
+  readonly onProblems?: (messages: readonly string[]) => void;
 }
 
 /** How often the user was asked. */
-async function open({ folder, path, mark, session }: OpenFolder): Promise<number> {
+async function open({
+  folder,
+  path,
+  mark,
+  session,
+  text = TEXT,
+  onProblems,
+}: OpenFolder): Promise<number> {
   const { options = [], answer, ofEditor } = session;
   const child = spawn(process.execPath, [COMMAND, "lsp", ...options], {
     cwd: folder,
@@ -101,10 +116,17 @@ async function open({ folder, path, mark, session }: OpenFolder): Promise<number
       uri: pathToFileURL(path).href,
       languageId: "terraform",
       version: 1,
-      text: TEXT,
+      text,
     };
     const checked = new Promise((resolve) => {
-      connection.onNotification("textDocument/publishDiagnostics", resolve);
+      connection.onNotification(
+        "textDocument/publishDiagnostics",
+        ({ diagnostics }: { readonly diagnostics: readonly { readonly message: string }[] }) => {
+          if (diagnostics.length === 0) return;
+          onProblems?.(diagnostics.map(({ message }) => message));
+          resolve(undefined);
+        },
+      );
       connection.onNotification("window/logMessage", resolve);
     });
     // It has a problem, which is published when its providers were asked.
@@ -146,4 +168,19 @@ it("asks nothing where the user said never, or where the editor knows", {
       [false, 0],
     ],
   );
+});
+
+it("checks what needs no program without asking", { timeout: 60_000 }, async () => {
+  await using temporary = await mkdtempDisposable(join(tmpdir(), "lsp-providers-"));
+  const folder = temporary.path;
+  const path = join(folder, "main.tf");
+  await writeFile(path, BUILT_IN);
+  const found: string[] = [];
+  const onProblems = (messages: readonly string[]): void => void found.push(...messages);
+  const opened = { folder, path, mark: join(folder, "started"), text: BUILT_IN, onProblems };
+  for (const session of [{}, { options: ["--no-providers"] }]) {
+    found.length = 0;
+    expect(await open({ ...opened, session })).toBe(0);
+    expect(found.join("\n")).toContain('"inputs"');
+  }
 });

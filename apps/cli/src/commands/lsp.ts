@@ -1,13 +1,15 @@
 import { resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { builtinOrigin, createEngine, type Engine } from "@stackwright/core";
 import { createDirectoryFiles, type Diagnostic } from "@stackwright/lang";
 import { type LanguageHost, type ProviderSchemas, serveLanguage } from "@stackwright/lang-server";
 import type { CommandContext } from "../command-context.ts";
 import { commandVersion } from "../command-version.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { commandProvisioners } from "../session/command-provisioners.ts";
 import { openModules } from "../session/modules.ts";
 import { openEngine } from "../session/open-engine.ts";
-import { loadProject } from "../session/project.ts";
+import { loadProject, type Project } from "../session/project.ts";
 import { TrustedFolders } from "../session/trusted-folders.ts";
 import { createTerminal, type TerminalStreams } from "../terminal/terminal.ts";
 
@@ -60,8 +62,8 @@ function languageHost(
   providers: boolean,
   trust: TrustedFolders,
 ): LanguageHost {
-  const packages = installedPackages(context);
-  return providers ? { packages, trust, ...installedProviders(context) } : { packages };
+  const host = { packages: installedPackages(context), withoutPrograms: builtinProviders(context) };
+  return providers ? { ...host, trust, ...installedProviders(context) } : host;
 }
 
 function installedPackages(context: CommandContext): Required<LanguageHost>["packages"] {
@@ -80,34 +82,81 @@ function installedPackages(context: CommandContext): Required<LanguageHost>["pac
 function installedProviders(
   context: CommandContext,
 ): Required<Pick<LanguageHost, "schemas" | "validate">> {
+  const asInstalled = async (project: Project, of: CommandContext) =>
+    openEngine(project, of, { asInstalled: true });
   return {
     schemas: async (folder, signal) => {
       const of = contextOf(context, folder, signal);
       const project = await loadProject(of, undefined, UNCHANGED);
-      await using engine = await openEngine(project, of, { asInstalled: true });
-      const found = new Map<string, ProviderSchemas>();
-      for (const [source, requirement] of project.configuration.resolution.requirements) {
-        const { address, constraints } = requirement;
-        try {
-          const version = await engine.catalog.select({ address, constraints });
-          const [opened] = await engine.catalog.open({ source, version, alias: "" });
-          await using provider = opened.provider;
-          found.set(source, (await provider.schema({ signal })).schema);
-        } catch {
-          // One that is not installed is asked again when a file is saved.
-          signal.throwIfAborted();
-        }
-      }
-      return found;
+      await using engine = await asInstalled(project, of);
+      return schemasOf(project, engine, signal);
     },
-    validate: async (folder, signal): Promise<readonly Diagnostic[]> => {
+    validate: async (folder, signal) => {
       const of = contextOf(context, folder, signal);
       const project = await loadProject(of, undefined, UNCHANGED);
-      await using engine = await openEngine(project, of, { asInstalled: true });
-      const { configuration } = project;
-      return (await engine.validate({ configuration, signal })).diagnostics;
+      await using engine = await asInstalled(project, of);
+      return diagnosticsOf(project, engine, signal);
     },
   };
+}
+
+/** What is known without a program: such an engine starts none, whatever a folder brings. */
+function builtinProviders(context: CommandContext): Required<LanguageHost>["withoutPrograms"] {
+  const load = async (folder: string, signal: AbortSignal) => {
+    const of = contextOf(context, folder, signal);
+    const project = await loadProject(of, undefined, UNCHANGED);
+    const builtin = builtinOrigin();
+    const engine = createEngine({
+      origins: [builtin],
+      stacks: async () => Promise.resolve(undefined),
+      provisioners: commandProvisioners(of),
+    });
+    return { project, builtin, engine };
+  };
+  return {
+    suffices: async (folder, signal) => {
+      const { project, builtin } = await load(folder, signal);
+      const { requirements } = project.configuration.resolution;
+      return [...requirements.values()].every(({ address }) => builtin.handles(address));
+    },
+    schemas: async (folder, signal) => {
+      const { project, engine } = await load(folder, signal);
+      return schemasOf(project, engine, signal);
+    },
+    validate: async (folder, signal) => {
+      const { project, engine } = await load(folder, signal);
+      return diagnosticsOf(project, engine, signal);
+    },
+  };
+}
+
+async function schemasOf(
+  project: Project,
+  { catalog }: Engine,
+  signal: AbortSignal,
+): Promise<Map<string, ProviderSchemas>> {
+  const found = new Map<string, ProviderSchemas>();
+  for (const [source, requirement] of project.configuration.resolution.requirements) {
+    const { address, constraints } = requirement;
+    try {
+      const version = await catalog.select({ address, constraints });
+      const [opened] = await catalog.open({ source, version, alias: "" });
+      await using provider = opened.provider;
+      found.set(source, (await provider.schema({ signal })).schema);
+    } catch {
+      // One that is not installed is asked again when a file is saved.
+      signal.throwIfAborted();
+    }
+  }
+  return found;
+}
+
+async function diagnosticsOf(
+  { configuration }: Project,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<readonly Diagnostic[]> {
+  return (await engine.validate({ configuration, signal })).diagnostics;
 }
 
 const UNCHANGED = { mode: "never", offline: true, quiet: true } as const;

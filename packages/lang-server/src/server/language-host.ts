@@ -13,6 +13,16 @@ export interface LanguageHost {
   readonly packages?: (folder: string) => ModulePackages | undefined;
   /** All that a check of the saved files finds, providers asked. Called after a file is saved, one call at a time. */
   readonly validate?: (folder: string, signal: AbortSignal) => Promise<readonly Diagnostic[]>;
+  /**
+   * The same where no program may be started: for folders that need none, which nobody is asked about, and the schemas for folders that
+   * are not trusted.
+   */
+  readonly withoutPrograms?: {
+    /** Whether the module of a folder uses what is built in, and nothing else. */
+    suffices(folder: string, signal: AbortSignal): Promise<boolean>;
+    schemas(folder: string, signal: AbortSignal): Promise<SchemasBySource>;
+    validate(folder: string, signal: AbortSignal): Promise<readonly Diagnostic[]>;
+  };
   /** What users decided for folders before: `schemas` and `validate` are called for trusted ones alone. Without it, for all. */
   readonly trust?: {
     decision(folder: string): Promise<TrustDecision | undefined>;

@@ -1,6 +1,7 @@
 import { dirname, sep } from "node:path";
 import { pipeline, type Readable, type Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
+import type { Diagnostic } from "@stackwright/lang";
 import {
   createProtocolConnection,
   DidChangeTextDocumentNotification,
@@ -118,14 +119,12 @@ class Server implements LanguageServer {
       onTrusted: (root) => this.#trusted(root),
       onError: (error) => this.#log(error),
     });
-    const { validate } = host;
     this.#checks = new FolderChecks({
       clock: options.clock ?? systemClock,
       host: {
         ...host,
-        ...(validate !== undefined && {
-          validate: async (folder, signal) =>
-            (await this.#trust.allows(folder)) ? validate(folder, signal) : [],
+        ...((host.validate !== undefined || host.withoutPrograms !== undefined) && {
+          validate: async (folder, signal) => this.#validate(folder, signal),
         }),
       },
       context: () => this.#context,
@@ -172,13 +171,32 @@ class Server implements LanguageServer {
     void this.#connection.sendNotification("window/logMessage", { type: 1, message });
   }
 
+  /** Whether nothing of the folder has to be started, so that nobody has to be asked about it. */
+  async #needsNone(folder: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#options.host?.withoutPrograms?.suffices(folder, signal)) === true;
+  }
+
+  async #validate(folder: string, signal: AbortSignal): Promise<readonly Diagnostic[]> {
+    const { validate, withoutPrograms } = this.#options.host ?? {};
+    if (await this.#needsNone(folder, signal)) {
+      return withoutPrograms?.validate(folder, signal) ?? [];
+    }
+    if (validate === undefined || !(await this.#trust.allows(folder))) return [];
+    return validate(folder, signal);
+  }
+
   async #readSchemas(folder: string): Promise<void> {
-    const { host } = this.#options;
-    if (host?.schemas === undefined) return;
+    const { schemas, withoutPrograms } = this.#options.host ?? {};
+    const signal = AbortSignal.timeout(SCHEMAS_TIMEOUT_MS);
     try {
-      if (!(await this.#trust.allows(folder))) return;
-      const found = await host.schemas(folder, AbortSignal.timeout(SCHEMAS_TIMEOUT_MS));
-      for (const [source, schemas] of found) this.#schemas.set(source, schemas);
+      const mayStart =
+        schemas !== undefined &&
+        !(await this.#needsNone(folder, signal)) &&
+        (await this.#trust.allows(folder));
+      const found = await (mayStart
+        ? schemas(folder, signal)
+        : withoutPrograms?.schemas(folder, signal));
+      for (const [source, read] of found ?? []) this.#schemas.set(source, read);
     } catch (error) {
       // Without schemas the rest works.
       this.#log(error);
