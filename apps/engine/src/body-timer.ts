@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /** How long the body of a request may take, uploads excepted. */
 const BODY_MS = 30_000;
@@ -19,9 +19,7 @@ export function limitBodyTime(fastify: FastifyInstance, bodyMs: number = BODY_MS
       reply.raw.once("close", () => socket.setTimeout(timeout));
       return;
     }
-    if (raw.complete) return;
-    const { "content-length": length, "transfer-encoding": encoding } = request.headers;
-    if (encoding === undefined && (length === undefined || length === "0")) return;
+    if (!hasUnreadBody(request)) return;
     const timer = setTimeout(() => {
       request.log.warn("a request did not arrive in time");
       raw.socket.destroy();
@@ -29,4 +27,14 @@ export function limitBodyTime(fastify: FastifyInstance, bodyMs: number = BODY_MS
     raw.once("end", () => clearTimeout(timer));
     raw.once("close", () => clearTimeout(timer));
   });
+}
+
+/**
+ * Whether a part of the body has not arrived. An answer that is given nevertheless ends the connection: who sends a body without an end
+ * would hold it, and what is left is not worth reading.
+ */
+export function hasUnreadBody({ raw, headers }: Pick<FastifyRequest, "raw" | "headers">): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = headers;
+  const hasBody = encoding !== undefined || (length !== undefined && length !== "0");
+  return hasBody && !raw.complete;
 }

@@ -18,7 +18,7 @@ import {
 import { type StorageBackend, tenancyOf } from "@stackwright/storage";
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import type { Logger } from "pino";
-import { limitBodyTime } from "./body-timer.ts";
+import { hasUnreadBody, limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { openapiPage } from "./openapi-page.ts";
@@ -94,8 +94,8 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff" });
   });
   // A connection that stays open after its last answer would hold the stop up.
-  app.addHook("onSend", async (_request, reply) => {
-    if (options.isDraining()) reply.header("connection", "close");
+  app.addHook("onSend", async (request, reply) => {
+    if (options.isDraining() || hasUnreadBody(request)) reply.header("connection", "close");
   });
   app.setNotFoundHandler(async (request, reply) =>
     answerError(request, reply, { statusCode: 404 }),

@@ -41,13 +41,15 @@ export async function loginPlugin(
     const retryAfterMs = port.admit(request.ip);
     if (retryAfterMs > 0) {
       reply.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+      closeUnread(request, reply);
       await reply.code(429).send({ error: "slow_down" });
     }
   });
   fastify.setErrorHandler(async (error, request, reply) => {
-    const status = error instanceof TfeError ? error.httpStatus : 500;
+    const status = error instanceof TfeError ? error.httpStatus : statusOf(error);
     if (status >= 500) request.log.error({ err: error }, "a login failed");
     const code = status >= 500 ? "server_error" : "invalid_request";
+    closeUnread(request, reply);
     return reply.code(status).send({ error: code });
   });
   const show = (
@@ -121,6 +123,17 @@ export async function loginPlugin(
     if (token === undefined) return reply.code(400).send({ error: "invalid_grant" });
     return reply.code(200).send({ access_token: token, token_type: "bearer" });
   });
+}
+
+/** What is left of a body is not worth reading, and who sends one without an end must not hold the connection. */
+function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!raw.complete) reply.header("connection", "close");
+}
+
+/** What is wrong with a request that could not be read has a status of its own; everything else was not expected. */
+function statusOf(error: unknown): number {
+  const { statusCode } = error as { readonly statusCode?: unknown };
+  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
 }
 
 /** The code of a request, if the request is that of the command which the code was made for. */
