@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { fileOf, readPages } from "./read-pages.ts";
 import { type HelpSection, renderPage } from "./render-page.ts";
+import { searchIndex } from "./search-index.ts";
 
 const ASSETS = join(import.meta.dirname, "assets");
 const STYLE = join(import.meta.dirname, "..", "app", "style");
@@ -37,6 +38,6 @@ export async function buildHelp(root: string): Promise<ReadonlyMap<string, Buffe
     sections.push(...rendered.sections);
     for (const image of rendered.images) files.set(image, await readFile(join(root, image)));
   }
-  files.set("search.json", Buffer.from(JSON.stringify(sections)));
+  for (const [name, content] of searchIndex(sections)) files.set(name, content);
   return files;
 }

@@ -63,9 +63,39 @@ it("shows the files that a page tells readers to take", () => {
   );
 });
 
-it("finds every page by the text of its sections", () => {
-  const sections = JSON.parse(textOf("search.json")) as { address: string; text: string }[];
-  const found = new Set(sections.map(({ address }) => fileOf(address)));
+/** A file of the index of the search. */
+function indexFile(name: string): unknown {
+  return JSON.parse(textOf(`search/${name}.json`));
+}
+
+interface Sections {
+  readonly pages: readonly (readonly [address: string, title: string])[];
+  readonly sections: readonly (readonly [page: number, anchor: string, heading: string])[];
+  readonly common: readonly string[];
+}
+
+it("finds every page by the words of its sections", () => {
+  const { pages: indexed, sections, common } = indexFile("sections") as Sections;
+  const found = new Set(indexed.map(([address]) => fileOf(address)));
   expect(pages.map(([path]) => path).filter((path) => !found.has(path))).toEqual([]);
-  expect(sections.filter(({ text }) => text.includes("postgres://")).length).toBeGreaterThan(0);
+  expect(common).toContain("the");
+  const words = indexFile("words-p") as Readonly<Record<string, readonly number[]>>;
+  let at = 0;
+  const places = (words["postgresql"] ?? []).map((step) => (at += step));
+  const shown = places.map((place) => {
+    const [page = 0] = sections[place] ?? [];
+    const first = sections.findIndex(([other]) => other === page);
+    const texts = indexFile(`text-${page}`) as readonly string[];
+    return `${sections[place]?.[2]} ${texts[place - first]}`.toLowerCase();
+  });
+  expect(shown.length).toBeGreaterThan(10);
+  expect(shown.filter((text) => !text.includes("postgresql"))).toEqual([]);
+});
+
+it("lets a search load little: the headings, and what begins with the letters that are typed", () => {
+  const sizes = [...files].filter(([path]) => path.startsWith("search/"));
+  const bytes = (part: string): number[] =>
+    sizes.filter(([path]) => path.includes(part)).map(([, { content }]) => content.byteLength);
+  expect(Math.max(...bytes("/words-"))).toBeLessThan(100_000);
+  expect(bytes("/sections")[0]).toBeLessThan(400_000);
 });
