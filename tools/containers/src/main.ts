@@ -7,6 +7,7 @@ import { ensurePrograms } from "./debian-packages.ts";
 import { Docker } from "./docker.ts";
 import { failureText } from "./failure-text.ts";
 import { FreshSystem } from "./fresh-system.ts";
+import { checkImageSums, writeImageSums } from "./image-sums.ts";
 import { DEFAULT_PORTS, prepare } from "./prepare.ts";
 import { tryCompose } from "./trial.ts";
 
@@ -15,8 +16,11 @@ const USAGE = `usage: node tools/containers/src/main.ts <command>
   prepare [--directory DIR] [--port PORT] [--storage-port PORT] [--functions-port PORT]
           [--project ID]...
       makes the secrets that e2e/compose.yaml asks for, where there are none, and its variables
-  images [--tag TAG]
-      builds the images of e2e/compose.yaml as \`try\` does, in the engine that runs, and leaves them
+  images [--tag TAG] [--sums FILE]
+      builds the images of e2e/compose.yaml as \`try\` does, in the engine that runs, and leaves them;
+      writes their sums into the file
+  check --sums FILE
+      compares the images of the engine that runs, such as loaded ones, with these sums
   try [--report FILE] [--scenarios-report FILE] [--minutes N] [--tag TAG]
       builds the images from packages of Debian and of npm, without a registry of images; starts
       e2e/compose.yaml with them as docs/compose.md says, inspects the containers, runs the
@@ -44,6 +48,7 @@ const { values, positionals } = parseArgs({
     report: { type: "string" },
     "scenarios-report": { type: "string" },
     tag: { type: "string" },
+    sums: { type: "string" },
     minutes: { type: "string", default: "25" },
   },
 });
@@ -61,7 +66,10 @@ switch (positionals[0]) {
     break;
   }
   case "images":
-    process.exitCode = await runImages(values.tag ?? "latest");
+    process.exitCode = await runImages(values.tag ?? "latest", values.sums);
+    break;
+  case "check":
+    process.exitCode = await runCheck(values.sums);
     break;
   case "try":
     process.exitCode = await runTrial();
@@ -75,14 +83,28 @@ switch (positionals[0]) {
     process.exitCode = 2;
 }
 
-async function runImages(tag: string): Promise<number> {
+async function runCheck(sums: string | undefined): Promise<number> {
+  if (sums === undefined) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const docker = await Docker.find(process.env);
+  const wrong = typeof docker === "string" ? [docker] : await checkImageSums(docker, sums);
+  for (const line of wrong) say(line);
+  if (wrong.length === 0) say(`the images are those of ${sums}`);
+  return wrong.length === 0 ? 0 : 1;
+}
+
+async function runImages(tag: string, sums: string | undefined): Promise<number> {
   const docker = await Docker.find(process.env);
   const missing = typeof docker === "string" ? docker : await ensurePrograms(["debootstrap"], say);
   if (typeof docker === "string" || missing !== undefined) {
     say(missing ?? "");
     return 1;
   }
-  say(Object.values(await buildImages({ docker, root, cache, tag, say })).join(" "));
+  const images = Object.values(await buildImages({ docker, root, cache, tag, say }));
+  say(images.join(" "));
+  if (sums !== undefined) await writeImageSums(docker, images, resolve(sums));
   return 0;
 }
 
