@@ -89,13 +89,13 @@ function installedProviders(
       const of = contextOf(context, folder, signal);
       const project = await loadProject(of, undefined, UNCHANGED);
       await using engine = await asInstalled(project, of);
-      return schemasOf(project, engine, signal);
+      return await schemasOf(project, engine, signal);
     },
     validate: async (folder, signal) => {
       const of = contextOf(context, folder, signal);
       const project = await loadProject(of, undefined, UNCHANGED);
       await using engine = await asInstalled(project, of);
-      return diagnosticsOf(project, engine, signal);
+      return await diagnosticsOf(project, engine, signal);
     },
   };
 }

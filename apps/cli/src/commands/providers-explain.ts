@@ -91,8 +91,7 @@ async function describe(options: StoreOptions, context: CommandContext): Promise
 }
 
 function listText({ source, version, schema }: Described, { terminal }: CommandContext): string {
-  const { paint } = terminal.style;
-  const lines = [paint("strong", printable(`${source} ${version}`.trim()))];
+  const lines = [terminal.style.paint("strong", printable(`${source} ${version}`.trim()))];
   const told = firstSentence(schema.provider.description);
   if (told !== "") lines.push(`  ${told}`);
   for (const { plural, members, tokens } of KINDS) {
