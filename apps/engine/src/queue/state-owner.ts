@@ -71,7 +71,7 @@ export async function requireKeptState(
   else {
     throw new ServerError(
       "engine_state",
-      `Stackwright runs the stack "${name}", so that its state is read-only here: rename, forget and import objects with moved, removed and import blocks, and create one again with -replace; take the objects of another state over with: stackwright adopt`,
+      `Stackwright runs the stack "${name}", so that its state is read-only here: rename, forget and import objects with moved, removed and import blocks, and create one again with -replace, or edit its state with: stackwright state mv, rm and taint; take the objects of another state over with: stackwright adopt`,
     );
   }
   const queue = await tx.find(SERVER_KINDS.queue, place);
