@@ -218,6 +218,19 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 60,
   },
   {
+    name: "sizes",
+    what: "a state of 100 MB, 1,000 workspaces and a log of 50 MB by the real terraform, where the live suite has smaller ones",
+    files: [
+      "apps/engine/src/tfe-api/sizes.live.test.ts",
+      "apps/engine/src/state-api/commands.live.test.ts",
+    ],
+    env: { TEST_FULL_SIZES: "1" },
+    live: true,
+    slices: 1,
+    runs: 1,
+    limitMinutes: 30,
+  },
+  {
     name: "drills",
     what: "how soon a run is reported whose provider hangs, or whose worker is killed",
     files: ["e2e/src/drill/"],
