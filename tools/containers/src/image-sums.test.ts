@@ -37,7 +37,7 @@ it("sums of images are those of the engine that built them, and are compared wit
   await writeFile(file, `${a}  gone:1.0.0\nno sum\n${b}  worker:1.0.0\n`);
   expect(await checkImageSums(docker, file)).toEqual([
     "gone:1.0.0 is not there",
-    `${file} has a line that is no sum: no sum`,
+    `${file} has an invalid line: no sum`,
     `worker:1.0.0 is sha256:${"c".repeat(64)}, not ${b}`,
   ]);
   await writeFile(file, "");

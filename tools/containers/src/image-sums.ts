@@ -25,7 +25,7 @@ export async function checkImageSums(docker: Docker, file: string): Promise<read
   for (const line of lines) {
     const [, sum, name = ""] = LINE.exec(line) ?? [];
     if (sum === undefined) {
-      wrong.push(`${file} has a line that is no sum: ${line.slice(0, 100)}`);
+      wrong.push(`${file} has an invalid line: ${line.slice(0, 100)}`);
       continue;
     }
     const found = await sumOf(docker, name).catch(() => undefined);
