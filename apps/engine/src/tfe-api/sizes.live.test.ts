@@ -22,7 +22,7 @@ const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const IS_FULL = process.env["TEST_FULL_SIZES"] !== undefined;
 const MEGABYTES = IS_FULL ? 100 : 20;
 /** More than two pages of the command. */
-const WORKSPACES = IS_FULL ? 1_000 : 210;
+const WORKSPACES = IS_FULL ? 1_000 : 220;
 const LOG_SEGMENTS = IS_FULL ? 512 : 64;
 /** Requests at the same time. */
 const AT_ONCE = 20;
