@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<string, readonly [tone: string, shape: MarkShape]>
   done: ["good", "check"],
   failed: ["bad", "cross"],
   tainted: ["bad", "triangle"],
-  unresolved: ["bad", "triangle"],
+  unresolved: ["bad unresolved", "diamond"],
   skipped: ["quiet", "dash"],
   "not-started": ["quiet", "ring"],
   waiting: ["quiet", "ring"],
@@ -106,7 +106,8 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
         <span className="bar-sample waits" /> waits for other steps{" "}
         <span className="bar-sample queued" /> waits for a place{" "}
         <span className="bar-sample good" /> call of the provider{" "}
-        <span className="bar-sample bad" /> not done
+        <span className="bar-sample bad" /> not done <span className="bar-sample unresolved" />{" "}
+        unresolved
       </p>
     </>
   );
@@ -224,7 +225,7 @@ function StepCells(props: StepCellsProps) {
         {row.address}
         {isCritical && <span className="hidden"> (on the critical path)</span>}
       </span>
-      <span role="cell" className={`badge ${tone}`}>
+      <span role="cell" className={`badge ${tone}`} title={step?.cause}>
         <Mark shape={shape} />
         {row.action} {status === "running" ? "" : status.replaceAll("-", " ")}
         {step?.cause !== undefined && ` (${step.cause})`}
