@@ -258,6 +258,8 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await page.getByRole("link", { name: "Live view" }).click();
   await page.getByRole("row", { name: /stack status derive/ }).waitFor();
   await page.getByText("In sync with the store").waitFor();
+  await page.getByRole("combobox", { name: "Stack" }).selectOption("default/one");
+  await page.getByText(/It was last derived in turn \d+/).waitFor();
   await judge("live view");
 
   // Who only reads is offered no change, and finds no page of administrators.

@@ -78,6 +78,8 @@ export class LiveView implements Disposable {
   constructor(parts: { readonly storage: StorageBackend; readonly logger: Logger }) {
     const { logger } = parts;
     const rt = createRuntime({
+      // A note per run of a derivation: why a page shows what it shows can be asked at any time.
+      explain: true,
       onError: (error) => logger.warn({ err: error }, "the live view has an error"),
     });
     this.#parts = parts;

@@ -300,6 +300,26 @@ export interface Executions {
   readonly executions: readonly string[];
 }
 
+export interface Explained {
+  readonly collection: string;
+  /** of the object */
+  readonly key: string;
+  /** in which it was last derived; it counts up from the start */
+  readonly turn?: number | undefined;
+  /** the object whose change it was; none where a collection came into sync */
+  readonly cause?: {
+    readonly collection: string;
+    readonly key: string;
+  } | undefined;
+  readonly dependencies: readonly ({
+  readonly collection: string;
+  /** what is fetched, in words */
+  readonly filters: string;
+  /** objects that are found now */
+  readonly matches: number;
+})[];
+}
+
 export interface Finding {
   readonly code: "approval_waits" | "cancel_waits" | "step_long" | "step_silent" | "step_unclaimed" | "worker_away" | "worker_refused" | "queue_locked" | "queue_frozen" | "queue_without_turn" | "apply_interrupted" | "lock_held" | "schedule_failed" | "schedule_overdue" | "drift_failed" | "drift_overdue" | "notification_waits" | "notification_dead" | "audit_webhook_waits" | "repository_failed" | "token_expires" | "key_unavailable" | "key_former" | "identity_key_unavailable" | "record_damaged" | "store_slow" | "clock_skewed" | "clock_far_off" | "certificate_ends" | "certificate_ended" | "disk_full";
   /** error: it stays as it is until a user acts */
@@ -2884,6 +2904,7 @@ export interface Operations {
   readonly ShowLiveGraph: {
     readonly input: {
       readonly format?: "mermaid" | "dot" | undefined;
+      readonly stack?: string | undefined;
     };
     readonly output: {
   readonly synced: boolean;
@@ -2901,6 +2922,7 @@ export interface Operations {
   readonly filters: readonly string[];
 })[];
   readonly diagram: string;
+  readonly why?: Explained | undefined;
 };
   };
   /** Show the lock of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/lock`. */
@@ -3424,7 +3446,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowDrift: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowIdentityIssuer: {"method":"GET","path":"/api/v1/identity","query":[],"headers":[]},
-  ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format"],"headers":[]},
+  ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format","stack"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
   ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useId, useMemo, useState, useSyncExternalStore } from "react";
 import { graphOf } from "../../graph/graph.ts";
 import { GraphView } from "../graph/graph-view.tsx";
 import { NotFound } from "../parts/not-found.tsx";
@@ -61,7 +61,69 @@ export function LiveGraphPage() {
           />
         )}
       </Loaded>
+      <WhyChanged />
     </>
+  );
+}
+
+/** Which object's change made the status of a stack what it is. */
+function WhyChanged() {
+  const { client, stacks: store } = useServer();
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const [chosen, setChosen] = useState("");
+  const id = useId();
+  const names = stacks.map(({ project, name }) => `${project}/${name}`);
+  const stack = chosen === "" ? (names[0] ?? "") : chosen;
+  const query = useQuery({
+    queryKey: ["live-graph-why", stack],
+    queryFn: async ({ signal }) => (await client.showLiveGraph({ stack }, { signal })).data.why,
+    enabled: stack !== "",
+    refetchInterval: REFRESH_MS,
+  });
+  if (stack === "") return null;
+  return (
+    <section aria-labelledby="why">
+      <h2 id="why">Why did a stack change?</h2>
+      <div className="filters">
+        <label htmlFor={id}>Stack</label>
+        <select id={id} value={stack} onChange={(event) => setChosen(event.target.value)}>
+          {!names.includes(stack) && <option>{stack}</option>}
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <Loaded query={query} what={`explanation of ${stack}`}>
+        {(why) =>
+          why !== undefined && (
+            <>
+              <p>
+                It was last derived in turn {why.turn ?? 0},{" "}
+                {why.cause === undefined ? (
+                  "as a collection came into sync"
+                ) : (
+                  <>
+                    as <strong>{why.cause.collection}</strong> <code>{why.cause.key}</code> changed
+                  </>
+                )}
+                .
+              </p>
+              <ul className="plain-list" aria-label="What it reads">
+                {why.dependencies.map(({ collection, filters, matches }) => (
+                  <li key={`${collection} ${filters}`}>
+                    looks up <strong>{collection}</strong>{" "}
+                    <span className="quiet">
+                      {filters === "" ? "" : `by ${filters}, `}
+                      {matches === 1 ? "1 object" : `${matches} objects`}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )
+        }
+      </Loaded>
+    </section>
   );
 }
 

@@ -191,6 +191,33 @@ it("other topics are refused, and the graph is for administrators", async () => 
   expect(JSON.stringify(await edges())).not.toContain("default/web");
 });
 
+it("administrators see which object's change made a status what it is", async () => {
+  const { call } = await startApi("none");
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  await call("POST", `${P}/stacks`, { body: { name: "two" } });
+  const why = async (stack: string) =>
+    call("GET", `/api/v1/debug/krt?stack=${encodeURIComponent(stack)}`);
+  const one = `${P.replace("/api/v1/projects/", "")}/one`;
+  await expect
+    .poll(async () => (await why(one)).json["why"])
+    .toMatchObject({ collection: "stack status", cause: { collection: "stacks by id" } });
+  await call("PUT", `${P}/stacks/one/lock`, { body: { reason: "an incident" } });
+  await expect
+    .poll(async () => (await why(one)).json["why"])
+    .toMatchObject({ cause: { collection: "locks" } });
+  const { json } = await why(one);
+  expect(JSON.stringify(json["why"])).not.toContain("an incident");
+  expect(json["why"]).toMatchObject({
+    dependencies: expect.arrayContaining([
+      expect.objectContaining({ collection: "locks", matches: 1 }),
+    ]) as unknown,
+  });
+  // Another stack is what it was.
+  const other = (await why(one.replace("/one", "/two"))).json["why"];
+  expect(other).toMatchObject({ cause: { collection: "stacks by id" } });
+  expect((await why("default/none")).status).toBe(404);
+});
+
 it("a run is seen from its request to its end, without a second look", {
   timeout: 60_000,
 }, async () => {

@@ -1,5 +1,8 @@
+import type { Principal } from "@stackwright/registry";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
+import { ServerError } from "../../domain/server-error.ts";
+import type { LiveView } from "../../live/live-view.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { requireAllStacks } from "../authorize.ts";
 import type { EventStreams } from "../event-streams.ts";
@@ -22,8 +25,39 @@ const Topics = Type.Object(
   { additionalProperties: false },
 );
 const Format = Type.Object(
-  { format: Type.Optional(Type.Union([Type.Literal("mermaid"), Type.Literal("dot")])) },
+  {
+    format: Type.Optional(Type.Union([Type.Literal("mermaid"), Type.Literal("dot")])),
+    stack: Type.Optional(
+      Type.String({
+        pattern: "^[^/]{1,64}/[^/]{1,128}$",
+        description: "PROJECT/STACK whose status is explained",
+      }),
+    ),
+  },
   { additionalProperties: false },
+);
+const Explained = Type.Object(
+  {
+    collection: Type.String(),
+    key: Type.String({ description: "of the object" }),
+    turn: Type.Optional(
+      Type.Integer({ description: "in which it was last derived; it counts up from the start" }),
+    ),
+    cause: Type.Optional(
+      Type.Object(
+        { collection: Type.String(), key: Type.String() },
+        { description: "the object whose change it was; none where a collection came into sync" },
+      ),
+    ),
+    dependencies: Type.Array(
+      Type.Object({
+        collection: Type.String(),
+        filters: Type.String({ description: "what is fetched, in words" }),
+        matches: Type.Integer({ description: "objects that are found now" }),
+      }),
+    ),
+  },
+  { title: "Explained" },
 );
 
 /** `/watch`: the live view as server-sent events, and `/debug/krt`: the graph that it is derived by. */
@@ -84,9 +118,11 @@ export function watchRoutes(
               }),
             ),
             diagram: Type.String(),
+            why: Type.Optional(Explained),
           }),
         },
         { querystring: Format },
+        { 404: "there is no such stack" },
       ),
       config: { access: "account-admin" },
     },
@@ -97,7 +133,16 @@ export function watchRoutes(
       const edges = inspector
         .edges()
         .map((one) => ({ ...one, filters: [...new Set(one.filters.map(questionOf))] }));
-      return { synced: stacks.synced, stacks: stacks.size, collections, edges, diagram };
+      const { stack } = request.query;
+      const why = stack === undefined ? undefined : explainStack(live, principalOf(request), stack);
+      return {
+        synced: stacks.synced,
+        stacks: stacks.size,
+        collections,
+        edges,
+        diagram,
+        ...(why !== undefined && { why }),
+      };
     },
   );
 }
@@ -108,4 +153,32 @@ function questionOf(filter: string): string {
     .split(" and ")
     .map((part) => part.replace(/[ ,].*$/s, ""))
     .join(" and ");
+}
+
+/** Why the status of a stack is what it is. Keys and words alone: no values of objects. */
+function explainStack(
+  { inspector, stacks }: LiveView,
+  { account }: Principal,
+  named: string,
+): Static<typeof Explained> {
+  const found = stacks
+    .list()
+    .find((one) => one.account === account && `${one.project}/${one.name}` === named);
+  const explained = found && inspector.explainOutput(stacks, found.key);
+  if (explained === undefined) throw new ServerError("not_found", `there is no stack "${named}"`);
+  const { collection, input, cause, dependencies } = explained;
+  return {
+    collection,
+    key: input,
+    ...(cause !== undefined && { turn: cause.turn }),
+    ...(cause?.collection !== undefined &&
+      cause.key !== undefined && {
+        // A key names its account, and nothing of another one is shown.
+        cause: {
+          collection: cause.collection,
+          key: cause.key.startsWith(`${account}/`) ? cause.key : "",
+        },
+      }),
+    dependencies: dependencies.map((one) => ({ ...one, filters: questionOf(one.filters) })),
+  };
 }
