@@ -166,7 +166,7 @@ export interface Restore extends AsyncDisposable {
  *
  * Identity: one resource per (group, kind, partition, peer name, namespace, name). The group
  * version and the uid are content. Every write is whole and conditional; read-modify-write belongs
- * to the layer above (`@stackwright/storage/service`).
+ * to the layer above.
  *
  * Monotonic reads, per instance: after a watch delivered an event, `read`, `list` and `listByOwner`
  * on the same instance show that commit or a later state.

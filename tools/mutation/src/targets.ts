@@ -45,7 +45,6 @@ export const TARGETS: readonly Target[] = [
     sources: [
       "packages/storage/src/codec.ts",
       "packages/storage/src/validate.ts",
-      "packages/storage/src/service",
       "packages/storage/src/feed",
       "packages/storage/src/engine/memory",
     ],
@@ -53,7 +52,6 @@ export const TARGETS: readonly Target[] = [
     tests: [
       "packages/storage/src/codec",
       "packages/storage/src/validate",
-      "packages/storage/src/service/",
       "packages/storage/src/feed/",
       "packages/storage/src/engine/memory",
     ],
