@@ -218,6 +218,26 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     ]) {
       expect(await fails(...words)).toContain("moved, removed and import blocks");
     }
+    // What an own machine imports or edits is no state of a stack that the server runs, and the next command finds no lock of it.
+    const pulled = await ok("state", "pull");
+    const state = JSON.parse(pulled) as { readonly serial: number };
+    await put(pulled, "same.tfstate");
+    await put(JSON.stringify({ ...state, serial: state.serial + 1, resources: [] }), "new.tfstate");
+    await put(`resource "terraform_data" "c" {}\n`, "more.tf");
+    for (const words of [
+      ["import", "terraform_data.c", "c"],
+      ["state", "push", "new.tfstate"],
+      ["state", "push", "-force", "new.tfstate"],
+    ]) {
+      const said = await fails(...words);
+      expect(said).toContain("moved, removed and import blocks");
+      expect(said).toContain("stackwright state mv, rm and taint");
+      expect(said).toContain("stackwright adopt");
+    }
+    await rm(join(directory, "more.tf"));
+    await ok("state", "push", "same.tfstate");
+    expect(await ok("state", "pull")).toBe(pulled);
+    expect(await ok("plan")).toContain("No changes");
     expect(await fails("plan", "-generate-config-out=new.tf")).toContain("not supported by");
     const console = begin(["console"]);
     console.child.stdin.end("terraform_data.a.output\n");
