@@ -153,6 +153,7 @@ const LOWEST = {
   ChangeVcsConnection: "admin",
   DeleteVcsConnection: "admin",
   ShowLiveGraph: "account-admin",
+  ShowLiveObject: "account-admin",
   Examine: "account-admin",
   DeleteProject: "admin",
   ListPolicySets: "reader",

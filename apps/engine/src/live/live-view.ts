@@ -11,6 +11,7 @@ import {
 import type { StorageBackend } from "@stackwright/storage";
 import { ChangeRing } from "./change-ring.ts";
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
+import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
 import {
   deriveProviderVersions,
@@ -43,6 +44,9 @@ import { deriveStackStatus, deriveStacksById, type StackStatus } from "./stack-s
 /** Turns that a reader may be behind before it gets everything again. */
 const KEPT_TURNS = 10_000;
 
+/** Changes of single objects that are kept for diagnosis. */
+const KEPT_EVENTS = 10_000;
+
 /** The objects of all stacks, which are followed from the first question about them on. */
 interface LiveResources {
   readonly all: WatchedCollection<ResourceFact>;
@@ -71,6 +75,8 @@ export class LiveView implements Disposable {
   readonly variableSets: Collection<VariableSetFact>;
   readonly dueTriggers: Collection<DueTrigger>;
   readonly inspector: Inspector;
+  /** Of all collections but the resources, which are by far the most. */
+  readonly events: EventLog;
   readonly #parts: { readonly storage: StorageBackend; readonly logger: Logger };
   readonly #rt: Runtime;
   #resources: LiveResources | undefined;
@@ -128,6 +134,7 @@ export class LiveView implements Disposable {
       KEPT_TURNS,
     );
     this.inspector = rt.inspect();
+    this.events = new EventLog(rt, { capacity: KEPT_EVENTS, nowMs: () => Date.now() });
   }
 
   /**
@@ -145,6 +152,7 @@ export class LiveView implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.events[Symbol.dispose]();
     for (const ring of [
       this.stackChanges,
       this.runChanges,

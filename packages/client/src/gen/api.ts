@@ -412,6 +412,45 @@ export interface ListedComparison {
   readonly at: string;
 }
 
+export interface LiveObject {
+  readonly collection: string;
+  readonly key: string;
+  /** there is an object with this key */
+  readonly present: boolean;
+  readonly derived_from?: {
+    /** of the input; empty where it is of another account */
+    readonly key: string;
+    /** in which it was last derived */
+    readonly turn?: number | undefined;
+    readonly cause?: LiveObjectRef | undefined;
+    /** the collection that has to come into sync before */
+    readonly waits_for?: string | undefined;
+    /** code of the error of the last run */
+    readonly failure?: string | undefined;
+    readonly dependencies: readonly ({
+  readonly collection: string;
+  /** what is fetched by, without values */
+  readonly filters: string;
+  /** objects that are found now */
+  readonly matches: number;
+})[];
+  } | undefined;
+  /** inputs that are derived again when the object changes; without an object, those that wait for its key */
+  readonly dependants: readonly LiveObjectRef[];
+  /** the last changes of the object, the newest first; none of resources */
+  readonly events: readonly ({
+  readonly type: "add" | "update" | "delete";
+  /** the last one when the change was noted */
+  readonly turn: number;
+  readonly at: string;
+})[];
+}
+
+export interface LiveObjectRef {
+  readonly collection: string;
+  readonly key: string;
+}
+
 export interface LoginSession {
   readonly id: string;
   readonly user: string;
@@ -2925,6 +2964,14 @@ export interface Operations {
   readonly why?: Explained | undefined;
 };
   };
+  /** Show why an object of the live view is what it is, what depends on it or waits for it, and its last changes: `GET /api/v1/debug/krt/object`. */
+  readonly ShowLiveObject: {
+    readonly input: {
+      readonly collection: string;
+      readonly key: string;
+    };
+    readonly output: LiveObject;
+  };
   /** Show the lock of a stack: `GET /api/v1/projects/{project}/stacks/{stack}/lock`. */
   readonly ShowLock: {
     readonly input: {
@@ -3447,6 +3494,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowFreeze: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   ShowIdentityIssuer: {"method":"GET","path":"/api/v1/identity","query":[],"headers":[]},
   ShowLiveGraph: {"method":"GET","path":"/api/v1/debug/krt","query":["format","stack"],"headers":[]},
+  ShowLiveObject: {"method":"GET","path":"/api/v1/debug/krt/object","query":["collection","key"],"headers":[]},
   ShowLock: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
   ShowModule: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}","query":[],"headers":[]},
   ShowModuleVersion: {"method":"GET","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":[],"headers":[]},

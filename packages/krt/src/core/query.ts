@@ -173,6 +173,14 @@ export class Query<T> {
     );
   }
 
+  /** Whether it asks for this key itself, be there an object or not. */
+  asksFor(key: string): boolean {
+    const { anchor } = this;
+    if (anchor === undefined || anchor.type === FilterType.index) return false;
+    if (anchor.type === FilterType.keys) return (anchor.operand as readonly string[]).includes(key);
+    return anchor.operand === key;
+  }
+
   #valueAt(key: string): T | undefined {
     const row = this.source.rowAt(key);
     return row === undefined ? undefined : this.#passes(row);

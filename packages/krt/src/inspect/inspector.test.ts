@@ -118,6 +118,35 @@ describe("inspector", () => {
     });
   });
 
+  it("finds who fetches an object, and who waits for a key without one", () => {
+    const { rt, pods, services } = build();
+    rt.derive(pods, (ctx, pod) => ctx.fetchOne(services, byKey(`n/${pod.ip}`)) && pod.name, {
+      name: "One",
+    });
+    rt.derive(
+      pods,
+      (ctx, { name }) => `${name}${ctx.fetch(services, byKeys(["n/1", "n/x"])).length}`,
+      { name: "Several" },
+    );
+    const inspector = rt.inspect();
+    const of = (key: string) => inspector.dependants(services, key);
+    const input = "n/a";
+    expect(of("n/1")).toEqual([
+      { collection: "One", input },
+      { collection: "Several", input },
+    ]);
+    expect(of("n/x")).toEqual([{ collection: "Several", input }]);
+    expect(of("n/none")).toEqual([]);
+    // An index group, or a selector, may come to match: nobody asks for this very key.
+    expect(of("n/s")).toEqual([{ collection: "Workloads", input }]);
+    services.delete("n/s");
+    expect(of("n/s")).toEqual([]);
+    services.set({ ns: "n", name: "1", selector: { app: "other" } });
+    expect(of("n/1").map(({ collection }) => collection)).toEqual(["One", "Several"]);
+    expect(inspector.named("Services")).toBe(services);
+    expect(inspector.named("None")).toBeUndefined();
+  });
+
   it("draws the graph, with inputs solid and fetches dotted", () => {
     const { rt } = build();
     const late = rt.source<string>([], { synced: false, name: 'La"te' });

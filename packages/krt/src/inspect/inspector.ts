@@ -76,7 +76,12 @@ export interface Explanation extends InputRef {
 export interface Inspector {
   collections(): CollectionInfo[];
   edges(): EdgeInfo[];
-  /** Inputs that run again when the object with this key changes, if it is there now. */
+  /** The collection of this name; the first one where several have it. */
+  named(name: string): Collection<unknown> | undefined;
+  /**
+   * Inputs that fetch the object with this key, and run again when it changes. Where there is none, those that ask for the key
+   * itself: they wait for it.
+   */
   dependants(collection: Collection<unknown>, key: string): InputRef[];
   /** The input that yields this output key. */
   explainOutput(collection: Collection<unknown>, key: string): Explanation | undefined;
@@ -114,12 +119,18 @@ export class GraphInspector implements Inspector {
     return edges;
   }
 
+  named(name: string): Collection<unknown> | undefined {
+    for (const node of this.#graph.nodes) if (node.name === name) return node;
+    return undefined;
+  }
+
   dependants(collection: Collection<unknown>, key: string): InputRef[] {
     const node = nodeOf(collection);
     const row = node.rowAt(key);
+    const isThere = row !== undefined && node.valueOf(row) !== undefined;
     const found = new Map<Entry, InputRef>();
     for (const query of node.queries.all()) {
-      if (row === undefined || !query.selects(row)) continue;
+      if (!(isThere ? query.selects(row) : query.asksFor(key))) continue;
       for (let link = query.users; link !== undefined; link = link.nextUser) {
         for (const entry of link.entry.represented()) {
           found.set(entry, { collection: entry.node.name, input: entry.input.key });

@@ -218,6 +218,67 @@ it("administrators see which object's change made a status what it is", async ()
   expect((await why("default/none")).status).toBe(404);
 });
 
+it("administrators ask what an object depends on, who depends on it or waits for it, and its last changes", async () => {
+  const { call, tokenOf } = await startApi("none");
+  const { id } = (await call("POST", `${P}/stacks`, { body: { name: "one" } })).json;
+  await call("POST", `${P}/stacks`, { body: { name: "two" } });
+  const stack = `default/web/${String(id)}`;
+  const ask = async (collection: string, key: string, token?: string) =>
+    call("GET", `/api/v1/debug/krt/object?${String(new URLSearchParams({ collection, key }))}`, {
+      token,
+    });
+  const known = async (collection: string, key = stack) => (await ask(collection, key)).json;
+  await expect
+    .poll(async () => known("stack status"))
+    .toMatchObject({
+      present: true,
+      derived_from: { key: stack, cause: { collection: "stacks by id", key: stack } },
+    });
+  // Nobody has locked the stack, and its status waits for that.
+  const waiting = { collection: "stack status", key: stack };
+  expect(await known("locks")).toEqual({
+    collection: "locks",
+    key: stack,
+    present: false,
+    dependants: [waiting],
+    events: [],
+  });
+  await call("PUT", `${P}/stacks/one/lock`, { body: { reason: "an incident" } });
+  await expect
+    .poll(async () => known("locks"))
+    .toMatchObject({
+      present: true,
+      dependants: [waiting],
+      events: [{ type: "add", turn: expect.any(Number), at: expect.stringMatching(/Z$/) }],
+    });
+  await expect
+    .poll(async () => known("stack status"))
+    .toMatchObject({
+      derived_from: {
+        cause: { collection: "locks", key: stack },
+        dependencies: expect.arrayContaining([
+          { collection: "locks", filters: "key", matches: 1 },
+        ]) as unknown,
+      },
+      events: [{ type: "update" }, { type: "add" }],
+    });
+  // What is taken in depends on it as what is fetched does.
+  expect((await known("stacks by id"))["dependants"]).toContainEqual(waiting);
+  expect(JSON.stringify(await known("stack status"))).not.toContain("an incident");
+
+  const viewer = await tokenOf("reader");
+  expect((await ask("locks", stack, viewer)).status).toBe(403);
+  for (const [collection, key] of [
+    ["none", stack],
+    ["locks", "default/web/none"],
+    // A key of another account, there or not.
+    ["stack status", "other/web/one"],
+    ["stack status", `other ${stack}`],
+  ] as const) {
+    expect([key, (await ask(collection, key)).status]).toEqual([key, 404]);
+  }
+});
+
 it("a run is seen from its request to its end, without a second look", {
   timeout: 60_000,
 }, async () => {

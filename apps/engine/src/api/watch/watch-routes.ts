@@ -6,6 +6,8 @@ import type { LiveView } from "../../live/live-view.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { requireAllStacks } from "../authorize.ts";
 import type { EventStreams } from "../event-streams.ts";
+import { liveObjectRoute } from "./live-object-route.ts";
+import { questionOf } from "./question-of.ts";
 import { isOfOneStack } from "./resource-topics.ts";
 import { synced } from "./synced.ts";
 import { openTopics, TOPIC_PATTERN, visibleTo } from "./topic.ts";
@@ -145,14 +147,7 @@ export function watchRoutes(
       };
     },
   );
-}
-
-/** What a fetch asks by, without the values: the view is of all accounts of the server, and its callers are of one. */
-function questionOf(filter: string): string {
-  return filter
-    .split(" and ")
-    .map((part) => part.replace(/[ ,].*$/s, ""))
-    .join(" and ");
+  liveObjectRoute(fastify, parts);
 }
 
 /** Why the status of a stack is what it is. Keys and words alone: no values of objects. */
