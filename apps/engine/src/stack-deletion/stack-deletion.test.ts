@@ -1,8 +1,11 @@
 import { randomBytes } from "node:crypto";
+import type { Clock } from "@stackwright/base/clock";
+import { createManualClock } from "@stackwright/base/testing";
 import { createStoredKeys, ENGINE_KINDS } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
 import { RunTrigger } from "@stackwright/proto/stackwright";
 import { type StorageBackend, WILDCARD } from "@stackwright/storage";
+import { createLeases } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { memberPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -83,6 +86,11 @@ async function start(over: (inner: StorageBackend) => StorageBackend = (inner) =
       removeWorkspace({ ...parts, storage }, workspace, { force: true }),
     sweep: async () => finishDeletions(parts),
     pass: async (ms: number) => clock.advance(ms),
+    /** A command takes the stack. */
+    take: async (its: Clock) =>
+      createLeases({ storage: inner, owner: "command", clock: its }).acquire(
+        stackPlace(workspace.stack.reference),
+      ),
   };
 }
 
@@ -148,6 +156,43 @@ it("a damaged record keeps no other deletion from its end", async () => {
   await pass(HOUR_MS);
   expect(await sweep()).toBe(1);
   expect(await left()).toEqual([]);
+});
+
+it("a command that was killed keeps no stack from its deletion, one that lives does", async () => {
+  for (const isAlive of [false, true]) {
+    const { remove, left, pass, parts, clock, workspace, take } = await start();
+    await take(isAlive ? clock : createManualClock());
+    const ends: unknown[] = [];
+    void remove().then(
+      () => ends.push("removed"),
+      (error: unknown) => ends.push(error),
+    );
+    for (let second = 0; second < 30 && ends.length === 0; second += 1) await pass(1_000);
+    const [end] = ends;
+    if (isAlive) {
+      expect(end).toMatchObject({
+        code: "conflict",
+        message: "a command writes the state of the workspace",
+      });
+      expect(await new WorkspaceDirectory(parts).find("acme", "one")).toBeDefined();
+    } else {
+      expect(end).toBe("removed");
+      expect(await left()).toEqual([`StackDeletion ${workspace.stack.reference.stack}`]);
+    }
+  }
+});
+
+it("a run that is executed is named as what keeps a stack from its deletion", async () => {
+  const { remove, take, clock, parts, workspace } = await start();
+  await transact(parts, async (tx) => {
+    const place = stackPlace(workspace.stack.reference);
+    tx.update(await tx.get(SERVER_KINDS.queue, place), { current: "r" });
+  });
+  await take(clock);
+  await expect(remove()).rejects.toMatchObject({
+    code: "conflict",
+    message: "a run of the workspace is being processed",
+  });
 });
 
 it("a run that was interrupted has to be recovered first", async () => {

@@ -84,6 +84,8 @@ async function start() {
     during: (work: () => Promise<unknown>) => {
       meanwhile = work;
     },
+    /** A command takes the stack, and has written nothing yet. */
+    take: async () => fixture.fence(stack.reference, "command"),
     current: async () => findCurrentVersion(storage, stack.reference),
     versions: async () => listStateVersions(storage, stack.reference),
   };
@@ -108,6 +110,16 @@ describe("the removal of a workspace", () => {
     expect(await directory.find("acme", "one")).toBeUndefined();
     await expect(store(3)).rejects.toMatchObject({ code: "not_found" });
     expect(await versions()).toEqual([]);
+  });
+
+  it("leaves a stack that a command takes meanwhile, before it writes anything", async () => {
+    const { remove, during, take, directory, stack } = await start();
+    during(take);
+    await expect(remove(false)).rejects.toMatchObject({
+      code: "conflict",
+      message: "a command writes the state of the workspace",
+    });
+    expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
   });
 
   it("leaves another workspace that has its name by now", async () => {

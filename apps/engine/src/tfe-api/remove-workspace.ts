@@ -4,21 +4,32 @@ import {
   type NamedStack,
   type StackReference,
 } from "@stackwright/core";
+import { Fence } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { parseStateFile } from "@stackwright/tfstate";
-import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import {
+  FENCE_KIND,
+  RUN_KIND,
+  runPlace,
+  STACK_HEAD_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { isOutside, readStackTool } from "../queue/stack-tool.ts";
 import { isHandedBack, requireKeptState } from "../queue/state-owner.ts";
-import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { finishDeletion, noteDeletion } from "../stack-deletion/stack-deletion.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import { removeNames, type StoredWorkspace } from "./workspace-directory.ts";
 
 /** Bytes of a state that may be one without resources. */
 const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
+/** How long the fence of a stack is waited for: longer than a holder that died keeps it. */
+const FENCE_WAIT_MS = 20_000;
 
 interface Removal {
   /** Also with resources: they stay as they are, and are known no more. @default false */
@@ -41,9 +52,14 @@ export async function removeWorkspace(
 ): Promise<void> {
   const { stack } = workspace;
   const isRemoved = await (async () => {
-    // No command writes the state of the engine meanwhile.
-    await using _hold = force ? await holdState(parts, stack, actor) : undefined;
-    return await transact(parts, async (tx) => removeFirst(parts, tx, workspace, force));
+    // No command writes the state of the engine meanwhile, also none that has taken the stack and written nothing yet.
+    const needsHold = force || (await isTaken(parts, stack.reference));
+    await using hold = needsHold ? await holdState(parts, stack, actor) : undefined;
+    return await transact(parts, async (tx) => {
+      const isFirst = await removeFirst(parts, tx, workspace, force);
+      if (isFirst && hold === undefined) await passFence(tx, stack.reference);
+      return isFirst;
+    });
   })();
   if (isRemoved) await finishDeletion(parts, stack.reference);
 }
@@ -72,7 +88,20 @@ async function removeFirst(
   return true;
 }
 
-/** Keeps commands that work on the store from writing the state of a stack. */
+/** Whether somebody has taken a stack to write its state, who may have died since. */
+async function isTaken({ storage }: TransactionParts, stack: StackReference): Promise<boolean> {
+  const found = await readStored(storage, "strong", idOf(FENCE_KIND, stackPlace(stack)));
+  return found !== undefined && decodeRecord(FENCE_KIND, found).owner !== "";
+}
+
+/** Writes the fence of a stack as it is, which fails in the moment in which somebody takes it. `conflict` where somebody has it. */
+async function passFence(tx: Transaction, stack: StackReference): Promise<void> {
+  const fence = await tx.findOrNew(FENCE_KIND, stackPlace(stack), () => Fence.create());
+  if (fence.message.owner !== "") throw writtenByCommand();
+  tx.update(fence, {});
+}
+
+/** Keeps commands that work on the store from writing the state of a stack. `conflict` where one does, or a run. */
 async function holdState(
   parts: TransactionParts & ServedParts,
   { reference }: NamedStack,
@@ -85,9 +114,19 @@ async function holdState(
     owner: `deletion ${actor}`,
     scheduler: parts.clock,
   });
-  const hold = await states.stack(reference).tryAcquire();
-  if (hold !== undefined) return hold;
-  throw new ServerError("conflict", "a command writes the state of the workspace");
+  const state = states.stack(reference);
+  const free = await state.tryAcquire();
+  if (free !== undefined) return free;
+  // Of whom it is, a run says better.
+  await transact(parts, async (tx) => guardQueue(tx, reference));
+  const over = new AbortController();
+  using _late = parts.clock.after(FENCE_WAIT_MS, () => over.abort(writtenByCommand()));
+  // A holder that was killed is waited for, as nobody else would end its hold.
+  return await state.acquire({ signal: over.signal });
+}
+
+function writtenByCommand(): ServerError {
+  return new ServerError("conflict", "a command writes the state of the workspace");
 }
 
 async function removeLock(tx: Transaction, stack: StackReference): Promise<void> {
