@@ -73,7 +73,7 @@ async function start() {
   await push();
   await look();
   await settled();
-  expect(gitea.shown.comment).toContain("1 to create, run 1");
+  expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 1");
   return { directory, place, gitea, call, deliver, settled, push, look, say, pull };
 }
 
@@ -95,7 +95,9 @@ it("applies no plans by a comment that were made after it", { timeout: 120_000 }
   expect(await pull()).toMatchObject({ applies: [] });
   await say("ben", "stackwright apply");
   await settled();
-  expect(gitea.shown.comment).toMatch(/1 to create, run \d \| applied, run \d/);
+  expect(gitea.shown.comment).toMatch(
+    /1 to add, 0 to change, 0 to destroy, run \d \| applied, run \d/,
+  );
 });
 
 it("takes a user called merge for a user", { timeout: 120_000 }, async () => {
@@ -136,5 +138,7 @@ it("applies what was planned where the copy of the repository is gone", {
   for (const copy of copies) await rm(join(directory, copy), { recursive: true });
   await say("ben", "stackwright apply");
   await settled();
-  expect(gitea.shown.comment).toMatch(/1 to create, run \d \| applied, run \d/);
+  expect(gitea.shown.comment).toMatch(
+    /1 to add, 0 to change, 0 to destroy, run \d \| applied, run \d/,
+  );
 });

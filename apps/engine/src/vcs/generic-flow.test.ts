@@ -153,7 +153,7 @@ it("plans the stacks that a branch affects, and applies them once it is merged",
   expect(receiver.statuses().get("stackwright/plan")).toBe("success: 2 of 2 stacks done");
   const planned = receiver.comments().at(-1) ?? "";
   expect(planned).toContain("2 stacks are affected");
-  expect(planned).toContain("| `one` | 1 to update, run 2 |");
+  expect(planned).toContain("| `one` | 0 to add, 1 to change, 0 to destroy, run 2 |");
   expect(planned).toContain("### web/two");
   expect(planned).not.toContain("three");
   expect((await runsOf("three")).length).toBe(1);
@@ -181,7 +181,9 @@ it("plans the stacks that a branch affects, and applies them once it is merged",
   }
   expect((await runsOf("three")).length).toBe(1);
   expect(receiver.statuses().get("stackwright/apply")).toBe("success: 2 of 2 stacks done");
-  expect(receiver.comments().at(-1)).toContain("| `two` | 1 to update, run 2 | applied, run 3 |");
+  expect(receiver.comments().at(-1)).toContain(
+    "| `two` | 0 to add, 1 to change, 0 to destroy, run 2 | applied, run 3 |",
+  );
   expect(receiver.unsigned).toEqual([]);
 });
 

@@ -90,7 +90,7 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
     // Always the same comment.
     expect(await comments()).toHaveLength(1);
   };
-  await shows("| `one` | 1 to create, run 1 |");
+  await shows("| `one` | 1 to add, 0 to change, 0 to destroy, run 1 |");
   const head = await place.git("rev-parse", "HEAD");
   const statusOf = async (context: string) => {
     const { statuses } = await gitea.call("ann", "GET", `${repository}/commits/${head}/status`);
@@ -109,7 +109,7 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
     body: "fine",
   });
   await say("ann", "stackwright apply");
-  await shows("| `one` | 1 to create, run 1 | applied, run 2 |");
+  await shows("| `one` | 1 to add, 0 to change, 0 to destroy, run 1 | applied, run 2 |");
   await settled();
   expect(await statusOf("stackwright/apply")).toBe("success");
 

@@ -1,4 +1,5 @@
 import { isEnded } from "@stackwright/core";
+import { countsText } from "@stackwright/plan-view/lines";
 import {
   type PlanSummary,
   type VcsPullRequest,
@@ -116,16 +117,9 @@ function resultOf(shown: ShownRun): string {
 }
 
 function countsOf(summary: PlanSummary): string {
-  const counts = [
-    ["to create", summary.create],
-    ["to update", summary.update],
-    ["to replace", summary.replace],
-    ["to destroy", summary.delete],
-    ["to import", summary.import],
-    ["to forget", summary.forget],
-  ] as const;
-  const texts = counts.flatMap(([text, count]) => (count > 0 ? [`${count} ${text}`] : []));
-  return texts.length === 0 ? "changes of outputs" : texts.join(", ");
+  const { create, update, replace, delete: removed, import: imported, move, forget } = summary;
+  const objects = create + update + replace + removed + imported + move + forget;
+  return objects === 0 ? "changes of outputs" : countsText(summary);
 }
 
 async function sectionOf(

@@ -66,7 +66,7 @@ it("the page leads from an empty server to an applied pull request, and back to 
   });
   const comment = await readFile(join(folder, "comment.md"), "utf8");
   expect(comment).toContain("## Stackwright: 1 stack is affected");
-  expect(comment).toContain("| `web` | 1 to create, run 1 |");
+  expect(comment).toContain("| `web` | 1 to add, 0 to change, 0 to destroy, run 1 |");
   expect(comment).toContain("module.hello.terraform_data.word");
   expect(JSON.parse(await readFile(join(folder, "merged.json"), "utf8"))).toMatchObject({
     state: "merged",

@@ -158,7 +158,7 @@ function createTable(view: PlanView, creates: readonly GroupEntry[]): Block {
   const shown = rows.slice(0, 200);
   const more = rows.length > shown.length ? [`| ${rows.length - shown.length} more | |`] : [];
   const table = ["| create | |", "|---|---|", ...shown, ...more].join("\n");
-  return { text: details(`+ ${count} to create`, table, false), changes: count };
+  return { text: details(`+ ${count} to add`, table, false), changes: count };
 }
 
 function details(summary: string, body: string, open: boolean): string {
