@@ -93,8 +93,22 @@ it("a teammate is invited in three activations, and sees its own project and its
   await dialog.getByText("Project net:").waitFor();
   await dialog.getByText("Other projects are not shown to the user.").waitFor();
   await judge(admin, "invited");
+  expect(await dialog.getByRole("button", { name: "Back" }).count()).toBe(0);
   await dialog.getByRole("button", { name: "Done" }).click();
   await admin.getByRole("row", { name: /bea/ }).first().waitFor();
+
+  // A team, and who is in it.
+  await admin.getByRole("button", { name: "New team…" }).click();
+  await dialog.getByLabel("Name").fill("network");
+  await dialog.getByRole("button", { name: "New team" }).click();
+  await admin.getByText("No team has members").waitFor();
+  await admin.getByRole("button", { name: "Add a member…" }).click();
+  await dialog.getByLabel("Team").fill("network");
+  await dialog.getByLabel("User").fill("bea");
+  await dialog.getByRole("button", { name: "Add a member" }).click();
+  await admin.getByRole("cell", { name: "1", exact: true }).waitFor();
+  await admin.getByRole("button", { name: "Remove bea from network" }).click();
+  await admin.getByText("No team has members").waitFor();
 
   // It signs in, and is who was invited.
   const teammates = await open();

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 
@@ -125,6 +126,18 @@ describe("the console", { timeout: 240_000 }, () => {
     await page.goto(`${server.url}/console/p/default/s/one/graph`);
     // A worker has laid it out, which trusted types must not prevent.
     await page.getByText("5 nodes, 3 dependencies").waitFor();
+    await isFitted(page);
+    // It stays fitted in a window of another size, and once more after the user had a view of their own.
+    const former = page.viewportSize();
+    await page.setViewportSize({ width: 500, height: 700 });
+    await isFitted(page);
+    await page.getByRole("button", { name: "Enlarge" }).click();
+    await page.getByRole("application").press("ArrowRight");
+    await page.getByRole("button", { name: "Fit" }).click();
+    await page.setViewportSize({ width: 1600, height: 900 });
+    await isFitted(page);
+    if (former !== null) await page.setViewportSize(former);
+    await isFitted(page);
     await page.locator(".node", { hasText: "terraform_data.first" }).click();
     await page.getByRole("heading", { name: "Needed by (3)" }).waitFor();
     // The search finds what the server knows.
@@ -179,3 +192,14 @@ describe("the console", { timeout: 240_000 }, () => {
     expect(reason).toContain("not now");
   });
 });
+
+/** Waits until the graph stands in the middle of its picture, whole. */
+async function isFitted(page: Page): Promise<void> {
+  await page.waitForFunction(`(() => {
+    const picture = document.querySelector(".graph-picture")?.getBoundingClientRect();
+    const drawn = document.querySelector(".graph-picture svg > g")?.getBoundingClientRect();
+    if (picture === undefined || drawn === undefined || drawn.width === 0) return false;
+    const middle = picture.left + picture.width / 2 - (drawn.left + drawn.width / 2);
+    return Math.abs(middle) < 15 && drawn.left >= picture.left && drawn.right <= picture.right;
+  })()`);
+}

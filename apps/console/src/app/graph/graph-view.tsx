@@ -2,6 +2,7 @@ import {
   type KeyboardEvent,
   type PointerEvent,
   type ReactNode,
+  type RefObject,
   useEffect,
   useLayoutEffect,
   useMemo,
@@ -63,25 +64,15 @@ interface PictureProps {
 function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
   const element = useRef<HTMLDivElement>(null);
   const [moved, setMoved] = useState<View>();
-  const [, setMeasured] = useState(false);
-  // The picture has a size once it is on the page.
-  useLayoutEffect(() => setMeasured(true), []);
+  const { width, height } = useSize(element);
   // Another level is another picture; a change within one leaves the view where it is.
   useEffect(() => setMoved(undefined), [graph.nodes.length]);
   const drag = useRef<{ readonly x: number; readonly y: number; readonly view: View }>(undefined);
-  const fit = (): View => {
-    const { clientWidth = 900, clientHeight = 500 } = element.current ?? {};
-    const scale = Math.min(1.2, clientWidth / layout.width, clientHeight / layout.height);
-    return {
-      scale,
-      x: (clientWidth - layout.width * scale) / 2,
-      y: (clientHeight - layout.height * scale) / 2,
-    };
-  };
-  const view = moved ?? fit();
+  // Without a view of the user's own the picture is fitted, also after the window changed its size.
+  const fit = (): void => setMoved(undefined);
+  const view = moved ?? fittedView(layout, { width, height });
   const zoom = (factor: number, at?: { readonly x: number; readonly y: number }): void => {
-    const { clientWidth = 900, clientHeight = 500 } = element.current ?? {};
-    const point = at ?? { x: clientWidth / 2, y: clientHeight / 2 };
+    const point = at ?? { x: width / 2, y: height / 2 };
     const scale = Math.max(0.02, Math.min(3, view.scale * factor));
     const ratio = scale / view.scale;
     setMoved({
@@ -101,7 +92,7 @@ function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
     if (move !== undefined) setMoved({ ...view, x: view.x + move[0], y: view.y + move[1] });
     else if (event.key === "+") zoom(1.3);
     else if (event.key === "-") zoom(1 / 1.3);
-    else if (event.key === "f") setMoved(fit());
+    else if (event.key === "f") fit();
     else return;
     event.preventDefault();
   };
@@ -123,7 +114,7 @@ function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
         <button type="button" aria-label="Reduce" onClick={() => zoom(1 / 1.3)}>
           −
         </button>
-        <button type="button" onClick={() => setMoved(fit())}>
+        <button type="button" onClick={fit}>
           Fit
         </button>
         <span className="quiet">
@@ -173,6 +164,43 @@ function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
       </div>
     </div>
   );
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The whole picture in the middle of the space there is. */
+function fittedView(layout: GraphLayout, { width, height }: Size): View {
+  const scale = Math.min(1.2, width / layout.width, height / layout.height);
+  return {
+    scale,
+    x: (width - layout.width * scale) / 2,
+    y: (height - layout.height * scale) / 2,
+  };
+}
+
+/** The size of an element from the moment on that it is on the page. */
+function useSize(element: RefObject<HTMLElement | null>): Size {
+  const [size, setSize] = useState<Size>({ width: 900, height: 500 });
+  useLayoutEffect(() => {
+    const { current } = element;
+    if (current === null) return;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = current;
+      // One that is not shown has no size to fit into.
+      if (width === 0 || height === 0) return;
+      setSize((former) =>
+        former.width === width && former.height === height ? former : { width, height },
+      );
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [element]);
+  return size;
 }
 
 interface ContentProps extends Omit<PictureProps, "label"> {

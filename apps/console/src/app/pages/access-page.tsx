@@ -107,6 +107,7 @@ function Users() {
 function Teams() {
   const { client } = useServer();
   const change = useChange("teams");
+  const removal = useChange("teams");
   const query = useQuery({
     queryKey: ["teams"],
     queryFn: async ({ signal }) => (await client.listTeams({}, { signal })).data.teams,
@@ -138,23 +139,7 @@ function Teams() {
               {teams.map((team) => (
                 <tr key={team.name}>
                   <th scope="row">{team.name}</th>
-                  <td className="wide">
-                    {team.members.map((user) => (
-                      <button
-                        key={user}
-                        type="button"
-                        className="plain"
-                        aria-label={`${user} ×: remove from ${team.name}`}
-                        onClick={() =>
-                          change.mutate(async (server) =>
-                            server.removeTeamMember({ team: team.name, user }),
-                          )
-                        }
-                      >
-                        {user} ×
-                      </button>
-                    ))}
-                  </td>
+                  <td>{team.members.length}</td>
                   <td>{team.groups.join(", ")}</td>
                   <td>
                     <button
@@ -179,7 +164,43 @@ function Teams() {
         action="Add a member"
         fields={["Team", "User"]}
         onSubmit={async ([team = "", user = ""]) => client.addTeamMember({ team, user })}
-      />
+      >
+        <Loaded query={query} what="members">
+          {(teams) => (
+            <List
+              heads={["Team", "User", ""]}
+              problem={removal.error}
+              empty={
+                <Empty title="No team has members">
+                  <p>The roles of a team are those of its members.</p>
+                </Empty>
+              }
+            >
+              {teams.flatMap(({ name, members }) =>
+                members.map((user) => (
+                  <tr key={`${name} ${user}`}>
+                    <th scope="row">{name}</th>
+                    <td>{user}</td>
+                    <td>
+                      <button
+                        type="button"
+                        aria-label={`Remove ${user} from ${name}`}
+                        onClick={() =>
+                          removal.mutate(async (server) =>
+                            server.removeTeamMember({ team: name, user }),
+                          )
+                        }
+                      >
+                        Remove
+                      </button>
+                    </td>
+                  </tr>
+                )),
+              )}
+            </List>
+          )}
+        </Loaded>
+      </Section>
     </>
   );
 }

@@ -203,6 +203,7 @@ function NewTokenDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       title="New token"
       confirm={isMade ? "Done" : "Make the token"}
+      canGoBack={!isMade}
       isBusy={make.isPending}
       onConfirm={() => (isMade ? onClose() : make.mutate())}
       onClose={onClose}

@@ -6,6 +6,8 @@ interface DialogProps {
   readonly tone?: "primary" | "danger" | undefined;
   readonly isBusy?: boolean | undefined;
   readonly isReady?: boolean | undefined;
+  /** False where the change is made, or nothing is changed: the one button that is left closes the dialog. */
+  readonly canGoBack?: boolean | undefined;
   readonly problem?: ReactNode;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
@@ -19,6 +21,7 @@ export function Dialog({
   tone = "primary",
   isBusy = false,
   isReady = true,
+  canGoBack = true,
   problem,
   onConfirm,
   onClose,
@@ -41,9 +44,11 @@ export function Dialog({
         {children}
         {problem}
         <div className="actions end">
-          <button type="button" onClick={() => element.current?.close()}>
-            Back
-          </button>
+          {canGoBack && (
+            <button type="button" onClick={() => element.current?.close()}>
+              Back
+            </button>
+          )}
           <button type="submit" className={tone} disabled={!isReady || isBusy}>
             {isBusy ? "Sending…" : confirm}
           </button>

@@ -70,6 +70,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       title={isDone ? `${given.name} is invited` : "Invite a user"}
       confirm={isDone ? "Done" : "Invite"}
+      canGoBack={!isDone}
       isBusy={invite.isPending}
       isReady={isDone || projects.data !== undefined}
       onConfirm={() => (isDone ? onClose() : invite.mutate())}

@@ -20,7 +20,13 @@ interface UserRightsDialogProps {
 /** What a user will see and may do, by all of its roles and teams. */
 export function UserRightsDialog({ user, onClose }: UserRightsDialogProps) {
   return (
-    <Dialog title={`What ${user} may do`} confirm="Done" onConfirm={onClose} onClose={onClose}>
+    <Dialog
+      title={`What ${user} may do`}
+      confirm="Done"
+      canGoBack={false}
+      onConfirm={onClose}
+      onClose={onClose}
+    >
       <UserRights user={user} />
     </Dialog>
   );

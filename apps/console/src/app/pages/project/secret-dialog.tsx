@@ -9,7 +9,13 @@ interface SecretDialogProps {
 /** Shows a secret of a destination, once. */
 export function SecretDialog({ made: { name, secret }, onClose }: SecretDialogProps) {
   return (
-    <Dialog title={`The secret of ${name}`} confirm="Done" onConfirm={onClose} onClose={onClose}>
+    <Dialog
+      title={`The secret of ${name}`}
+      confirm="Done"
+      canGoBack={false}
+      onConfirm={onClose}
+      onClose={onClose}
+    >
       <p>
         It is shown once. The receiver verifies the signature of each request with it, and keeps it
         where secrets are kept.
