@@ -57,7 +57,7 @@ it("steps that wait, run, failed, were skipped or are unresolved look and read d
   await page.goto(`${server.url}/console/p/default/s/one/r/${id}?tab=apply`);
   const steps = page.getByRole("table", { name: "Steps of the apply" });
   const seen = async (name: string): Promise<readonly [text: string, ...bars: string[]]> => {
-    const row = steps.locator(`[role=row]:has([title="${addressOf(name)}"])`);
+    const row = steps.locator(`[role=row]:has(.address[title="${addressOf(name)}"])`);
     const text = await row.locator(".badge").innerText();
     const bars: string[] = [];
     for (const bar of await row.locator(".bar").all()) {
