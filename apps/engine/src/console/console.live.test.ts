@@ -195,11 +195,12 @@ describe("the console", { timeout: 240_000 }, () => {
 
 /** Waits until the graph stands in the middle of its picture, whole. */
 async function isFitted(page: Page): Promise<void> {
-  await page.waitForFunction(`(() => {
+  const isSo = `(() => {
     const picture = document.querySelector(".graph-picture")?.getBoundingClientRect();
     const drawn = document.querySelector(".graph-picture svg > g")?.getBoundingClientRect();
     if (picture === undefined || drawn === undefined || drawn.width === 0) return false;
     const middle = picture.left + picture.width / 2 - (drawn.left + drawn.width / 2);
     return Math.abs(middle) < 15 && drawn.left >= picture.left && drawn.right <= picture.right;
-  })()`);
+  })()`;
+  await expect.poll(async () => page.evaluate<boolean>(isSo), { timeout: 10_000 }).toBe(true);
 }

@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,12 +47,13 @@ export async function startConsole(
 ): Promise<TestConsole> {
   const executable = findChromium();
   context.skip(executable === undefined, "there is no Chromium on this machine");
-  const scratch = await mkdtempDisposable(join(tmpdir(), "console-"));
-  onTestFinished(() => scratch.remove());
-  const file = join(scratch.path, "first.json");
-  const store = `sqlite:${join(scratch.path, "store")}`;
+  const scratch = await mkdtemp(join(tmpdir(), "console-"));
+  // A run of a server that was killed may write for a moment longer.
+  onTestFinished(async () => rm(scratch, { recursive: true, force: true, maxRetries: 20 }));
+  const file = join(scratch, "first.json");
+  const store = `sqlite:${join(scratch, "store")}`;
   const args = ["--store", store, "--bootstrap-file", file, ...more];
-  const server = await startServerProcess(MAIN, args, { cwd: scratch.path, env });
+  const server = await startServerProcess(MAIN, args, { cwd: scratch, env });
   const { token } = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;
   const call = async (method: string, path: string, body?: object | Uint8Array<ArrayBuffer>) => {
     const isBytes = body instanceof Uint8Array;
@@ -96,7 +97,7 @@ export async function startConsole(
   await page.goto(`${server.url}/`);
   expect(page.url()).toBe(`${server.url}/console/`);
   await signIn(page, token);
-  return { server, token, call, request, waitFor, browser, page, scratch: scratch.path };
+  return { server, token, call, request, waitFor, browser, page, scratch };
 }
 
 /** Signs in on the form that a page shows. */
