@@ -186,7 +186,7 @@ function useSize(element: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 900, height: 500 });
   useLayoutEffect(() => {
     const { current } = element;
-    if (current === null) return;
+    if (current === null) return undefined;
     const measure = (): void => {
       const { clientWidth: width, clientHeight: height } = current;
       // One that is not shown has no size to fit into.
