@@ -111,3 +111,29 @@ it("several stacks are planned, applied and destroyed by a server", {
   ]);
   expect((await set("destroy", "--yes", "network", "app")).output).toContain("No changes.");
 });
+
+it("a stack of a server is deleted by its name, with objects only by force", {
+  timeout: 60_000,
+}, async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "server-delete-"));
+  onTestFinished(() => scratch.remove());
+  await mkdir(join(scratch.path, "one"));
+  await writeFile(join(scratch.path, "one", "main.tf"), NETWORK);
+  const { server, token } = await startServer("in-process");
+  const of = async (...words: string[]) =>
+    tryCommand([...words, "--server", server.url], {
+      cwd: scratch.path,
+      env: { HOME: scratch.path, STACKWRIGHT_TOKEN: token, STACKWRIGHT_STACK: "other" },
+    });
+  expect((await of("runs", "start", "one", "--stack", "web/one", "--yes")).code).toBe(0);
+  const unnamed = await of("stacks", "delete");
+  expect([unnamed.code, unnamed.output]).toEqual([1, ""]);
+  const full = await of("stacks", "delete", "web/one");
+  expect([full.code, full.output]).toEqual([1, ""]);
+  expect(full.error).toContain('The stack "web/one" has objects.');
+  expect(full.error).toContain("--force");
+  const forced = await of("stacks", "delete", "one", "--project", "web", "--force");
+  expect([forced.code, forced.error]).toEqual([0, ""]);
+  expect(forced.output).toBe('The stack "web/one" is deleted.\n');
+  expect((await of("stacks", "delete", "web/one")).error).toContain('There is no stack "one"');
+});

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { StacksToolOptions } from "../commands/stacks-tool.ts";
-import type { ServerStackOptions } from "../runs/run-place.ts";
+import type { ServerProjectOptions, ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { withServerOptions } from "./server-run-commands.ts";
 
@@ -39,4 +39,21 @@ export function defineStackToolCommands(define: Define, run: CommandAction, stac
       const { stacksAdopt } = await import("../commands/stacks-tool.ts");
       await run(command, async (context) => stacksAdopt(options, context));
     });
+
+  // It is named, and not taken from the folder or the environment.
+  define("delete <stack>", "delete a stack of a server (STACK or PROJECT/STACK)", stacks)
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--project <name>", "project of the stack (STACKWRIGHT_PROJECT)")
+    .option("--json", "JSON instead of text", false)
+    .option("--force", "also with objects: they stay as they are, and are known no more", false)
+    .action(
+      async (
+        stack: string,
+        options: ServerProjectOptions & { force: boolean },
+        command: Command,
+      ) => {
+        const { stacksDelete } = await import("../commands/stacks-delete.ts");
+        await run(command, async (context) => stacksDelete({ ...options, stack }, context));
+      },
+    );
 }

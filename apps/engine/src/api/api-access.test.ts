@@ -117,6 +117,7 @@ const LOWEST = {
   LockStack: "deployer",
   UnlockStack: "deployer",
   CreateStack: "admin",
+  DeleteStack: "admin",
   SetStackTool: "admin",
   CreateProject: "admin",
   FreezeStack: "admin",

@@ -38,6 +38,7 @@ import { policyRoutes } from "./runs/policy-routes.ts";
 import { runRoutes } from "./runs/run-routes.ts";
 import { scheduleRoutes } from "./schedules/schedule-routes.ts";
 import { searchRoutes } from "./search/search-routes.ts";
+import { deleteStackRoute } from "./stacks/delete-route.ts";
 import { freezeRoutes } from "./stacks/freeze-routes.ts";
 import { lockRoutes } from "./stacks/lock-routes.ts";
 import { stackRoutes } from "./stacks/stack-routes.ts";
@@ -195,6 +196,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   auditWebhookRoutes(fastify, parts);
   projectRoutes(fastify, parts);
   stackRoutes(fastify, parts);
+  deleteStackRoute(fastify, parts);
   lockRoutes(fastify, parts);
   toolRoutes(fastify, parts);
   freezeRoutes(fastify, parts);

@@ -5,8 +5,8 @@ import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import { type Place, RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
-import { removeWorkspace } from "../tfe-api/remove-workspace.ts";
-import { WorkspaceDirectory } from "../tfe-api/workspace-directory.ts";
+import { removeWorkspace } from "../stack-deletion/remove-workspace.ts";
+import { WorkspaceDirectory } from "../workspace/workspace-directory.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 
 /** Records that one step removes. */
@@ -32,7 +32,7 @@ export async function removeRfsStack(parts: RfsParts, stack: NamedStack): Promis
   const known = await new WorkspaceDirectory(parts).get(account, id);
   const record =
     known?.record ?? Workspace.fromPartial({ name: stack.name, project, stackName: stack.name });
-  await removeWorkspace(parts, { stack, record }, { force: false });
+  await removeWorkspace(parts, { stack, record }, { force: false, ignoresProtection: true });
 }
 
 /** Removes the records of a kind whose names begin with that of a place. */

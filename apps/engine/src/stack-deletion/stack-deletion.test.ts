@@ -12,8 +12,8 @@ import { memberPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.t
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
-import { removeWorkspace } from "../tfe-api/remove-workspace.ts";
-import { WorkspaceDirectory } from "../tfe-api/workspace-directory.ts";
+import { WorkspaceDirectory } from "../workspace/workspace-directory.ts";
+import { removeWorkspace } from "./remove-workspace.ts";
 import { finishDeletions, KINDS_OF_STACKS } from "./stack-deletion.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
@@ -172,7 +172,7 @@ it("a command that was killed keeps no stack from its deletion, one that lives d
     if (isAlive) {
       expect(end).toMatchObject({
         code: "conflict",
-        message: "a command writes the state of the workspace",
+        message: "a command writes the state of the stack",
       });
       expect(await new WorkspaceDirectory(parts).find("acme", "one")).toBeDefined();
     } else {
@@ -191,7 +191,7 @@ it("a run that is executed is named as what keeps a stack from its deletion", as
   await take(clock);
   await expect(remove()).rejects.toMatchObject({
     code: "conflict",
-    message: "a run of the workspace is being processed",
+    message: "a run of the stack is being processed",
   });
 });
 

@@ -2,7 +2,7 @@ import { isStorageError, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
-import { type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
+import { type StoredWorkspace, WorkspaceDirectory } from "../workspace/workspace-directory.ts";
 
 const CONSOLE = "/console/";
 /** `run-STACK-RUN`, of which both are random. */

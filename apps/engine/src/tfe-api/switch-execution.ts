@@ -7,7 +7,7 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { requireIdle, switchTool } from "../stack-tool/switch-tool.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { findCurrentVersion } from "../terraform-state/state-versions.ts";
-import type { StoredWorkspace } from "./workspace-directory.ts";
+import type { StoredWorkspace } from "../workspace/workspace-directory.ts";
 
 /**
  * Hands the state of a workspace over to what will plan and apply it: to the commands of its users, or to the server. One that has no state

@@ -32,12 +32,16 @@ import { isOver } from "../queue/stack-lock.ts";
 import { COMMANDS_TOOL, ENGINE_TOOL, findStackTool } from "../queue/stack-tool.ts";
 import { isHandedBack } from "../queue/state-owner.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { removeWorkspace } from "../stack-deletion/remove-workspace.ts";
 import type { ServedParts } from "../terraform-state/served-state.ts";
 import { breakLock, LockHeldError } from "../terraform-state/state-lock.ts";
+import {
+  mergeTags,
+  type StoredWorkspace,
+  WorkspaceDirectory,
+} from "../workspace/workspace-directory.ts";
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
-import { removeWorkspace } from "./remove-workspace.ts";
 import { switchExecution } from "./switch-execution.ts";
-import { mergeTags, type StoredWorkspace, WorkspaceDirectory } from "./workspace-directory.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
 import { workspaceStates } from "./workspace-states.ts";

@@ -1056,7 +1056,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -2172,6 +2172,15 @@ export interface Operations {
       readonly ifMatch?: string | undefined;
     };
     readonly output: undefined;
+  };
+  /** Delete a stack without objects, with all that is kept of it; with force also one with objects, which stay as they are and are known no more: `DELETE /api/v1/projects/{project}/stacks/{stack}`. */
+  readonly DeleteStack: {
+    readonly input: {
+      readonly force?: "true" | "false" | undefined;
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: Stack;
   };
   /** Delete a team with its roles: `DELETE /api/v1/teams/{team}`. */
   readonly DeleteTeam: {
@@ -3410,6 +3419,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteProject: {"method":"DELETE","path":"/api/v1/projects/{project}","query":[],"headers":["if-match"]},
   DeleteSchedule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/schedules/{schedule}","query":[],"headers":["if-match"]},
   DeleteSetVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  DeleteStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}","query":["force"],"headers":[]},
   DeleteTeam: {"method":"DELETE","path":"/api/v1/teams/{team}","query":[],"headers":[]},
   DeleteTrigger: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/triggers/{trigger}","query":[],"headers":["if-match"]},
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},

@@ -1,4 +1,4 @@
-import { type NamedStack, StackDirectory } from "@stackwright/core";
+import { StackDirectory } from "@stackwright/core";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
@@ -14,18 +14,12 @@ import {
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { FreezeView, readFreeze } from "./freeze-view.ts";
 import { LockView, readLock } from "./lock-view.ts";
+import { STACK_FACTS, StackView, stackViewOf } from "./stack-view.ts";
 import { visibleStacks } from "./visible-stacks.ts";
 
-const FACTS = {
-  id: Type.String(),
-  name: Type.String(),
-  project: Type.String(),
-  created_at: Type.String(),
-};
-const StackView = Type.Object(FACTS, { title: "Stack" });
 /** With what holds its runs back. */
 const ShownStack = Type.Object(
-  { ...FACTS, lock: Type.Optional(LockView), freeze: Type.Optional(FreezeView) },
+  { ...STACK_FACTS, lock: Type.Optional(LockView), freeze: Type.Optional(FreezeView) },
   { title: "ShownStack" },
 );
 const NewStack = Type.Object(
@@ -54,7 +48,7 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       checkProjectName(project);
       const given = pageOf(request.query);
       const page = await visibleStacks(stacks, principal, project, given);
-      const found = page.stacks.map(viewOf);
+      const found = page.stacks.map(stackViewOf);
       if (page.next === undefined) return { stacks: found };
       return { stacks: found, next: nextPage(request, reply, given.limit, page.next) };
     },
@@ -81,7 +75,7 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       }
       const made = await stacks.ensure({ account, project }, name);
       reply.header("location", `/api/v1/projects/${project}/stacks/${name}`);
-      return reply.code(201).send(viewOf(made));
+      return reply.code(201).send(stackViewOf(made));
     },
   );
   fastify.get<{ Params: Static<typeof StackParams> }>(
@@ -102,19 +96,10 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         readFreeze(parts, stack.reference),
       ]);
       return {
-        ...viewOf(stack),
+        ...stackViewOf(stack),
         ...(lock !== undefined && { lock }),
         ...(freeze !== undefined && { freeze }),
       };
     },
   );
-}
-
-function viewOf({ name, reference, createdAtMs }: NamedStack): Static<typeof StackView> {
-  return {
-    id: reference.stack,
-    name,
-    project: reference.project,
-    created_at: new Date(createdAtMs).toISOString(),
-  };
 }

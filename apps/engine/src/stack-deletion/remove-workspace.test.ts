@@ -20,8 +20,8 @@ import {
 } from "../terraform-state/state-versions.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { WorkspaceDirectory } from "../workspace/workspace-directory.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
-import { WorkspaceDirectory } from "./workspace-directory.ts";
 
 const RESOURCE = '{"mode":"managed","type":"t","name":"a","provider":"x","instances":[]}';
 
@@ -72,6 +72,11 @@ async function start() {
     /** What setting a variable, or a schedule, leaves of a stack that never had a run. */
     writeQueue: async () =>
       transact(parts, async (tx) => tx.update(await readQueue(tx, stack.reference), {})),
+    protect: async () =>
+      fixture.put(SERVER_KINDS.rfsStack, stackPlace(stack.reference), {
+        ...SERVER_KINDS.rfsStack.codec.decode(new Uint8Array()),
+        deletionProtection: true,
+      }),
     /** A run of the stack that has ended. */
     endRun: async () => {
       await fixture.stack(stack.name);
@@ -96,7 +101,7 @@ describe("the removal of a workspace", () => {
     const { store, remove, during, current, directory, stack } = await start();
     await store(1);
     during(async () => store(2, RESOURCE));
-    await expect(remove(false)).rejects.toMatchObject({ code: "conflict" });
+    await expect(remove(false)).rejects.toMatchObject({ code: "not_empty" });
     expect((await current())?.serial).toBe(2n);
     expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
   });
@@ -117,9 +122,18 @@ describe("the removal of a workspace", () => {
     during(take);
     await expect(remove(false)).rejects.toMatchObject({
       code: "conflict",
-      message: "a command writes the state of the workspace",
+      message: "a command writes the state of the stack",
     });
     expect((await directory.find("acme", "one"))?.stack).toEqual(stack);
+  });
+
+  it("is refused where the stack is protected, also by force", async () => {
+    const { remove, protect, directory } = await start();
+    await protect();
+    for (const force of [false, true]) {
+      await expect(remove(force)).rejects.toMatchObject({ code: "deletion_protected" });
+    }
+    expect(await directory.find("acme", "one")).toBeDefined();
   });
 
   it("leaves another workspace that has its name by now", async () => {
@@ -138,7 +152,7 @@ describe("the removal of a workspace", () => {
     const { store, remove, versions, directory, writeQueue } = await start();
     await store(1, RESOURCE);
     await writeQueue();
-    await expect(remove(false)).rejects.toMatchObject({ message: "workspace has resources" });
+    await expect(remove(false)).rejects.toMatchObject({ code: "not_empty" });
     await remove(true);
     expect(await versions()).toEqual([]);
     expect(await directory.find("acme", "one")).toBeUndefined();

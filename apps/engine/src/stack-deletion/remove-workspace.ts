@@ -22,9 +22,9 @@ import { isOver } from "../queue/stack-lock.ts";
 import { isOutside, readStackTool } from "../queue/stack-tool.ts";
 import { isHandedBack, requireKeptState } from "../queue/state-owner.ts";
 import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
-import { finishDeletion, noteDeletion } from "../stack-deletion/stack-deletion.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
-import { removeNames, type StoredWorkspace } from "./workspace-directory.ts";
+import { removeNames, type StoredWorkspace } from "../workspace/workspace-directory.ts";
+import { finishDeletion, noteDeletion } from "./stack-deletion.ts";
 
 /** Bytes of a state that may be one without resources. */
 const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
@@ -36,11 +36,13 @@ interface Removal {
   readonly force: boolean;
   /** Who asks. @default the server */
   readonly actor?: string;
+  /** Also one that is protected from deletion: its objects are gone. @default false */
+  readonly ignoresProtection?: boolean;
 }
 
 /**
- * Removes a workspace with all that belongs to its stack; without `force` only one without resources. `conflict` while it is locked or a run
- * is under way, and where a run was interrupted.
+ * Removes a workspace with all that belongs to its stack; without `force` only one without resources (`not_empty`). `stack_locked`,
+ * `deletion_protected`, and `conflict` while a run is under way, and where one was interrupted.
  *
  * The names, the lock and what is known of the tool go in one step with the record of the deletion, which fails when a state, a run or a lock comes
  * meanwhile: it is decided again then. The rest follows; what an interruption leaves of it, any server removes later.
@@ -48,20 +50,29 @@ interface Removal {
 export async function removeWorkspace(
   parts: TransactionParts & ServedParts,
   workspace: StoredWorkspace,
-  { force, actor = "server" }: Removal,
+  removal: Removal,
 ): Promise<void> {
+  if (await removeWorkspaceNames(parts, workspace, removal)) {
+    await finishDeletion(parts, workspace.stack.reference);
+  }
+}
+
+/** The first step alone, after which the stack is gone for everybody; false where it was gone before. */
+export async function removeWorkspaceNames(
+  parts: TransactionParts & ServedParts,
+  workspace: StoredWorkspace,
+  removal: Removal,
+): Promise<boolean> {
+  const { force, actor = "server" } = removal;
   const { stack } = workspace;
-  const isRemoved = await (async () => {
-    // No command writes the state of the engine meanwhile, also none that has taken the stack and written nothing yet.
-    const needsHold = force || (await isTaken(parts, stack.reference));
-    await using hold = needsHold ? await holdState(parts, stack, actor) : undefined;
-    return await transact(parts, async (tx) => {
-      const isFirst = await removeFirst(parts, tx, workspace, force);
-      if (isFirst && hold === undefined) await passFence(tx, stack.reference);
-      return isFirst;
-    });
-  })();
-  if (isRemoved) await finishDeletion(parts, stack.reference);
+  // No command writes the state of the engine meanwhile, also none that has taken the stack and written nothing yet.
+  const needsHold = force || (await isTaken(parts, stack.reference));
+  await using hold = needsHold ? await holdState(parts, stack, actor) : undefined;
+  return await transact(parts, async (tx) => {
+    const isFirst = await removeFirst(parts, tx, workspace, removal);
+    if (isFirst && hold === undefined) await passFence(tx, stack.reference);
+    return isFirst;
+  });
 }
 
 /** What makes a stack one that is gone; false where it is already. */
@@ -69,10 +80,11 @@ async function removeFirst(
   parts: ServedParts,
   tx: Transaction,
   workspace: StoredWorkspace,
-  force: boolean,
+  { force, ignoresProtection = false }: Removal,
 ): Promise<boolean> {
   const { stack } = workspace;
   if (!(await removeNames(tx, workspace))) return false;
+  await requireNoProtection(tx, stack.reference, ignoresProtection);
   const hasQueue = await guardQueue(tx, stack.reference);
   // A queue alone says nothing: one is written, too, where a variable is set. Commands or a tool may have the state of a stack with runs.
   const isRun =
@@ -81,7 +93,12 @@ async function removeFirst(
   await removePresentState(tx, stack.reference);
   // Read after the records that this step guards: what is stored later fails it.
   const isEmpty = force || (await hasNoResources(parts, workspace));
-  if (!isEmpty) throw new ServerError("conflict", "workspace has resources");
+  if (!isEmpty) {
+    throw new ServerError(
+      "not_empty",
+      "the stack has resources; destroy them first, or forget them with force",
+    );
+  }
   await removeLock(tx, stack.reference);
   await removeTool(tx, stack.reference);
   noteDeletion(tx, stack.reference, stack.name);
@@ -126,13 +143,28 @@ async function holdState(
 }
 
 function writtenByCommand(): ServerError {
-  return new ServerError("conflict", "a command writes the state of the workspace");
+  return new ServerError("conflict", "a command writes the state of the stack");
+}
+
+/** `deletion_protected` by settings that only stacks of one API have; a change of them fails the removal. */
+async function requireNoProtection(
+  tx: Transaction,
+  stack: StackReference,
+  ignoresProtection: boolean,
+): Promise<void> {
+  const settings = await tx.find(SERVER_KINDS.rfsStack, stackPlace(stack));
+  if (settings === undefined) return;
+  if (settings.message.deletionProtection && !ignoresProtection) {
+    throw new ServerError("deletion_protected");
+  }
+  // Written rather than guarded, as a step has few guards; what follows the step removes it.
+  tx.update(settings, {});
 }
 
 async function removeLock(tx: Transaction, stack: StackReference): Promise<void> {
   const lock = await tx.find(SERVER_KINDS.lock, stackPlace(stack));
   if (lock !== undefined && !isOver(lock.message, tx.nowMs)) {
-    throw new ServerError("conflict", "workspace is locked");
+    throw new ServerError("stack_locked", "the stack is locked; unlock it first");
   }
   if (lock !== undefined) tx.remove(lock);
   else tx.guardAbsent(SERVER_KINDS.lock, stackPlace(stack));
@@ -159,7 +191,7 @@ async function guardQueue(tx: Transaction, stack: StackReference): Promise<boole
   // A server of an older release leaves plans in the list that have ended.
   const plansNow = plans.some((run) => run !== undefined && !isEnded(phaseOf(run.message)));
   if (current !== "" || pending.length > 0 || plansNow) {
-    throw new ServerError("conflict", "a run of the workspace is being processed");
+    throw new ServerError("conflict", "a run of the stack is being processed");
   }
   tx.guardRow(queue);
   return true;
@@ -176,7 +208,7 @@ async function hasEngineState(tx: Transaction, stack: StackReference): Promise<b
   if (run === "") return true;
   throw new ServerError(
     "conflict",
-    `the run ${run} of the workspace was interrupted; recover it first, with: stackwright recover`,
+    `the run ${run} of the stack was interrupted; recover it first, with: stackwright recover`,
   );
 }
 
