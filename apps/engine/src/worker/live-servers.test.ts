@@ -42,3 +42,17 @@ it("a server that lives counts however long nobody looks", async () => {
     await clock.advance(4 * KEY_WAIT_MS);
   }
 });
+
+it("a server that died while it had the lease of another one, too, counts no more", async () => {
+  const { storage, clock } = createRunFixture();
+  const tenancy = tenancyOf({ kind: "site" });
+  const dead = createLeases({ storage, owner: "B", clock: createManualClock() });
+  await dead.acquire({ tenancy, name: "worker.A" });
+  await dead.acquire({ tenancy, name: "worker.B" });
+  const servers = new LiveServers({ storage, clock });
+  expect(await servers.mayHave(KEY)).toBe(true);
+  await clock.advance(TTL_MS);
+  expect(await servers.mayHave(KEY)).toBe(true);
+  await clock.advance(KEY_WAIT_MS);
+  expect(await servers.mayHave(KEY)).toBe(false);
+});

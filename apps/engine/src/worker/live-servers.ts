@@ -25,7 +25,7 @@ export class LiveServers {
   readonly #storage: StorageBackend;
   readonly #clock: Clock;
   readonly #ttlMs: number;
-  /** What was seen of each server, and since when it is the same. */
+  /** What was seen of each lease, and since when it is the same: a server may have that of another one, which it relieves, beside its own. */
   #seen: ReadonlyMap<string, { readonly sign: string; readonly sinceMs: number }> = new Map();
   /** Until when sets of keys are waited for. */
   readonly #waitUntil = new Map<string, number>();
@@ -87,16 +87,17 @@ export class LiveServers {
     );
     const now = this.#clock.monotonicMs();
     const seen = new Map<string, { readonly sign: string; readonly sinceMs: number }>();
-    const live: LiveServer[] = [];
+    const live = new Map<string, LiveServer>();
     for (const { owner, fence } of held) {
-      const sign = `${fence.version} ${versions.get(fence.id.name)}`;
-      const before = this.#seen.get(owner);
+      const { name } = fence.id;
+      const sign = `${fence.version} ${versions.get(name)}`;
+      const before = this.#seen.get(name);
       const sinceMs = before?.sign === sign ? before.sinceMs : now;
-      seen.set(owner, { sign, sinceMs });
-      if (now - sinceMs < this.#ttlMs) live.push({ keyIds: keysOf.get(owner) });
+      seen.set(name, { sign, sinceMs });
+      if (now - sinceMs < this.#ttlMs) live.set(owner, { keyIds: keysOf.get(owner) });
     }
     this.#seen = seen;
-    return live;
+    return [...live.values()];
   }
 }
 
