@@ -3,6 +3,7 @@ import { extname, parse } from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { ServerError } from "../domain/server-error.ts";
 import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
 import { heapArgument, INHERITED, INHERITED_PATHS } from "./executor-process.ts";
 
@@ -13,6 +14,13 @@ export interface ExecutorChildOptions {
   readonly compileCache?: string | undefined;
   /** Bytes of memory that the processes of an execution have together. @default no bound */
   readonly maxMemoryBytes?: number | undefined;
+}
+
+function noDescriptors(): ServerError {
+  return new ServerError(
+    "internal",
+    "no executor could be started: the worker has no free file descriptors; raise its limit (ulimit -n), or let it execute fewer steps at once",
+  );
 }
 
 /**
@@ -45,6 +53,8 @@ export class ExecutorChild {
     const over = (): void => void (this.#isOver = true);
     // Without a listener from the start, a machine without free descriptors would end the server.
     this.process.once("error", over).once("exit", over);
+    // Such a machine gives it no pipes either.
+    if ((this.process as Partial<ChildProcess>).stdio === undefined) throw noDescriptors();
     // It may end before anything is said to it.
     this.control.on("error", () => undefined);
   }

@@ -5,7 +5,9 @@ import { SpareChild } from "./spare-child.ts";
 function start() {
   const clock = createManualClock();
   const made: { readonly number: number; isOver: boolean; kills: number; kill(): void }[] = [];
+  let isFull = false;
   const create = () => {
+    if (isFull) throw new Error("no room");
     const child = {
       number: made.length,
       isOver: false,
@@ -15,7 +17,8 @@ function start() {
     made.push(child);
     return child;
   };
-  return { clock, made, spare: new SpareChild({ create, clock, waitMs: 1_000 }) };
+  const fill = (is: boolean): void => void (isFull = is);
+  return { clock, made, fill, spare: new SpareChild({ create, clock, waitMs: 1_000 }) };
 }
 
 it("each child is taken once, and the next one is started with it", () => {
@@ -54,6 +57,18 @@ it("a child that nothing takes ends after its time, and one that was taken does 
   await clock.advance(10_000);
   expect(made).toHaveLength(3);
   expect(spare.take().number).toBe(3);
+});
+
+it("a step has the child that waits also where no other one can be started", () => {
+  const { made, spare, fill } = start();
+  spare.take();
+  fill(true);
+  expect(spare.take().number).toBe(1);
+  expect(() => spare.take()).toThrow("no room");
+  fill(false);
+  expect(spare.take().number).toBe(2);
+  spare[Symbol.dispose]();
+  expect(made.map(({ kills }) => kills)).toEqual([0, 0, 0, 1]);
 });
 
 it("its end ends the child that waits, and none is started from then on", () => {

@@ -28,7 +28,7 @@ export class SpareChild<T extends WaitingChild> implements Disposable {
     this.#options = options;
   }
 
-  /** The child that waits, or a new one. */
+  /** The child that waits, or a new one. Fails where none can be started, and never because no other one can wait. */
   take(): T {
     const spare = this.#release();
     const child = spare === undefined || spare.isOver ? this.#options.create() : spare;
@@ -44,7 +44,12 @@ export class SpareChild<T extends WaitingChild> implements Disposable {
   #prepare(): void {
     if (this.#isDisposed) return;
     const { create, clock, waitMs } = this.#options;
-    this.#child = create();
+    try {
+      this.#child = create();
+    } catch {
+      // The machine has no room for one: who needs it next tries again, and is told why.
+      return;
+    }
     this.#waiting = clock.after(waitMs, () => this.#end());
   }
 
