@@ -240,6 +240,26 @@ describe("a state", () => {
     expect(await put(byToken, stateOf(1))).toBe(403);
   });
 
+  it("has addresses that are of use in the projects alone that their user has by now", async () => {
+    const { create, act, announce, put, uploadOf, call, server } = await start();
+    const id = await create("demo");
+    await call("POST", "/api/v1/users", { body: { name: "lea" } });
+    const roleIn = async (name: string, method: "PUT" | "DELETE") =>
+      call(method, `/api/v1/projects/${name}/roles/user/lea`, {
+        ...(method === "PUT" && { body: { role: "operator" } }),
+      });
+    expect((await roleIn("default", "PUT")).status).toBeLessThan(300);
+    expect((await roleIn("elsewhere", "PUT")).status).toBeLessThan(300);
+    const given = { account: "default", user: "lea", roles: ["deployer" as const] };
+    const { token } = await server.credentials.createToken(given);
+    await act(id, "lock", token);
+    const address = uploadOf(await announce(id, stateOf(1), {}, token));
+    await roleIn("default", "DELETE");
+    expect(await put(address, stateOf(1))).toBe(404);
+    await roleIn("default", "PUT");
+    expect(await put(address, stateOf(1))).toBe(200);
+  });
+
   it("shows sensitive outputs to operators alone", async () => {
     const { create, act, store, call, tokenOf } = await start();
     const id = await create("demo");

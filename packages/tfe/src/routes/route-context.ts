@@ -140,27 +140,36 @@ export async function addressOf(
   return `${request.protocol}://${request.host}${prefix}/${path}/${signed}`;
 }
 
-/** What such an address is for. It counts as a request of the caller that it was made for. `TFE_FORBIDDEN` where that one has lost the right to it. */
-export async function targetOf(
+/** What such an address is for, and on whose behalf it is used now. */
+interface Signed<T> {
+  readonly target: T;
+  readonly signer: TfeCaller;
+}
+
+/**
+ * What such an address is for. It counts as a request of the caller that it was made for, with the rights that it has now. `TFE_FORBIDDEN` where
+ * that one has lost the right to it.
+ */
+export async function signedTarget<T extends { readonly kind: string }>(
   { port }: RouteContext,
   request: FastifyRequest<{ Params: { readonly signed: string } }>,
-): Promise<unknown> {
+): Promise<Signed<T>> {
   const target = readAddress(await port.addressKey(), request.params.signed, port.wallMs());
   port.admit(target as Signer);
-  await requireSigner(port, target as Signer);
-  return target;
+  return { target: target as T, signer: await signerOf(port, target as Signer) };
 }
 
-async function requireSigner(port: TfePort, { credential, mayOperate }: Signer): Promise<void> {
-  if (credential === undefined) return;
-  const now = await port.callerOf(credential);
-  if (mayOperate !== true || now.isOperator) return;
-  throw new TfeError("TFE_FORBIDDEN", "the rights of the credential have changed");
-}
-
-/** On whose behalf an address was made: an operator, as other callers get none. */
-export function signerOf({ account, actor, credential = actor }: Signer): TfeCaller {
-  return { account, actor, credential, isOperator: true, isAdmin: false, projects: [] };
+async function signerOf(port: TfePort, signed: Signer): Promise<TfeCaller> {
+  const { account, actor, credential, mayOperate } = signed;
+  const at = { account, actor, isOperator: true, isAdmin: false };
+  // Of an older release: an operator, as other callers got none.
+  if (credential === undefined) return { ...at, credential: actor, projects: [] };
+  const { isOperator, projects } = await port.callerOf(credential);
+  if (mayOperate === true && !isOperator) {
+    throw new TfeError("TFE_FORBIDDEN", "the rights of the credential have changed");
+  }
+  // The projects that it sees by now.
+  return { ...at, credential, projects };
 }
 
 /** Aborts when the connection of an upload ends before its last byte. */

@@ -16,8 +16,7 @@ import {
   type RouteContext,
   requireOperator,
   send,
-  signerOf,
-  targetOf,
+  signedTarget,
   uploadSignal,
   workspaceById,
   workspaceOf,
@@ -85,10 +84,10 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     "/configuration-upload/:signed",
     { config: { open: true, upload: true } },
     async (request, reply) => {
-      const target = (await targetOf(context, request)) as UploadTarget;
+      const { target, signer } = await signedTarget<UploadTarget>(context, request);
       if (target.kind !== "configuration") throw new TfeError("TFE_FORBIDDEN");
       const content = request.raw as AsyncIterable<Uint8Array>;
-      await runs.storeUpload(signerOf(target), target, content, uploadSignal(request));
+      await runs.storeUpload(signer, target, content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
@@ -239,11 +238,10 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   });
 
   fastify.get<Signed>("/logs/:signed", { config: { open: true } }, async (request, reply) => {
-    const target = (await targetOf(context, request)) as LogTarget;
+    const { target, signer } = await signedTarget<LogTarget>(context, request);
     if (target.kind !== "log") throw new TfeError("TFE_FORBIDDEN");
     const { workspace, run, name } = target;
-    const open = async (offset: number) =>
-      runs.log(signerOf(target), { workspace, run, name, offset });
+    const open = async (offset: number) => runs.log(signer, { workspace, run, name, offset });
     const slice = await logSlice(open, {
       offset: numberOf(request.query["offset"], 0),
       limit: Math.min(LOG_BYTES, numberOf(request.query["limit"], LOG_BYTES)),

@@ -12,8 +12,7 @@ import {
   type RouteContext,
   requireOperator,
   send,
-  signerOf,
-  targetOf,
+  signedTarget,
   uploadSignal,
   workspaceOf,
 } from "./route-context.ts";
@@ -157,11 +156,11 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
     "/state-upload/:signed",
     { config: { open: true, upload: true } },
     async (request, reply) => {
-      const target = await uploadTarget(context, request, "state");
+      const { target, signer } = await uploadTarget(context, request, "state");
       const { workspace, md5, force, lock } = target;
       const state = { workspace, serial: BigInt(target.serial), md5, force, lock };
       const content = request.raw as AsyncIterable<Uint8Array>;
-      await states.store(signerOf(target), state, content, uploadSignal(request));
+      await states.store(signer, state, content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
@@ -170,9 +169,9 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
     "/json-state-upload/:signed",
     { config: { open: true, upload: true } },
     async (request, reply) => {
-      const target = await uploadTarget(context, request, "json-state");
+      const { signer } = await uploadTarget(context, request, "json-state");
       const content = request.raw as AsyncIterable<Uint8Array>;
-      await states.skip(signerOf(target), content, uploadSignal(request));
+      await states.skip(signer, content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
@@ -181,11 +180,11 @@ export function stateRoutes(fastify: FastifyInstance, context: RouteContext): vo
     "/state-content/:signed",
     { config: { open: true } },
     async (request, reply) => {
-      const target = (await targetOf(context, request)) as DownloadTarget;
+      const { target, signer } = await signedTarget<DownloadTarget>(context, request);
       if (target.kind !== "state-content") throw new TfeError("TFE_FORBIDDEN");
       const { workspace, serial, md5 } = target;
       const key = { serial: BigInt(serial), md5 };
-      const found = await states.read(signerOf(target), workspace, key);
+      const found = await states.read(signer, workspace, key);
       if (found === undefined) throw new TfeError("TFE_NOT_FOUND");
       return reply
         .headers({ "content-type": "application/json", "content-length": found.bytes })
@@ -322,12 +321,11 @@ async function uploadTarget(
   context: RouteContext,
   request: FastifyRequest<Signed>,
   kind: "state" | "json-state",
-): Promise<UploadTarget> {
-  const target = (await targetOf(context, request)) as Omit<UploadTarget, "kind"> & {
-    readonly kind: string;
-  };
-  if (target.kind !== kind) throw new TfeError("TFE_FORBIDDEN");
-  return { ...target, kind: "state" };
+): Promise<{ readonly target: Omit<UploadTarget, "kind">; readonly signer: TfeCaller }> {
+  type AnyUpload = Omit<UploadTarget, "kind"> & { readonly kind: string };
+  const signed = await signedTarget<AnyUpload>(context, request);
+  if (signed.target.kind !== kind) throw new TfeError("TFE_FORBIDDEN");
+  return signed;
 }
 
 /** Never with "state" as the last word: commands would fall back to an older form of the upload. */
