@@ -43,6 +43,7 @@ import { recoverPendingOperations } from "./recover.ts";
 import { secretOutputs } from "./secret-outputs.ts";
 import { limitNames, StepRunner } from "./step-runner.ts";
 import type { ApplyTimeouts } from "./timeouts.ts";
+import { unreachedChecks } from "./unreached-checks.ts";
 
 /** Everything that an apply needs. */
 export interface ExecutePlanRequest {
@@ -255,11 +256,21 @@ async function checkProviders({ plan, catalog, hold }: ExecutePlanRequest): Prom
   }
 }
 
-/** Conditions as they stand now: those that the apply decided, and those that the plan had decided before. */
-function allChecks(run: ApplyRun): readonly CheckResult[] {
+/** Conditions as they stand now: those that the apply decided, and those that the plan had decided before, as far as the run came to them. */
+function allChecks(run: ApplyRun, runner: StepRunner): readonly CheckResult[] {
   const keyOf = ({ kind, address, index }: CheckResult): string => `${kind} ${index} ${address}`;
   const decided = new Map(run.checks.map((check) => [keyOf(check), check]));
-  const planned = run.given.plan.checks.filter((check) => !decided.has(keyOf(check)));
+  const unreached = new Set(
+    unreachedChecks(run, runner).map(({ kind, address }) => `${kind} ${address}`),
+  );
+  const planned = run.given.plan.checks
+    .filter((check) => !decided.has(keyOf(check)))
+    .map((check): CheckResult => {
+      const { kind, address, index } = check;
+      return unreached.has(`${kind} ${address}`)
+        ? { kind, address, index, status: "unknown" }
+        : check;
+    });
   return [...planned, ...decided.values()].toSorted((left, right) =>
     keyOf(left) < keyOf(right) ? -1 : 1,
   );
@@ -342,7 +353,7 @@ async function finish(
   else if (failed) status = some ? "partially_applied" : "failed";
   const head = await writer.finish({
     outputs,
-    checks: redactChecks(secrets, allChecks(run)),
+    checks: redactChecks(secrets, allChecks(run, runner)),
     inputs: await recordedInputs(run, { inputs, present }),
     status,
   });

@@ -43,8 +43,11 @@ export function reportUnmatchedRequests(run: PlanRun): void {
     const text = formatAddress(request);
     if (instances.some(({ address }) => address === text)) continue;
     const own = instances.filter(({ address }) => withoutKeys(address) === withoutKeys(text));
-    const bare = request.kind === "resource" && request.key === undefined;
-    const near = bare ? own.filter(({ address }) => resourceOf(address) === text) : [];
+    // An instance key is missing, whatever the keys of the modules are.
+    const isBare = request.kind === "resource" && request.key === undefined;
+    const keyed = isBare ? own.filter(({ address }) => resourceOf(address) !== address) : [];
+    const exact = keyed.filter(({ address }) => resourceOf(address) === text);
+    const near = exact.length > 0 ? exact : keyed;
     run.report([near.length > 0 ? lacksKey(text, near) : matchesNothing(text, own)]);
   }
 }
