@@ -287,3 +287,34 @@ describe("the workspace that was selected", () => {
     expect(names).toEqual(["one", "two"]);
   });
 });
+
+describe("adopt --all-workspaces", () => {
+  const WORKSPACES = {
+    "terraform.tfstate": STATE,
+    "terraform.tfstate.d/stg/terraform.tfstate": STATE.replace("11111111", "22222222"),
+  };
+
+  it("adopts every workspace, as without a word about them", async () => {
+    const { run } = await folderWith(WORKSPACES);
+    const { code, output } = await run(["adopt", "--all-workspaces", "--yes"]);
+    expect(code, output).toBe(0);
+    for (const stack of ["default", "stg"]) {
+      const planned = await run(["plan", "--stack", stack, "--detailed-exitcode"]);
+      expect(planned.code, planned.output).toBe(0);
+    }
+  });
+
+  it.each([
+    [["--workspace", "stg"], {}],
+    [["--stack", "one"], {}],
+    [["--fresh"], {}],
+    [["terraform.tfstate"], {}],
+    [[], { STACKWRIGHT_STACK: "one" }],
+  ])("is refused with %j and %j, which name one", async (words, env) => {
+    const { run, path } = await folderWith(WORKSPACES);
+    const { code, error } = await run(["adopt", "--all-workspaces", "--yes", ...words], env);
+    expect(code).toBe(1);
+    expect(error).toContain("--all-workspaces is for every workspace");
+    expect(readFileSync(path("terraform.tfstate"), "utf8")).toBe(STATE);
+  });
+});

@@ -15,6 +15,8 @@ export interface AdoptOptions extends FreshOptions, AdoptAllOptions {
   readonly fresh: boolean;
   /** Only show what was detected; nothing is contacted. */
   readonly detect: boolean;
+  /** Said aloud: adopt every workspace, which is what happens where nothing names one. */
+  readonly allWorkspaces: boolean;
   /** Adopt the root modules of a directory. */
   readonly all: boolean;
 }
@@ -26,6 +28,7 @@ export async function adopt(
   context: CommandContext,
 ): Promise<ExitCode> {
   if (options.force && !options.fresh) throw new CommandError("--force is for --fresh alone.");
+  if (options.allWorkspaces) requireAllWorkspaces(file, options, context);
   if (options.fresh) return adoptFresh(options, context);
   if (options.all) {
     const directory = file ?? ".";
@@ -33,6 +36,26 @@ export async function adopt(
   }
   if (options.detect) return showDetection(options, context);
   return adoptRoot(file, options, context);
+}
+
+/** Refuses what names one workspace or stack beside `--all-workspaces`. */
+function requireAllWorkspaces(
+  file: string | undefined,
+  { all, fresh, stack, workspace }: AdoptOptions,
+  { env }: CommandContext,
+): void {
+  const contrary = [
+    ["--workspace", workspace.length > 0],
+    ["--fresh", fresh],
+    ["--stack", stack !== undefined],
+    ["a state that is given as a file", file !== undefined && !all],
+    ["the variable STACKWRIGHT_STACK", !all && (env["STACKWRIGHT_STACK"] ?? "") !== ""],
+  ] as const;
+  const [first] = contrary.find(([, isGiven]) => isGiven) ?? [];
+  if (first === undefined) return;
+  throw new CommandError(`--all-workspaces is for every workspace, and ${first} for one.`, {
+    advice: "Leave one of them away.",
+  });
 }
 
 async function showDetection(options: AdoptOptions, context: CommandContext): Promise<ExitCode> {

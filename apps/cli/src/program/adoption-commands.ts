@@ -13,6 +13,7 @@ export function defineAdoption(define: Define, run: CommandAction): void {
   const inputs = withInputs(adopting);
   withBackendOptions(adopting)
     .option("--workspace <name>", "only this workspace; may be given again", collect, [])
+    .option("--all-workspaces", "every workspace, as without --workspace", false)
     .option("--all", "every root module below the directory STATE, or this one", false)
     .option("--dry-run", "show what would be adopted, and change nothing", false)
     .option("-y, --yes", "do not ask", false)
