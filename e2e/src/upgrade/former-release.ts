@@ -11,6 +11,8 @@ interface FormerRelease {
   readonly commit: string;
   /** What of it was another way than today. */
   readonly what: string;
+  /** Whether its workers have the protocol of today, and PostgreSQL the tables. */
+  readonly isNeighbour: boolean;
 }
 
 /**
@@ -22,11 +24,19 @@ export const FORMER_RELEASES = Object.freeze({
     name: "first",
     commit: "d2639d040adc",
     what: "its server has the store and the registry, and executes nothing: commands apply",
+    isNeighbour: false,
   },
   workers: {
     name: "workers",
     commit: "57212aa3c98f",
     what: "its servers execute runs, with workers of protocol 1",
+    isNeighbour: false,
+  },
+  neighbour: {
+    name: "neighbour",
+    commit: "041cca574fe6",
+    what: "the release before this one: workers of either get steps from servers of the other, and either opens the tables",
+    isNeighbour: true,
   },
 } as const satisfies Readonly<Record<string, FormerRelease>>);
 

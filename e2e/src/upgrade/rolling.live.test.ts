@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { installation } from "../installation/installation.ts";
@@ -9,11 +10,27 @@ import { Fleet, type Member, type ServerPlace } from "./fleet.ts";
 import { FORMER_RELEASES, installFormerRelease } from "./former-release.ts";
 import { FILES, gatedFiles } from "./gated-files.ts";
 
-// Two servers and two workers of a former release on one PostgreSQL, exchanged one by one for those of this release in the middle of an
-// apply, whose provider waits in each call until the test lets it go on. The former releases are built from the history, which takes
+// Two servers and two workers of a former release on one PostgreSQL or etcd, exchanged one by one for those of this release in the middle
+// of an apply, whose provider waits in each call until the test lets it go on. The former releases are built from the history, which takes
 // minutes, so `.ci/soak --only upgrade` runs this.
 
 const POSTGRES = process.env["TEST_POSTGRES_URL"];
+const ETCD = process.env["TEST_ETCD_ENDPOINTS"];
+/** Where an empty store of its own is made, and from which releases the upgrade is. */
+const STORES = [
+  {
+    store: "PostgreSQL",
+    server: POSTGRES,
+    releases: [FORMER_RELEASES.workers, FORMER_RELEASES.neighbour],
+    make: async (server: string) => makeDatabase(server),
+  },
+  {
+    store: "etcd",
+    server: ETCD,
+    releases: [FORMER_RELEASES.neighbour],
+    make: async (server: string) => `etcd://${new URL(server).host}/upgrade-${randomUUID()}`,
+  },
+] as const;
 const NEWER_TABLES = "the tables belong to a newer release";
 const STACK = "network";
 const CALL_MS = 180_000;
@@ -24,18 +41,22 @@ describe("an upgrade in mid-run", () => {
       process.env["TEST_FORMER_RELEASES"] === undefined,
       "TEST_FORMER_RELEASES is not set",
     );
-    context.skip(POSTGRES === undefined, "TEST_POSTGRES_URL names no server");
   });
 
-  it.for([FORMER_RELEASES.workers])(
-    "from the release $name: each operation is applied once, and every reader has all events",
+  it.for(
+    STORES.flatMap((place) =>
+      place.releases.map((release) => ({ ...place, release, name: release.name })),
+    ),
+  )(
+    "from the release $name on $store: each operation is applied once, and every reader has all events",
     { timeout: 30 * 60_000, retry: 0 },
-    async (release) => {
+    async ({ release, store, server: storeServer, make }, context) => {
+      if (storeServer === undefined) return context.skip(`no server of ${store} is named`);
       const former = [await installFormerRelease(release)] as const;
       const present = installation().command;
       const scratch = await Scratch.make();
       onTestFinished(async () => scratch[Symbol.asyncDispose]());
-      const fleet = new Fleet(scratch, await makeDatabase(POSTGRES ?? ""));
+      const fleet = new Fleet(scratch, await make(storeServer));
       const members: Member[] = [];
       onTestFinished(() => {
         for (const { process: one } of members) if (!one.hasEnded) one.signal("SIGKILL");
@@ -121,18 +142,33 @@ describe("an upgrade in mid-run", () => {
       expect(errorsOf(newOne)).toEqual([]);
       expect(errorsOf(newTwo)).toEqual([]);
 
-      for (const member of [...newWorkers, newOne, newTwo]) {
+      for (const worker of newWorkers) expect(await worker.stop()).toMatchObject({ code: 0 });
+      if (release.isNeighbour) {
+        // The protocol is the same: a worker that came back to it applies for the new servers.
+        const worker = added(fleet.worker(former, servers, "w5"));
+        const last = await fleet.request(one, STACK, gatedFiles(scratch.site));
+        await fleet.reaches(two, last, /^no_changes$/);
+        expect(worker.process.text).toContain('"step":"plan"');
+        expect(await worker.stop()).toMatchObject({ code: 0 });
+      }
+      for (const member of [newOne, newTwo]) {
         expect(await member.stop()).toMatchObject({ code: 0 });
+      }
+      if (release.isNeighbour) {
+        expect(await added(await fleet.server(former, one)).stop()).toMatchObject({ code: 0 });
+        return undefined;
       }
       const back = await fleet.run(former, ["serve", ...fleet.storeWords(), "--port", "0"]);
       expect(back).toMatchObject({ code: 1, error: expect.stringContaining(NEWER_TABLES) });
+      return undefined;
     },
   );
 
   it("from the release first: a command of it applies while the servers are exchanged", {
     timeout: 30 * 60_000,
     retry: 0,
-  }, async () => {
+  }, async (context) => {
+    context.skip(POSTGRES === undefined, "TEST_POSTGRES_URL names no server");
     const former = [await installFormerRelease(FORMER_RELEASES.first)] as const;
     const present = installation().command;
     const scratch = await Scratch.make();
