@@ -134,9 +134,7 @@ async function startRenaming(folder: string) {
 
 function editedText(text: string, edits: readonly TextEdit[]): string {
   const starts = [0];
-  for (const [at, character] of [...text].entries()) {
-    if (character === "\n") starts.push(at + 1);
-  }
+  for (const line of text.split("\n")) starts.push((starts.at(-1) ?? 0) + line.length + 1);
   const offset = ({ line, character }: TextEdit["range"]["start"]): number =>
     (starts[line] ?? text.length) + character;
   let result = text;

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
@@ -151,7 +153,7 @@ describe("the console", { timeout: 240_000 }, () => {
   });
 
   it("is usable by all, in both themes and on narrow screens", async (context) => {
-    const { page, request, waitFor, server, call } = await startConsole(context, {
+    const { page, request, waitFor, server, call, scratch } = await startConsole(context, {
       scheme: "dark",
     });
     const run = await request(configuration("one", 2), {});
@@ -190,8 +192,53 @@ describe("the console", { timeout: 240_000 }, () => {
     await page.locator(".page-head .badge", { hasText: "discarded" }).waitFor();
     const { reason } = await call("GET", `/projects/default/stacks/one/runs/${run}`);
     expect(reason).toContain("not now");
+
+    // An apply is canceled by keyboard alone: the step in progress ends, and none begins after it.
+    const gate = join(scratch, "gate");
+    const canceled = await request(waitingFor(gate), { auto_apply: true });
+    await waitFor(canceled, "applying");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("one run");
+    await page
+      .getByRole("option", { name: /one run 2/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Run 2 of default/one" }).waitFor();
+    await tabTo(page, "Cancel…");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Cancel the run" }).waitFor();
+    await tabTo(page, "Cancel the run");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "End at once…" }).waitFor();
+    await writeFile(gate, "");
+    await page.locator(".page-head .badge", { hasText: "canceled" }).waitFor();
+    const steps = page.getByRole("table", { name: "Steps of the apply" });
+    await steps.getByRole("row", { name: /terraform_data\.first .*done/ }).waitFor();
+    expect(await steps.getByRole("row", { name: /terraform_data\.second .*done/ }).count()).toBe(0);
   });
 });
+
+/** The first step waits for a file, the second for the first. */
+const waitingFor = (file: string): string => `
+resource "terraform_data" "first" {
+  provisioner "local-exec" { command = "until [ -e ${file} ]; do sleep 0.1; done" }
+}
+resource "terraform_data" "second" { input = terraform_data.first.id }
+`;
+
+/** Presses Tab until a button of a name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const button = page.getByRole("button", { name, exact: true });
+  await button.waitFor();
+  const isFocused = async (): Promise<boolean> =>
+    button.evaluate((element) => element.matches(":focus-visible"));
+  for (let presses = 0; presses < 60 && !(await isFocused()); presses += 1) {
+    await page.keyboard.press("Tab");
+  }
+  expect(await isFocused(), name).toBe(true);
+}
 
 /** Waits until the graph stands in the middle of its picture, whole. */
 async function isFitted(page: Page): Promise<void> {

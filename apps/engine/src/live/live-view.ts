@@ -94,7 +94,7 @@ export class LiveView implements Disposable {
     const stacks = deriveStacksById(rt, this.#named);
     const queues = followKind(rt, parts, QUEUES);
     const runs = followKind(rt, parts, RUNS);
-    const runsOfStack = rt.index(runs, (run) => run.stack).asCollection();
+    const runsOfStack = rt.index(runs, (run) => run.stack).asCollection({ name: "runs by stack" });
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);

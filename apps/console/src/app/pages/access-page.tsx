@@ -172,7 +172,7 @@ function Teams() {
               problem={removal.error}
               empty={
                 <Empty title="No team has members">
-                  <p>The roles of a team are those of its members.</p>
+                  <p>Users who are added to a team have its roles.</p>
                 </Empty>
               }
             >
