@@ -21,6 +21,8 @@ const BATCH = 32;
 const AT_ONCE = 32;
 /** Objects that are written while the servers follow them. */
 const CHANGES = 200;
+/** How long servers may take to know what was written, and to answer. */
+const DEADLINE_MS = 1_800_000;
 const PROJECT = "default";
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -254,7 +256,9 @@ async function firstSnapshot(client: ServerClient): Promise<number> {
 
 /** What all stacks have, once that is all objects and the changes are in. */
 async function digestOf(client: ServerClient, objects: number): Promise<string> {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
   for (;;) {
+    deadline.throwIfAborted();
     const lines: string[] = [];
     let changed = 0;
     for (let index = 0; index < STACKS; index += 1) {
@@ -276,7 +280,9 @@ async function digestOf(client: ServerClient, objects: number): Promise<string> 
 
 /** A server that has not read its store yet refuses questions about all of it. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
   for (;;) {
+    deadline.throwIfAborted();
     try {
       return await ask();
     } catch (error) {
