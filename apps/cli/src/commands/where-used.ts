@@ -13,9 +13,9 @@ export interface WhereUsedOptions {
 
 type StackUse = Operations["ListUses"]["output"]["uses"][number];
 
-/** Writes the stacks that use a provider, a variable set or the outputs of another stack. */
+/** Writes the stacks that use a provider, a module, a variable set or the outputs of another stack. */
 export async function whereUsed(
-  kind: "provider" | "stack" | "variable-set",
+  kind: "provider" | "module" | "stack" | "variable-set",
   name: string,
   { server, usedVersion, json }: WhereUsedOptions,
   context: CommandContext,
@@ -39,6 +39,7 @@ function textOf({
   project,
   stack,
   version,
+  constraints,
   resources,
   outputs,
   outdated,
@@ -46,6 +47,7 @@ function textOf({
 }: StackUse): string {
   const parts = [
     ...(version === undefined ? [] : [`version ${version === "" ? "built in" : version}`]),
+    ...(constraints === undefined ? [] : [`asked for as ${constraints}`]),
     ...(resources === undefined
       ? []
       : [`${resources} ${resources === 1 ? "resource" : "resources"}`]),

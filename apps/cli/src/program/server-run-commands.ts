@@ -13,7 +13,7 @@ import { collect } from "./run-commands.ts";
 /** What `watch` follows. */
 const TOPICS = ["stacks", "runs", "queue", "reactions", "registry", "resources"] as const;
 /** What `where-used` is asked about. */
-const USE_KINDS = ["provider", "stack", "variable-set"] as const;
+const USE_KINDS = ["provider", "module", "stack", "variable-set"] as const;
 
 type Text = string | undefined;
 
@@ -44,9 +44,12 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
 
   define("where-used", "list the stacks of a server that use something")
     .addArgument(new Argument("<kind>", "what is asked about").choices(USE_KINDS))
-    .argument("<name>", "source address of a provider or the end of it; PROJECT/NAME of others")
+    .argument(
+      "<name>",
+      "source address of a provider or a module, or the end of it; PROJECT/NAME of others",
+    )
     .option("--server <url>", "address of the server; without it that of the last login")
-    .option("--used-version <version>", "uses of this version of the provider only")
+    .option("--used-version <version>", "uses of this version of the provider or the module only")
     .option("--json", "write a JSON document", false)
     .action(
       async (

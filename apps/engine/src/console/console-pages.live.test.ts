@@ -303,6 +303,7 @@ it("a README is text with its form, and nothing of it runs, loads or leads astra
   expect(targets).toHaveLength(2);
   expect(await readme.locator("img, script, iframe, svg, style").count()).toBe(0);
   expect(await page.title()).toContain("acme/network/lab");
+  await page.getByText("The last applied plan of no stack fetched this module").waitFor();
   await readme.getByRole("link", { name: "inputs" }).click();
   expect(await page.locator(":target").innerText()).toBe("Inputs");
   for (const width of [1440, 390]) {

@@ -13,6 +13,7 @@ import { ChangeRing } from "./change-ring.ts";
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
+import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
 import {
   deriveProviderVersions,
   PROVIDER_HEALTH,
@@ -31,6 +32,7 @@ import {
   type OutputsFact,
   QUEUES,
   RUNS,
+  type RunFact,
   STACKS,
   STUCK_STEPS,
   type StackFact,
@@ -74,12 +76,15 @@ export class LiveView implements Disposable {
   readonly triggers: Collection<TriggerFact>;
   readonly variableSets: Collection<VariableSetFact>;
   readonly dueTriggers: Collection<DueTrigger>;
+  /** By key of the stack. */
+  readonly runsOfStack: Collection<{ readonly key: string; readonly objects: readonly RunFact[] }>;
   readonly inspector: Inspector;
   /** Of all collections but the resources, which are by far the most. */
   readonly events: EventLog;
   readonly #parts: { readonly storage: StorageBackend; readonly logger: Logger };
   readonly #rt: Runtime;
   #resources: LiveResources | undefined;
+  #modules: WatchedCollection<ModulesFact> | undefined;
 
   constructor(parts: { readonly storage: StorageBackend; readonly logger: Logger }) {
     const { logger } = parts;
@@ -102,6 +107,7 @@ export class LiveView implements Disposable {
     const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
     this.identified = stacks;
+    this.runsOfStack = runsOfStack;
     this.outputs = outputs;
     this.triggers = triggers;
     this.variableSets = followKind(rt, parts, VARIABLE_SETS);
@@ -149,6 +155,12 @@ export class LiveView implements Disposable {
       this.#resources = { all, byStack, rings };
     }
     return this.#resources;
+  }
+
+  /** The modules of the plans of all runs, by key of the run: as the resources, from the first question on. */
+  get modules(): WatchedCollection<ModulesFact> {
+    this.#modules ??= followKind(this.#rt, this.#parts, PLANNED_MODULES);
+    return this.#modules;
   }
 
   [Symbol.dispose](): void {

@@ -1,14 +1,18 @@
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import { matchesStack } from "../domain/stack-pattern.ts";
 import type { LiveView } from "./live-view.ts";
+import { byAge } from "./recent-runs.ts";
 import type { ResourceFact } from "./resource-facts.ts";
 import { visitResources } from "./search-resources.ts";
-import type { StackFact } from "./stack-facts.ts";
+import type { RunFact, StackFact } from "./stack-facts.ts";
 
 /** What a stack uses. */
 export interface StackUse {
   readonly stack: StackFact;
-  /** Of a provider: the version that its objects were written with. */
+  /** Of a provider: the version that its objects were written with. Of a module: its version, or its commit. */
   readonly version?: string;
+  /** Of a module: what the calls ask for, where they do. */
+  readonly constraints?: string;
   /** Of a provider: objects of the stack. */
   readonly resources?: number;
   /** Of another stack: what was read of it when the state was made. */
@@ -51,6 +55,37 @@ export async function usesOfProvider(
     return true;
   });
   return uses;
+}
+
+/**
+ * The stacks whose state was made with a module, by its versions: what the plan fetched that was applied last. The module is named by
+ * the address of its package, or by the end of it, such as `acme/net/aws`.
+ */
+export function usesOfModule(
+  live: LiveView,
+  stacks: readonly StackFact[],
+  { name, version }: { readonly name: string; readonly version: string | undefined },
+): readonly StackUse[] {
+  return stacks.flatMap((stack): readonly StackUse[] => {
+    const run = lastApplied(live.runsOfStack.get(stack.key)?.objects ?? []);
+    if (run === undefined || run.mode === Run_Mode.MODE_DESTROY) return [];
+    return (live.modules.get(run.key)?.modules ?? [])
+      .filter(({ address }) => address === name || address.endsWith(`/${name}`))
+      .filter((one) => version === undefined || one.version === version)
+      .map(({ version: used, constraints }) => ({
+        stack,
+        ...(used !== "" && { version: used }),
+        ...(constraints !== "" && { constraints }),
+      }));
+  });
+}
+
+/** The run that made the state what it is. */
+function lastApplied(runs: readonly RunFact[]): RunFact | undefined {
+  return runs
+    .filter(({ phase }) => phase === "applied" || phase === "no_changes")
+    .filter(({ mode }) => mode === Run_Mode.MODE_APPLY || mode === Run_Mode.MODE_DESTROY)
+    .toSorted(byAge)[0];
 }
 
 /** The stacks that were made with outputs of a stack, and those whose runs it triggers. */

@@ -1514,7 +1514,10 @@ export interface StackToolChange {
 export interface StackUse {
   readonly project: string;
   readonly stack: string;
+  /** of a provider or a module; of one in a repository its commit */
   readonly version?: string | undefined;
+  /** what the calls of a module ask for */
+  readonly constraints?: string | undefined;
   readonly resources?: number | undefined;
   readonly outputs?: readonly string[] | undefined;
   readonly outdated?: boolean | undefined;
@@ -2622,10 +2625,10 @@ export interface Operations {
   readonly users: readonly User[];
 };
   };
-  /** List the stacks that use a provider, a variable set or the outputs of another stack: `GET /api/v1/where-used`. */
+  /** List the stacks that use a provider, a module, a variable set or the outputs of another stack: `GET /api/v1/where-used`. */
   readonly ListUses: {
     readonly input: {
-      readonly kind: "provider" | "stack" | "variable_set";
+      readonly kind: "provider" | "module" | "stack" | "variable_set";
       readonly name: string;
       readonly version?: string | undefined;
     };

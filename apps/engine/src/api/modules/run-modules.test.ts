@@ -49,7 +49,7 @@ async function start() {
 it("a run fetches private modules of its account, and applies those that were planned", {
   timeout: 120_000,
 }, async () => {
-  const { call, publish, request, reaches, applied, word } = await start();
+  const { call, publish, request, reaches, applied, word, tokenOf } = await start();
   await publish("1.0.0", "first");
   const run = await request({ "main.tf": calls("~> 1.0") });
   const { plan_digest } = await reaches(run, /awaiting_approval|failed/);
@@ -62,6 +62,18 @@ it("a run fetches private modules of its account, and applies those that were pl
   expect(next).toMatchObject({ phase: "applied" });
   expect(next.events).toContain(`Fetched module.net from ${SOURCE} 1.1.0`);
   expect(await word()).toContain("second");
+  // What is asked is what the state was made with, and not what a plan would make of it.
+  await publish("2.0.0", "third");
+  await reaches(await request({ "main.tf": calls("~> 2.0") }), /awaiting_approval|failed/);
+  const uses = async (query: string, token?: string) =>
+    (await call("GET", `/api/v1/where-used?kind=module&${query}`, { token })).json["uses"];
+  const use = { project: "web", stack: "one", version: "1.1.0", constraints: "~> 1.0" };
+  await expect.poll(async () => uses(`name=${SOURCE}`), POLL).toEqual([use]);
+  expect(await uses("name=acme/net/aws")).toEqual([use]);
+  expect(await uses("name=acme/net/aws&version=1.1.0")).toEqual([use]);
+  expect(await uses("name=acme/net/aws&version=1.0.0")).toEqual([]);
+  expect(await uses("name=cme/net/aws")).toEqual([]);
+  expect(await uses("name=acme/net/aws", await tokenOf("reader", ["base"]))).toEqual([]);
 });
 
 it("a lock file keeps the version, and refuses other content", { timeout: 120_000 }, async () => {

@@ -90,7 +90,7 @@ it("uses of stacks and variable sets are found, within the rights of the token",
     ["kind=variable_set&name=web/shared", elsewhere, 404],
     ["kind=stack&name=network", undefined, 400],
     ["kind=stack&name=web/network&version=1", undefined, 400],
-    ["kind=module&name=x", undefined, 400],
+    ["kind=stacks&name=x", undefined, 400],
   ] as const) {
     expect((await ask(query, token)).status, query).toBe(status);
   }

@@ -6,6 +6,7 @@ import { searchResources, sortedStacks } from "../../live/search-resources.ts";
 import type { StackFact } from "../../live/stack-facts.ts";
 import {
   type StackUse,
+  usesOfModule,
   usesOfProvider,
   usesOfStack,
   usesOfVariableSet,
@@ -42,6 +43,7 @@ const FoundResource = Type.Object(
 
 const UseKind = Type.Union([
   Type.Literal("provider"),
+  Type.Literal("module"),
   Type.Literal("stack"),
   Type.Literal("variable_set"),
 ]);
@@ -53,9 +55,11 @@ const UseQuery = Type.Object(
       minLength: 1,
       maxLength: 256,
       description:
-        "of a provider its source address or the end of it; PROJECT/NAME of a stack or a variable set",
+        "of a provider or a module its source address or the end of it; PROJECT/NAME of a stack or a variable set",
     }),
-    version: Type.Optional(Type.String({ maxLength: 128, description: "of a provider" })),
+    version: Type.Optional(
+      Type.String({ maxLength: 128, description: "of a provider or a module" }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -64,7 +68,10 @@ const StackUseView = Type.Object(
   {
     project: Type.String(),
     stack: Type.String(),
-    version: Type.Optional(Type.String()),
+    version: Type.Optional(
+      Type.String({ description: "of a provider or a module; of one in a repository its commit" }),
+    ),
+    constraints: Type.Optional(Type.String({ description: "what the calls of a module ask for" })),
     resources: Type.Optional(Type.Integer()),
     outputs: Type.Optional(Type.Array(Type.String())),
     outdated: Type.Optional(Type.Boolean()),
@@ -148,7 +155,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/where-used",
     {
       schema: routeSchema(
-        "List the stacks that use a provider, a variable set or the outputs of another stack",
+        "List the stacks that use a provider, a module, a variable set or the outputs of another stack",
         "ListUses",
         { 200: Type.Object({ uses: Type.Array(StackUseView) }) },
         { querystring: UseQuery },
@@ -157,15 +164,22 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const { kind, name, version } = request.query;
-      if (version !== undefined && kind !== "provider") {
-        throw new ServerError("invalid_request", "only a provider has a version");
+      if (version !== undefined && kind !== "provider" && kind !== "module") {
+        throw new ServerError("invalid_request", "only a provider and a module have a version");
       }
       const signal = endOf(reply, stopping);
       const principal = principalOf(request);
       const stacks = await visibleStacks(principal, signal);
       if (kind === "provider") await synced(live.resources.all, clock, signal);
+      if (kind === "module") {
+        await Promise.all([
+          synced(live.modules, clock, signal),
+          synced(live.runsOfStack, clock, signal),
+        ]);
+      }
       let uses: readonly StackUse[] | undefined;
       if (kind === "provider") uses = await usesOfProvider(live, { stacks, name, version, signal });
+      else if (kind === "module") uses = usesOfModule(live, stacks, { name, version });
       else if (kind === "stack") uses = usesOfStack(live, stacks, namedStack(stacks, name));
       else {
         const place = { account: principal.account, ...placeOf(name) };

@@ -1,12 +1,14 @@
 import type { Operations } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Loaded, Loading } from "../../parts/states.tsx";
+import { Empty, Loaded, Loading } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
+import { stackPath } from "../use-place.ts";
 import { PublishModuleDialog } from "./publish-module-dialog.tsx";
 
 /** Loaded with the first README. */
@@ -76,6 +78,7 @@ export function ModulePage() {
                 ))}
               </ul>
             </section>
+            <ModuleUses address={`${namespace}/${name}/${system}`} />
             <section aria-labelledby="use">
               <h2 id="use">How to use it</h2>
               <pre className="diff" tabIndex={0}>{`module "${name}" {
@@ -199,5 +202,40 @@ function Table({
         </tbody>
       </table>
     </TableScroll>
+  );
+}
+
+/** The stacks whose state was made with the module. */
+function ModuleUses({ address }: { readonly address: string }) {
+  const { client } = useServer();
+  const query = useQuery({
+    queryKey: ["module-uses", address],
+    queryFn: async ({ signal }) =>
+      (await client.listUses({ kind: "module", name: address }, { signal })).data,
+  });
+  return (
+    <section aria-labelledby="uses">
+      <h2 id="uses">Where it is used</h2>
+      <Loaded query={query} what="uses">
+        {({ uses }) =>
+          uses.length === 0 ? (
+            <Empty title="The last applied plan of no stack fetched this module" />
+          ) : (
+            <ul className="plain-list" aria-labelledby="uses">
+              {uses.slice(0, 500).map(({ project, stack, version, constraints = "" }) => (
+                <li key={`${project}/${stack} ${version ?? ""} ${constraints}`}>
+                  <Link to={stackPath({ project, stack })}>
+                    <span className="quiet">{project}/</span>
+                    {stack}
+                  </Link>{" "}
+                  <code>{version}</code>
+                  {constraints !== "" && <span className="quiet"> asked for as {constraints}</span>}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
   );
 }
