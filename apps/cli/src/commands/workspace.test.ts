@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { openStore } from "@stackwright/core";
 import { describe, expect, it } from "vitest";
 import { folderWith } from "../testing/adoption-folder.ts";
 
@@ -39,6 +40,29 @@ describe("workspaces", { timeout: 120_000 }, () => {
     expect(refused.error).toContain("has 1 objects");
     expect(await run(["workspace", "delete", "-force", "w"])).toMatchObject({ code: 0 });
     expect((await run(["workspace", "list"])).output).toBe("* default\n");
+  });
+
+  it("are deleted with their state, its history, their runs and their keys", async () => {
+    const { run, path } = await folderWith({ "main.tf": MAIN });
+    await run(["workspace", "new", "w"]);
+    const listed = await run(["stacks", "--json"]);
+    const [{ id }] = JSON.parse(listed.output) as [{ readonly id: string }];
+    expect(await run(["apply", "-auto-approve"])).toMatchObject({ code: 0 });
+    await run(["workspace", "select", "default"]);
+    const left = async (): Promise<readonly string[]> => {
+      const directory = path(".stackwright/store");
+      const blobDirectory = path("none");
+      await using store = await openStore({ kind: "sqlite", directory }, { blobDirectory });
+      await using snapshot = await store.storage.snapshot();
+      const found: string[] = [];
+      for await (const { id: of } of snapshot) {
+        if (of.name.includes(id)) found.push(`${of.type.kind} ${of.name}`);
+      }
+      return found;
+    };
+    expect((await left()).length).toBeGreaterThan(3);
+    expect(await run(["workspace", "delete", "-force", "w"])).toMatchObject({ code: 0 });
+    expect(await left()).toEqual([]);
   });
 
   it("are selected by TF_WORKSPACE, which the commands do not change", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   applyStateEdits,
   planStateEdits,
+  removeStackState,
   selectedWorkspace,
   terraformDataFolder,
 } from "@stackwright/core";
@@ -11,7 +12,13 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
-import { openExisting, openReader, openWriter, type StoreOptions } from "../session/session.ts";
+import {
+  openExisting,
+  openReader,
+  openWriter,
+  type StackSession,
+  type StoreOptions,
+} from "../session/session.ts";
 import { acquireStackLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
 
@@ -83,7 +90,7 @@ export async function workspaceSelect(
   return EXIT.ok;
 }
 
-/** Deletes a workspace. Its objects are removed from the state, and stay as they are. */
+/** Deletes a workspace with all that the store has of it. Its objects stay as they are. */
 export async function workspaceDelete(
   name: string,
   options: StoreOptions & { readonly force: boolean },
@@ -103,29 +110,41 @@ export async function workspaceDelete(
       throw new CommandError(`Workspace not found: no workspace "${name}" exists.`);
     }
     refuseHandedBack(stack);
-    const state = found.stateOf(stack);
-    await using hold = await acquireStackLock({ ...found, stack, state }, options, context);
-    const snapshot = await state.read({ signal });
-    const addresses = new Set([...snapshot.objects.values()].map(({ address }) => address));
-    if (addresses.size > 0 && !options.force) {
-      throw new CommandError(`The workspace "${name}" has ${addresses.size} objects.`, {
-        advice:
-          'Destroy them first with "stackwright destroy", or remove them from the state with -force.',
-      });
-    }
-    const edits = planStateEdits(
-      snapshot,
-      [...addresses].map((address) => ({ kind: "forget", address })),
-    );
-    if (edits.steps.length > 0) {
-      await applyStateEdits(hold, createUlidGenerator({ wallMs: Date.now })(), edits);
-    }
-    await found.stacks.remove(stack, { signal });
+    await forget({ ...found, stack, state: found.stateOf(stack) }, options, context);
+    // The name is gone, and the stack is held by nobody: nothing is written any more.
+    await removeStackState(found.store.storage, stack.reference, { signal });
   } finally {
     await found?.[Symbol.asyncDispose]();
   }
   terminal.write(`Deleted the workspace "${name}".\n`);
   return EXIT.ok;
+}
+
+/** Removes the objects of a workspace from its state, and then its name. */
+async function forget(
+  session: StackSession,
+  options: StoreOptions & { readonly force: boolean },
+  context: CommandContext,
+): Promise<void> {
+  const { stack, state, stacks } = session;
+  const { signal } = context;
+  await using hold = await acquireStackLock(session, options, context);
+  const snapshot = await state.read({ signal });
+  const addresses = new Set([...snapshot.objects.values()].map(({ address }) => address));
+  if (addresses.size > 0 && !options.force) {
+    throw new CommandError(`The workspace "${stack.name}" has ${addresses.size} objects.`, {
+      advice:
+        'Destroy them first with "stackwright destroy", or remove them from the state with -force.',
+    });
+  }
+  const edits = planStateEdits(
+    snapshot,
+    [...addresses].map((address) => ({ kind: "forget", address })),
+  );
+  if (edits.steps.length > 0) {
+    await applyStateEdits(hold, createUlidGenerator({ wallMs: Date.now })(), edits);
+  }
+  await stacks.remove(stack, { signal });
 }
 
 async function stackNames(options: StoreOptions, context: CommandContext): Promise<string[]> {
