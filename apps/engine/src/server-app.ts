@@ -101,8 +101,11 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     answerError(request, reply, { statusCode: 404 }),
   );
   app.setErrorHandler(async (error, request, reply) => {
-    request.log.error({ err: error }, "a request failed");
-    return answerError(request, reply, error);
+    const answer = answerError(request, reply, error);
+    // What a client does wrong is no trouble of the server.
+    if (reply.statusCode < 500) request.log.info({ err: error }, "a request was refused");
+    else request.log.error({ err: error }, "a request failed");
+    return answer;
   });
   await app.register(swagger, {
     openapi: {
