@@ -112,7 +112,9 @@ it("nothing in the store needs the former key after a rotation", { timeout: 180_
   expect(await rotateServerKey(rotate)).toMatchObject({ secrets: 0, dataKeys: 0 });
   // Every record that is encrypted by the key of a server names it.
   const former = [createKeyRing([OLD]).currentId, keyEncryptionKey(OLD).id];
-  expect(await namesIn(options.store, former)).toEqual([]);
+  // Beside them stands what the closed server said of its keys, until maintenance removes it.
+  const needed = (await namesIn(options.store, former)).filter((kind) => kind !== "ServerKeys");
+  expect(needed).toEqual([]);
   const fresh = [createKeyRing([NEW]).currentId, keyEncryptionKey(NEW).id];
   expect(new Set(await namesIn(options.store, fresh))).toEqual(
     new Set(["AccessKey", "RegistrySecret", "StackKeys"]),

@@ -135,7 +135,7 @@ it("a push is one trace up to its comment, and what somebody decides another one
   await place.git("checkout", "--quiet", "-b", "change");
   await place.commit({ "one/main.tf": 'resource "terraform_data" "a" { input = 2 }\n' });
   await two.push("change");
-  await expect.poll(() => comments.some((body) => body.includes("1 to update")), POLL).toBe(true);
+  await expect.poll(() => comments.some((body) => body.includes("1 to change")), POLL).toBe(true);
   await settled(two);
   await place.git("checkout", "--quiet", "main");
   await place.git("merge", "--quiet", "--no-ff", "--message", "merge", "change");
