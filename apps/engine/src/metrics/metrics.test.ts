@@ -210,9 +210,10 @@ it("the cache of the store says what it holds and answers", async () => {
 });
 
 describe("the metrics of runs", () => {
-  const ticket = (createdAtMs: number, isClaimed = false) => ({
+  const ticket = (createdAtMs: number, isClaimed = false, pool = "") => ({
     id: undefined as never,
     ticket: RunTicket.fromPartial({
+      pool,
       createdAtMs: BigInt(createdAtMs),
       ...(isClaimed && { claim: { worker: "w" } }),
     }),
@@ -226,12 +227,13 @@ describe("the metrics of runs", () => {
     metrics.runs.readQueueBy(async () => {
       read += 1;
       if (read > 1) throw new Error("the store is away");
-      return [ticket(40_000), ticket(90_000), ticket(10_000, true)];
+      return [ticket(40_000), ticket(90_000, false, "gpu"), ticket(10_000, true, "gpu")];
     });
     const expectValues = async () => {
       const text = await metrics.registry.metrics();
-      expect(text).toContain('stackwright_queue_tickets{state="waiting"} 2');
-      expect(text).toContain('stackwright_queue_tickets{state="claimed"} 1');
+      expect(text).toContain('stackwright_queue_tickets{pool="",state="waiting"} 1');
+      expect(text).toContain('stackwright_queue_tickets{pool="gpu",state="waiting"} 1');
+      expect(text).toContain('stackwright_queue_tickets{pool="gpu",state="claimed"} 1');
       expect(text).toContain("stackwright_queue_oldest_seconds 60");
     };
     await expectValues();
@@ -250,5 +252,6 @@ describe("the metrics of runs", () => {
     const text = await metrics.registry.metrics();
     expect(text).toContain('steps_running{step="apply"} 0');
     expect(text).toContain('stackwright_run_step_seconds_count{step="apply",end="lost"} 1');
+    expect(text).toContain("stackwright_leases_lost_total 1");
   });
 });

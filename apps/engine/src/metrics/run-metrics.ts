@@ -1,5 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ListedTicket } from "../queue/choose-ticket.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
@@ -31,7 +31,8 @@ export class RunMetrics implements WorkerObserver {
   readonly #running: Gauge<"step">;
   readonly #durations: Histogram<"step" | "end">;
   readonly #waits: Histogram<"step">;
-  readonly #queued: Gauge<"state">;
+  readonly #lost: Counter;
+  readonly #queued: Gauge<"pool" | "state">;
   readonly #oldest: Gauge;
   readonly #stuck: Gauge<"why">;
   #tickets: ReadTickets | undefined;
@@ -66,11 +67,16 @@ export class RunMetrics implements WorkerObserver {
       buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600],
       registers,
     });
+    this.#lost = new Counter({
+      name: "stackwright_leases_lost_total",
+      help: "Claims of steps that the worker of this server lost to another one: it was stopped, or the store was away for longer than the lease.",
+      registers,
+    });
     const collect = async (): Promise<void> => this.#read();
     this.#queued = new Gauge({
       name: "stackwright_queue_tickets",
-      help: "Steps of runs in the queue of the store, in all pools.",
-      labelNames: ["state"],
+      help: "Steps of runs in the queue of the store, by the pool of workers that takes them.",
+      labelNames: ["pool", "state"],
       registers,
       collect,
     });
@@ -104,6 +110,7 @@ export class RunMetrics implements WorkerObserver {
     if (waitedMs !== undefined) this.#waits.observe({ step }, Math.max(0, waitedMs) / 1000);
     return (end) => {
       this.#running.dec({ step });
+      if (end === "lost") this.#lost.inc();
       this.#durations.observe({ step, end }, (this.#clock.monotonicMs() - startedMs) / 1000);
     };
   }
@@ -124,8 +131,14 @@ export class RunMetrics implements WorkerObserver {
   async #readQueue(tickets: ReadTickets): Promise<void> {
     const all = await tickets(AbortSignal.timeout(QUEUE_TIMEOUT_MS));
     const waiting = all.filter(({ ticket }) => ticket.claim === undefined);
-    this.#queued.set({ state: "waiting" }, waiting.length);
-    this.#queued.set({ state: "claimed" }, all.length - waiting.length);
+    // A pool whose last step is over has none, rather than what was last counted.
+    this.#queued.reset();
+    for (const pool of new Set(["", ...all.map(({ ticket }) => ticket.pool)])) {
+      const count = (some: readonly ListedTicket[]): number =>
+        some.filter(({ ticket }) => ticket.pool === pool).length;
+      this.#queued.set({ pool, state: "waiting" }, count(waiting));
+      this.#queued.set({ pool, state: "claimed" }, count(all) - count(waiting));
+    }
     const stuck = (some: readonly ListedTicket[]): number =>
       some.filter(({ ticket }) => ticket.stuckNotedAtMs !== 0n).length;
     this.#stuck.set({ why: "unclaimed" }, stuck(waiting));
