@@ -10,6 +10,7 @@ import {
   type StoreAddress,
 } from "@stackwright/core";
 import { AddressGuard } from "@stackwright/fg-bridge";
+import type { PolicyResult } from "@stackwright/proto/stackwright";
 import type { Authenticator, CredentialStore } from "@stackwright/registry";
 import { rfsStacksPlugin } from "@stackwright/rfs-stacks";
 import { createUlidGenerator } from "@stackwright/storage";
@@ -185,6 +186,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
     findProvider: options.findProvider,
+    onJudged: (result: PolicyResult) => options.metrics?.judged(result),
     modules: () => ({
       ownHosts: [LOCAL_MODULES, new URL(options.origin()).host],
       hosts: options.moduleHosts ?? [],

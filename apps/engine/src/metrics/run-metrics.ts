@@ -1,5 +1,8 @@
 import type { Clock } from "@stackwright/base/clock";
+import type { PolicyResult } from "@stackwright/proto/stackwright";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { enforcementName } from "../policy/policy-places.ts";
+import { outcomeName } from "../policy/policy-verdict.ts";
 import type { ListedTicket } from "../queue/choose-ticket.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
@@ -32,6 +35,7 @@ export class RunMetrics implements WorkerObserver {
   readonly #durations: Histogram<"step" | "end">;
   readonly #waits: Histogram<"step">;
   readonly #lost: Counter;
+  readonly #judged: Counter<"level" | "outcome">;
   readonly #queued: Gauge<"pool" | "state">;
   readonly #oldest: Gauge;
   readonly #stuck: Gauge<"why">;
@@ -72,6 +76,12 @@ export class RunMetrics implements WorkerObserver {
       help: "Claims of steps that the worker of this server lost to another one: it was stopped, or the store was away for longer than the lease.",
       registers,
     });
+    this.#judged = new Counter({
+      name: "stackwright_policy_results_total",
+      help: "Plans judged by sets of policies, by the enforcement of the set and what it said.",
+      labelNames: ["level", "outcome"],
+      registers,
+    });
     const collect = async (): Promise<void> => this.#read();
     this.#queued = new Gauge({
       name: "stackwright_queue_tickets",
@@ -98,6 +108,13 @@ export class RunMetrics implements WorkerObserver {
   /** Begins to read the queue when metrics are. */
   readQueueBy(tickets: ReadTickets): void {
     this.#tickets = tickets;
+  }
+
+  /** Counts what each set said about a plan. */
+  judged({ sets }: Pick<PolicyResult, "sets">): void {
+    for (const set of sets) {
+      this.#judged.inc({ level: enforcementName(set.enforcement), outcome: outcomeName(set) });
+    }
   }
 
   capacity(steps: number): void {

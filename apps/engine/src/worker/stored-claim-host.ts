@@ -1,7 +1,7 @@
 import type { Logger } from "@stackwright/base/logger";
 import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
-import type { Run } from "@stackwright/proto/stackwright";
+import type { PolicyResult, Run } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -57,6 +57,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly policies: PolicyRunner;
   /** How plans are judged. @default by the sets of their account */
   readonly judgePlan?: typeof judgePlan;
+  /** Is informed of what policies said about a plan. @default nothing is */
+  readonly onJudged?: ((result: PolicyResult) => void) | undefined;
   /** How plans of stacks that are planned together are read. @default from their states */
   readonly readPlannedOutputs?: ReadPlannedOutputs;
   /** The stack by its ID. Undefined where its name was removed, or given to the stack of an adopted state. */
@@ -303,6 +305,7 @@ async function judge(
   const secrets = async () => readRunSecrets(parts, stack, named.name);
   const judging = parts.judgePlan ?? judgePlan;
   const result = await judging(parts, { stack, stackName: named.name, run, planDigest, secrets });
+  if (result !== undefined) parts.onJudged?.(result);
   return result && { result, block: blockOf(result), events: policyEvents(result) };
 }
 

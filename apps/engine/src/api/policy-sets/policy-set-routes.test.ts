@@ -37,7 +37,7 @@ async function startWithSet(
 it("a mandatory set ends runs whose plans it forbids, and lets others pass", {
   timeout: 90_000,
 }, async () => {
-  const { call, request, reach } = await startWithSet();
+  const { call, request, reach, server } = await startWithSet();
   const bad = await request(BAD, { auto_apply: true });
   const ended = await reach(bad, "discarded");
   expect(ended).toMatchObject({ reason_code: "policy_failed" });
@@ -54,6 +54,10 @@ it("a mandatory set ends runs whose plans it forbids, and lets others pass", {
       },
     ],
   });
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).toContain(
+    'stackwright_policy_results_total{level="mandatory",outcome="failed"} 1',
+  );
   const override = { plan_digest: ended["plan_digest"], reason: "please" };
   expect((await call("POST", `${bad}/policy-override`, { body: override })).json["code"]).toBe(
     "run_ended",
