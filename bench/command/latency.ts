@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { recordFigure, spreadOf } from "@stackwright-bench/figures";
-import { findReference, type Subject } from "./commands.ts";
+import type { Subject } from "./commands.ts";
+import { compareWithReference } from "./compare-with-reference.ts";
 import { installBuilt } from "./installation.ts";
 import { type Run, runOnce } from "./measure.ts";
 import { startThrottledApi } from "./throttled-api.ts";
@@ -30,20 +30,7 @@ const root = join(import.meta.dirname, "../..");
 if (values.command === undefined && !existsSync(join(root, "apps/cli/dist/command.bundle"))) {
   throw new Error("there is nothing built: pnpm build");
 }
-const reference = findReference();
-if (reference === undefined) {
-  console.log("skipped: the reference command 1.11 is not installed");
-} else {
-  console.log(
-    `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`,
-  );
-  const scratch = await mkdtemp(join(tmpdir(), "command-latency-"));
-  try {
-    await compare(scratch, reference);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
-}
+await compareWithReference("command-latency", compare);
 
 interface Round extends Run {
   readonly calls: number;

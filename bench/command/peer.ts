@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { chmod, copyFile, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { chmod, copyFile, cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { recordFigure, spreadOf } from "@stackwright-bench/figures";
-import { findReference, type Subject } from "./commands.ts";
+import type { Subject } from "./commands.ts";
+import { compareWithReference } from "./compare-with-reference.ts";
 import { installBuilt } from "./installation.ts";
 import { type Run, runOnce } from "./measure.ts";
 
@@ -41,20 +41,7 @@ const root = join(import.meta.dirname, "../..");
 if (!existsSync(join(root, "apps/cli/dist/command.bundle"))) {
   throw new Error("there is nothing built: pnpm build");
 }
-const reference = findReference();
-if (reference === undefined) {
-  console.log("skipped: the reference command 1.11 is not installed");
-} else {
-  console.log(
-    `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, load ${loadavg()[0]?.toFixed(1)}`,
-  );
-  const scratch = await mkdtemp(join(tmpdir(), "command-peer-"));
-  try {
-    await compare(scratch, reference);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
-}
+await compareWithReference("command-peer", compare);
 
 async function compare(scratch: string, peer: Subject): Promise<void> {
   const command = await installBuilt(root, join(scratch, "installed"));

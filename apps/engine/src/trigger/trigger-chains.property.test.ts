@@ -13,6 +13,7 @@ import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { settleByClock } from "../testing/settle-by-clock.ts";
 import { fireTriggers } from "./fire-triggers.ts";
 import { TriggerReaction } from "./trigger-reaction.ts";
 
@@ -64,16 +65,7 @@ async function start() {
     if (stack === undefined) throw new Error("no stack");
     return stack;
   };
-  /** Lets the clock run until something is done: who was in another's way waits by it. */
-  const settled = async <T>(work: Promise<T>): Promise<T> => {
-    const state = { isDone: false };
-    const done = work.finally(() => {
-      state.isDone = true;
-    });
-    done.catch(() => undefined);
-    while (!state.isDone) await clock.advance(50);
-    return done;
-  };
+  const settled = async <T>(work: Promise<T>) => settleByClock(clock, work);
   const serve = async (): Promise<Server> => {
     let death: "before" | "after" | undefined;
     const gone = () => new StorageError("STORAGE_INCONSISTENT", "the server is dead by the test");

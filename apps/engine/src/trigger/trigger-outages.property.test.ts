@@ -13,6 +13,7 @@ import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { settleByClock } from "../testing/settle-by-clock.ts";
 import { fireTriggers } from "./fire-triggers.ts";
 import { TriggerReaction } from "./trigger-reaction.ts";
 
@@ -88,16 +89,7 @@ async function start() {
     });
     await live.stackChanges.whenSynced();
   };
-  /** Lets the clock run until something is done. */
-  const settled = async <T>(work: Promise<T>): Promise<T> => {
-    const state = { isDone: false };
-    const done = work.finally(() => {
-      state.isDone = true;
-    });
-    done.catch(() => undefined);
-    while (!state.isDone) await clock.advance(50);
-    return done;
-  };
+  const settled = async <T>(work: Promise<T>) => settleByClock(clock, work);
   const runs = async () =>
     (await storage.list("strong", RUN_KIND.type, tenancy, "")).map((one) =>
       decodeRecord(RUN_KIND, one),
