@@ -91,7 +91,7 @@ output "found" { value = data.terraform_remote_state.a.outputs.a }
   expect(adopted.code, adopted.output + adopted.error).toBe(0);
   expect(adopted.output).toMatch(/"terraform force-unlock \d+" releases it/);
   expect((await stackwright("plan", "-detailed-exitcode")).code).toBe(0);
-  // A reader with another store is told that what it reads stands still.
+  // A reader with another store is warned that what it reads does not change any more.
   const elsewhere = { ...env, STACKWRIGHT_STORE: `sqlite://${join(scratch.path, "other.db")}` };
   const stale = await tryCommand(["-chdir=reader", "plan", "--stack", "reader"], {
     cwd: scratch.path,

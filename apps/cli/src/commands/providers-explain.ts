@@ -92,8 +92,8 @@ async function describe(options: StoreOptions, context: CommandContext): Promise
 
 function listText({ source, version, schema }: Described, { terminal }: CommandContext): string {
   const lines = [terminal.style.paint("strong", printable(`${source} ${version}`.trim()))];
-  const told = firstSentence(schema.provider.description);
-  if (told !== "") lines.push(`  ${told}`);
+  const summary = firstSentence(schema.provider.description);
+  if (summary !== "") lines.push(`  ${summary}`);
   for (const { plural, members, tokens } of KINDS) {
     const all = [...members(schema)]
       .filter(([type]) => tokens(schema)?.has(type) !== true)
@@ -112,7 +112,7 @@ function linesOf(plural: string, all: readonly (readonly [string, string])[]): s
   const longest = Math.max(...all.map(([name]) => name.length));
   const lines = all
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, told]) => `    ${name.padEnd(longest)}  ${firstSentence(told)}`.trimEnd());
+    .map(([name, text]) => `    ${name.padEnd(longest)}  ${firstSentence(text)}`.trimEnd());
   return [`  ${plural}`, ...lines.map(printable)];
 }
 
@@ -122,9 +122,9 @@ function explain(name: string, described: Described, { terminal }: CommandContex
   const { columns, style } = terminal;
   const from = printable(`of ${source} ${version}`.trim());
   const found: string[] = [];
-  const add = (title: string, note: string, told: string, rest: string): void => {
+  const add = (title: string, note: string, text: string, rest: string): void => {
     const head = `${style.paint("strong", printable(title))}\n  ${note}\n`;
-    const description = descriptionText(told, "  ", columns);
+    const description = descriptionText(text, "  ", columns);
     found.push(head + (description === "" ? "" : `\n${description}`) + rest);
   };
   if (name === source) {

@@ -111,7 +111,7 @@ export async function workspaceDelete(
     }
     refuseHandedBack(stack);
     await forget({ ...found, stack, state: found.stateOf(stack) }, options, context);
-    // The name is gone, and the stack is held by nobody: nothing is written any more.
+    // The name is gone, and no process holds the stack: nothing is written any more.
     await removeStackState(found.store.storage, stack.reference, { signal });
   } finally {
     await found?.[Symbol.asyncDispose]();

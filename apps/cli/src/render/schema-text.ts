@@ -13,18 +13,18 @@ const EXAMPLES = "{{% examples %}}";
 
 /** What a provider wrote of something, for a terminal: its paragraphs with an indent. Empty where it wrote nothing. */
 export function descriptionText(text: string, indent: string, columns: number): string {
-  const [told = ""] = text.split(EXAMPLES, 1);
-  const lines = told
+  const [description = ""] = text.split(EXAMPLES, 1);
+  const lines = description
     .trim()
     .split("\n")
     .map((line) => (line.trim() === "" ? "" : `${indent}${printable(line.trimEnd())}`));
-  return told.trim() === "" ? "" : `${wrapWords(lines.join("\n"), columns, indent)}\n`;
+  return description.trim() === "" ? "" : `${wrapWords(lines.join("\n"), columns, indent)}\n`;
 }
 
 /** The first sentence of a description, for a line of a list. */
 export function firstSentence(text: string): string {
-  const [told = ""] = text.split(EXAMPLES, 1);
-  const [paragraph = ""] = told.trim().split(/\n\s*\n/, 1);
+  const [description = ""] = text.split(EXAMPLES, 1);
+  const [paragraph = ""] = description.trim().split(/\n\s*\n/, 1);
   const line = paragraph.replaceAll(/\s+/g, " ");
   return printable(/^.*?[.!?](?= |$)/.exec(line)?.[0] ?? line);
 }

@@ -33,7 +33,7 @@ export interface ApiOptions extends TransactionParts {
   readonly access: AccessDirectory;
   readonly credentials: CredentialStore;
   readonly sessions: LoginSessions;
-  /** Is informed of the streams of events that are open. @default nobody */
+  /** Is informed of the streams of events that are open. @default nothing is */
   readonly streamObserver?: StreamObserver | undefined;
   /** Where changes and refusals are noted. */
   readonly audit: AuditTrail;

@@ -68,7 +68,7 @@ it("a teammate is invited in three activations, and sees its own project and its
   admin.setDefaultTimeout(30_000);
   await admin.goto(`${server.url}/console/`);
   await signIn(admin, server.token);
-  // A token is of no user: nobody is new.
+  // A token is of no user: it has no first steps.
   expect(await admin.getByText("Your first steps").count()).toBe(0);
   await admin.goto(`${server.url}/console/p/net`);
   const dialog = admin.getByRole("dialog");
@@ -130,7 +130,7 @@ it("a teammate is invited in three activations, and sees its own project and its
   await page.getByText("Ask the people of the network").waitFor();
   expect(await page.getByRole("button", { name: "Change the words…" }).count()).toBe(0);
 
-  // Whoever knows the way hides the steps, for good.
+  // A user who knows the way hides the steps, for good.
   await page.goto(`${server.url}/console/`);
   await steps.getByRole("button", { name: "Hide these steps" }).click();
   await steps.waitFor({ state: "detached" });

@@ -47,7 +47,7 @@ export class SpareChild<T extends WaitingChild> implements Disposable {
     try {
       this.#child = create();
     } catch {
-      // The machine has no room for one: who needs it next tries again, and is told why.
+      // The machine has no room for one: the next step that needs it tries again, and fails with the reason.
       return;
     }
     this.#waiting = clock.after(waitMs, () => this.#end());

@@ -6,7 +6,7 @@ import type { StackFact } from "./stack-facts.ts";
 /** Changes of one stack that a reader may be behind before it gets everything again: turns, and objects in them. */
 const KEPT_TURNS = 10_000;
 const KEPT_OBJECTS = 20_000;
-/** Stacks that nobody waits for at the moment and whose changes are kept nevertheless, for readers that come back. */
+/** Stacks without a reader at the moment whose changes are kept nevertheless, for readers that come back. */
 const KEPT_IDLE = 500;
 
 /** An object of a stack by the name of the stack. */
@@ -43,7 +43,7 @@ interface ResourceRingInputs {
 // Invariants:
 // - Of the objects of all stacks, by far the most that there are, nothing is kept here but the last changes of stacks that somebody
 //   follows. A snapshot is what the collection has. Handlers run after a turn is committed, so a snapshot may be ahead of the
-//   turns; each change is therefore told as what the collection has by then: twice perhaps, but never of the time before.
+//   turns; each change is therefore given as what the collection has by then: twice perhaps, but never of the time before.
 // - Revisions rise over all rings and are never used again. A ring that begins, or whose name stands for another stack, begins
 //   behind all of them, so that no position of before continues in it.
 

@@ -35,7 +35,7 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Au
       if (hasToken || secret === undefined || !isOfConsole) {
         return credentials.authenticate(request);
       }
-      // A page that is open listens, and nobody need be there: that does not keep the session from its end.
+      // A page that is open listens, also without a user before it: that does not keep the session from its end.
       const listens = header("accept")?.includes("text/event-stream") === true;
       const principal = await sessions.principalOf(secret, !listens);
       if (principal === undefined) {

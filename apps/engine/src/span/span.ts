@@ -6,7 +6,7 @@ export type SpanValue = string | number | boolean;
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
-  /** Whether whoever began the trace wants its spans reported: where not, none is, and all that continues it knows. @default true */
+  /** Whether the caller that began the trace wants its spans reported: where not, none is, and all that continues it knows. @default true */
   readonly isSampled?: boolean | undefined;
 }
 

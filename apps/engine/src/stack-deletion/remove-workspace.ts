@@ -138,7 +138,7 @@ async function holdState(
   await transact(parts, async (tx) => guardQueue(tx, reference));
   const over = new AbortController();
   using _late = parts.clock.after(FENCE_WAIT_MS, () => over.abort(writtenByCommand()));
-  // A holder that was killed is waited for, as nobody else would end its hold.
+  // A holder that was killed is waited for, as nothing else would end its hold.
   return await state.acquire({ signal: over.signal });
 }
 

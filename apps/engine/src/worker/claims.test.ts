@@ -99,7 +99,7 @@ it("a plan that ends with its worker is planned again, not canceled", async () =
   expect(storedRunPhase((await read(run)).phase)).toBe("queued");
 });
 
-it("an apply that ended with its worker is not called canceled, as nobody asked for that", async () => {
+it("an apply that ended with its worker is not called canceled, as no request asked for that", async () => {
   const { worker, fixture, enqueue, read, reaches } = await startFakeWorker(async (step) => {
     if (step.job.step === "plan") return playPlan(step);
     const fence = await fixture.fence(step.job.stack, step.job.name);

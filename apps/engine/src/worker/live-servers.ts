@@ -46,7 +46,7 @@ export class LiveServers {
 
   /**
    * Whether another server has, or may have, keys that this one has not. One that had them may start again, and so they are waited for
-   * a while where others live or one had them; who is alone and has seen none waits for nobody.
+   * a while where others live or one had them; a server that is alone and has seen none does not wait.
    */
   async mayHave(keyIds: readonly string[]): Promise<boolean> {
     const live = await this.#live();

@@ -174,7 +174,7 @@ async function writeEnd(
   await release(parts, claim, reason, ending);
 }
 
-/** Ends an apply that stopped though nobody canceled its run: what has not begun is left to the next worker. */
+/** Ends an apply that stopped though its run was not canceled: what has not begun is left to the next worker. */
 async function endStoppedApply(
   parts: StoredClaimParts,
   claim: RunClaim,

@@ -134,7 +134,7 @@ describe("a state that an adoption has locked", () => {
   });
 
   it.each([
-    ["nobody has locked", undefined, 200],
+    ["is not locked", undefined, 200],
     ["a run of another command has locked", record("OperationTypeApply"), 200],
     ["has a lock that the reader may not see", record("stackwright adopt"), 403],
     ["has a lock without a record", "<none>", 200],

@@ -148,8 +148,8 @@ function formerBackend(
 }
 
 /**
- * What to say of a state that an adoption has locked: nothing writes it any more, while the stack goes on. Who may read the state alone,
- * and not its lock, is told nothing.
+ * What to say of a state that an adoption has locked: nothing writes it any more, while the stack changes. Who may read the state alone,
+ * and not its lock, gets no warning.
  */
 async function adoptionLock(
   backend: StateBackend,

@@ -14,7 +14,7 @@ const ATTEMPTS = 5;
 
 /**
  * Removes what the engine keeps of a stack: its state with all revisions, plans, runs and data keys, so that nothing can decrypt what blobs
- * or a backup have of it. For a stack that nobody writes any more; a repetition removes what an interruption left. Resolves with the number of resources.
+ * or a backup have of it. For a stack that is not written any more; a repetition removes what an interruption left. Resolves with the number of resources.
  */
 export async function removeStackState(
   storage: StorageBackend,

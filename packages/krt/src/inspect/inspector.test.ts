@@ -137,7 +137,7 @@ describe("inspector", () => {
     ]);
     expect(of("n/x")).toEqual([{ collection: "Several", input }]);
     expect(of("n/none")).toEqual([]);
-    // An index group, or a selector, may come to match: nobody asks for this very key.
+    // An index group, or a selector, may come to match: no query asks for this very key.
     expect(of("n/s")).toEqual([{ collection: "Workloads", input }]);
     services.delete("n/s");
     expect(of("n/s")).toEqual([]);

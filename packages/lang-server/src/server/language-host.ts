@@ -14,7 +14,7 @@ export interface LanguageHost {
   /** All that a check of the saved files finds, providers asked. Called after a file is saved, one call at a time. */
   readonly validate?: (folder: string, signal: AbortSignal) => Promise<readonly Diagnostic[]>;
   /**
-   * The same where no program may be started: for folders that need none, which nobody is asked about, and the schemas for folders that
+   * The same where no program may be started: for folders that need none, about which the user is not asked, and the schemas for folders that
    * are not trusted.
    */
   readonly withoutPrograms?: {

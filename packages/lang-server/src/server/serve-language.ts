@@ -171,7 +171,7 @@ class Server implements LanguageServer {
     void this.#connection.sendNotification("window/logMessage", { type: 1, message });
   }
 
-  /** Whether nothing of the folder has to be started, so that nobody has to be asked about it. */
+  /** Whether nothing of the folder has to be started, so that the user need not be asked about it. */
   async #needsNone(folder: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#options.host?.withoutPrograms?.suffices(folder, signal)) === true;
   }

@@ -11,7 +11,7 @@ const ANSWER_MS = 1_000;
 
 /**
  * The errors that a program on Pulumi's SDK for Node throws in Parameterize. The SDK writes them, and leaves the call without an
- * answer: whoever made it would wait until its own deadline.
+ * answer: its caller would wait until its own deadline.
  */
 export class ThrownErrors {
   readonly #clock: Clock;

@@ -77,7 +77,7 @@ function differInKeys(
   const made = new Set<string>();
   for (let start = choices.pop(); start !== undefined; start = choices.pop()) {
     let [at, other] = start;
-    // A choice goes on with the characters; the key was tried when it was made.
+    // A choice continues with the characters; the key was tried when it was made.
     let isKeyTried = made.has(`${at} ${other}`);
     while (at < text.length && other < compared.length) {
       const isEqual = text[at] === compared[other];

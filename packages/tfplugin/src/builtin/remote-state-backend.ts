@@ -15,7 +15,7 @@ interface RemoteStateRead {
   readonly signal?: AbortSignal;
   /** The instance of the data source that reads it; undefined outside of a run. */
   readonly address?: string;
-  /** Is told what the author of the template should know of a state that is read all the same. */
+  /** Receives what the author of the template should know of a state that is read all the same. */
   readonly warn?: (detail: string) => void;
 }
 

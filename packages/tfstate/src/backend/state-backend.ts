@@ -44,7 +44,7 @@ export interface StateBackend extends AsyncDisposable {
    */
   readonly retire?: (workspace: string, suffix: string, marker: Uint8Array) => Promise<string>;
   /**
-   * The stored record of whoever holds the lock of a workspace, which is not acquired; undefined where it is free. Without it a
+   * The stored record of the holder of the lock of a workspace, which is not acquired; undefined where it is free. Without it a
    * backend shows its holder to those alone that ask for the lock.
    */
   readonly lockHolder?: (workspace: string, call?: BackendCall) => Promise<string | undefined>;

@@ -286,7 +286,7 @@ function Sessions() {
             heads={["User", "Browser", "From", "Used", ""]}
             problem={change.error}
             empty={
-              <Empty title="Nobody is signed in with an identity provider">
+              <Empty title="No user has signed in with an identity provider">
                 <p>Browsers with a token have no session on the server.</p>
               </Empty>
             }

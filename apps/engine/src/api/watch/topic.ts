@@ -13,7 +13,7 @@ export interface TopicItem {
   readonly account: string;
   /** Undefined for what belongs to the account as a whole. */
   readonly project: string | undefined;
-  /** Its name, where it is told to those who see this stack. */
+  /** Its name, where those who see this stack may know it. */
   readonly stack?: string;
   readonly id: string;
   /** Encoded as JSON; at most once for all readers. */

@@ -183,7 +183,7 @@ it("other topics are refused, and the graph is for administrators", async () => 
   const viewer = await tokenOf("reader");
   expect((await call("GET", "/api/v1/debug/krt", { token: viewer })).status).toBe(403);
 
-  // One view is of all accounts of a server: which objects are fetched is told to none of them.
+  // One view is of all accounts of a server: no account sees which objects are fetched.
   expect((await call("POST", `${P}/stacks`, { body: { name: "one" } })).status).toBe(201);
   const edges = async () => (await call("GET", "/api/v1/debug/krt")).json["edges"];
   const fetches = expect.objectContaining({ to: "stack status", type: "fetch", filters: ["key"] });
@@ -234,7 +234,7 @@ it("administrators ask what an object depends on, who depends on it or waits for
       present: true,
       derived_from: { key: stack, cause: { collection: "stacks by id", key: stack } },
     });
-  // Nobody has locked the stack, and its status waits for that.
+  // The stack is not locked, and its status waits for that.
   const waiting = { collection: "stack status", key: stack };
   expect(await known("locks")).toEqual({
     collection: "locks",

@@ -70,7 +70,7 @@ describe.skipIf(cluster === undefined)("a store in etcd as it was", { timeout: 6
       await storage.list("strong", A1, EVERYWHERE, ""),
     );
     expect(await at(storage, empty)).toEqual([]);
-    // A position from which a watch goes on behind that moment.
+    // A position from which a watch continues behind that moment.
     using watch = await storage.watchList(A1, HOME, "", { resumeAfter: open.cursor });
     expect(await watch.next()).toMatchObject({ operation: "delete" });
   });

@@ -9,7 +9,7 @@ import { createPostgresStorage } from "../postgres.ts";
 const [server] = postgresServers();
 
 test.skipIf(server === undefined)(
-  "a role that may not log in any more is refused, and goes on without a restart once it may again",
+  "a role that may not log in any more is refused, and works without a restart once it may again",
   { timeout: 60_000 },
   async () => {
     const admin = postgres(server?.url ?? "", { max: 1, onnotice: () => undefined });

@@ -201,7 +201,7 @@ describe("a store that is written to inline", () => {
     expect(started).toHaveBeenCalledTimes(2);
   });
 
-  test("keeps all others out, whoever tries", async () => {
+  test("keeps all others out", async () => {
     await using storage = await createSqliteStorage({ directory, inline: true });
     for (const inline of [true, false]) {
       await assertCode(createSqliteStorage({ directory, inline }), "STORAGE_LOCKED");
@@ -216,7 +216,7 @@ describe("a store that is written to inline", () => {
     await storage.writeCAS(sample(A1, HOME, "web"));
   });
 
-  test("finishes what was written before it was closed, beside a reader that goes on", async () => {
+  test("finishes what was written before it was closed, beside a reader that continues", async () => {
     const storage = await createSqliteStorage({ directory, inline: true });
     const names = Array.from({ length: 20 }, (_, index) => `r${index}`);
     for (const name of names) await storage.writeCAS(sample(A1, HOME, name));

@@ -34,7 +34,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     role: "viewer",
     project: undefined,
   });
-  /** It stays where its role could not be given: the next try goes on from there. */
+  /** It stays where its role could not be given: the next try continues from there. */
   const [made, setMade] = useState(false);
   const providers = useQuery({
     queryKey: ["sign-in-providers"],
