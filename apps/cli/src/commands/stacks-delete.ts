@@ -26,7 +26,7 @@ export async function stacksDelete(
       if (!isClientError(error, "not_empty")) throw error;
       throw new CommandError(`The stack "${name}" has objects.`, {
         advice:
-          "Destroy them first with a run (stackwright runs start --destroy), or delete it with --force: they stay as they are, and no stack has them.",
+          "Destroy them first with a run (stackwright runs start --destroy), or delete it with --force: its objects stay in place, unmanaged from then on.",
         cause: error,
       });
     }

@@ -45,7 +45,7 @@ export function defineStackToolCommands(define: Define, run: CommandAction, stac
     .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
     .option("--project <name>", "project of the stack (STACKWRIGHT_PROJECT)")
     .option("--json", "JSON instead of text", false)
-    .option("--force", "also with objects: they stay as they are, and are known no more", false)
+    .option("--force", "also with objects, which stay in place, unmanaged from then on", false)
     .action(
       async (
         stack: string,

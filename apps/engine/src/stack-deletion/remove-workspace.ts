@@ -32,7 +32,7 @@ const EMPTY_STATE_BYTES = 4 * 1024 ** 2;
 const FENCE_WAIT_MS = 20_000;
 
 interface Removal {
-  /** Also with resources: they stay as they are, and are known no more. @default false */
+  /** Also with resources: they stay in place, unmanaged from then on. @default false */
   readonly force: boolean;
   /** Who asks. @default the server */
   readonly actor?: string;

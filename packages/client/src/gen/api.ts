@@ -2176,7 +2176,7 @@ export interface Operations {
     };
     readonly output: undefined;
   };
-  /** Delete a stack without objects, with all that is kept of it; with force also one with objects, which stay as they are and are known no more: `DELETE /api/v1/projects/{project}/stacks/{stack}`. */
+  /** Delete a stack without objects, with all that is kept of it; with force also one with objects, which stay in place, unmanaged from then on: `DELETE /api/v1/projects/{project}/stacks/{stack}`. */
   readonly DeleteStack: {
     readonly input: {
       readonly force?: "true" | "false" | undefined;

@@ -22,7 +22,7 @@ export function deleteStackRoute(fastify: FastifyInstance, parts: ApiParts): voi
     "/projects/:project/stacks/:stack",
     {
       schema: routeSchema(
-        "Delete a stack without objects, with all that is kept of it; with force also one with objects, which stay as they are and are known no more",
+        "Delete a stack without objects, with all that is kept of it; with force also one with objects, which stay in place, unmanaged from then on",
         "DeleteStack",
         { 202: StackView },
         { params: StackParams, querystring: Force },
