@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { buildTools, discoverTools } from "@stackwright-tools/go";
 import { describe, expect, it } from "vitest";
 import { isAlive } from "./child-processes.ts";
@@ -45,10 +45,13 @@ describe.skipIf(!bin)("etcd", () => {
   it("does not answer while it is frozen, and continues afterwards", async () => {
     await using cluster = await startEtcd({ bin });
     const [endpoint] = cluster.endpoints as [string];
-    cluster.members[0]!.pause();
+    const [member] = cluster.members;
+    member!.pause();
+    // The signal is sent when this returns; each thread stops when the kernel gets to it.
+    await expect.poll(() => threadStates(member!.pid!)).toEqual(new Set(["T"]));
     const frozen = call(endpoint, "put", { key: base64("k"), value: base64("v") }, 500);
     await expect(frozen).rejects.toMatchObject({ name: "TimeoutError" });
-    cluster.members[0]!.resume();
+    member!.resume();
     expect(await put(endpoint, "k", "v")).toBe(true);
   });
 
@@ -66,6 +69,13 @@ describe.skipIf(!bin)("etcd", () => {
     });
   });
 });
+
+/** How the threads of a process are: `T` is stopped. */
+function threadStates(pid: number): ReadonlySet<string | undefined> {
+  const tasks = `/proc/${pid}/task`;
+  const stats = readdirSync(tasks).map((id) => readFileSync(`${tasks}/${id}/stat`, "utf8"));
+  return new Set(stats.map((stat) => /\) (\w) /.exec(stat)?.[1]));
+}
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
