@@ -20,15 +20,12 @@ const clock = systemClock;
 const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
 const renewals = new Map<number, Renewal>();
 
-const factories = (await import(source.module)) as Record<
-  string,
-  (options: unknown) => StorageBackend | Promise<StorageBackend>
->;
-const factory = factories[source.factory];
-if (factory === undefined) throw new Error(`${source.module} exports no ${source.factory}`);
-const storage = await factory(source.options);
+let opening: Promise<StorageBackend> | undefined;
+let storage: StorageBackend | undefined;
 
 port.on("message", (request: ThreadRequest) => void handle(request));
+// Ahead of the first renewal, which finds a connection then.
+openStorage().catch(() => undefined);
 
 const supervision = setInterval(() => {
   const silentMs = clock.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
@@ -36,13 +33,44 @@ const supervision = setInterval(() => {
   for (const id of renewals.keys()) void drop(id, "the worker no longer runs");
 }, maxSilenceMs / 10);
 
+/**
+ * The store of this thread. Leases are held already while it opens, so one that is unavailable is
+ * opened again by the next renewal, until the deadlines of the leases; any other failure ends the
+ * thread, and with it the leases.
+ */
+function openStorage(): Promise<StorageBackend> {
+  opening ??= open().catch((error: unknown) => {
+    opening = undefined;
+    const isRetryable = (error as { readonly retryable?: boolean } | undefined)?.retryable === true;
+    if (!isRetryable) setImmediate(() => fail(error));
+    throw error;
+  });
+  return opening;
+}
+
+async function open(): Promise<StorageBackend> {
+  const factories = (await import(source.module)) as Record<
+    string,
+    (options: unknown) => StorageBackend | Promise<StorageBackend>
+  >;
+  const factory = factories[source.factory];
+  if (factory === undefined) throw new Error(`${source.module} exports no ${source.factory}`);
+  storage = await factory(source.options);
+  return storage;
+}
+
+/** Outside of every promise: the other side receives it as the error of this thread. */
+function fail(error: unknown): never {
+  throw error;
+}
+
 async function handle(request: ThreadRequest): Promise<void> {
   switch (request.kind) {
     case "start": {
       const { id, task } = request;
       const renewedAt = new BigInt64Array(request.renewed);
       const renewal = new Renewal(task, {
-        storage,
+        storage: openStorage,
         clock,
         token,
         onRenewed: (startedAt) => {
@@ -65,7 +93,8 @@ async function handle(request: ThreadRequest): Promise<void> {
     case "close":
       clearInterval(supervision);
       await Promise.all(Array.from(renewals.values(), (renewal) => renewal.stop()));
-      await storage.close();
+      // One that is still being opened ends with the thread.
+      await storage?.close();
       send({ kind: "closed" });
       port?.close();
       return;

@@ -27,7 +27,8 @@ export interface RenewalTask {
 
 /** What a renewal needs besides its task. */
 interface RenewalParts {
-  readonly storage: StorageBackend;
+  /** Opens the store on its first call, and again where that failed: it may be away for a moment. */
+  readonly storage: () => Promise<StorageBackend>;
   readonly clock: Clock;
   /** Makes a token that no other write has. */
   readonly token: () => string;
@@ -109,7 +110,8 @@ export class Renewal {
   }
 
   async #renew(): Promise<void> {
-    const { storage, token } = this.#parts;
+    const { token } = this.#parts;
+    const storage = await this.#parts.storage();
     const { lease, tenure, guard } = this.#task;
     if (this.#doubtful) {
       const stored = await readStored(storage, "strong", heartbeatId(lease));

@@ -31,6 +31,7 @@ export interface ScheduledRenewerOptions {
  * thief would be as late as the holder, and for simulations.
  */
 export function createScheduledRenewer(options: ScheduledRenewerOptions): Renewer {
+  const { storage, clock, token } = options;
   const running = new Set<Renewal>();
   const close = async (): Promise<void> => {
     await Promise.all(Array.from(running, (renewal) => renewal.stop()));
@@ -40,7 +41,9 @@ export function createScheduledRenewer(options: ScheduledRenewerOptions): Renewe
     start: (task, onLost) => {
       let renewedAt = task.acquiredAt;
       const renewal: Renewal = new Renewal(task, {
-        ...options,
+        storage: () => Promise.resolve(storage),
+        clock,
+        token,
         onRenewed: (startedAt) => {
           renewedAt = startedAt;
         },

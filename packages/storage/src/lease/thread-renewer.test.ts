@@ -107,6 +107,29 @@ describe("renewal in a thread of its own", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
+  test("keeps a lease when the store is unavailable while the thread opens it", async () => {
+    const left = new Int32Array(new SharedArrayBuffer(4)).fill(3);
+    const options = { name, unavailable: left.buffer };
+    await using renewer = createThreadRenewer({ source: { ...source, options } });
+    await using lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "away" });
+    await firstRenewal(lease);
+    expect(Atomics.load(left, 0)).toBeLessThan(0);
+    expect(lease.isHeld()).toBe(true);
+  });
+
+  test("gives a lease up at its deadline when the store stays unavailable", async () => {
+    const left = new Int32Array(new SharedArrayBuffer(4)).fill(1_000_000);
+    const options = { name, unavailable: left.buffer };
+    await using renewer = createThreadRenewer({ source: { ...source, options } });
+    const timing = { ttlMs: 900, renewMs: 100, stopMs: 600 };
+    const leases = createLeases({ storage, owner: "one", timing, renewer });
+    const lease = await leases.acquire({ tenancy: HOME, name: "stays-away" });
+    while (!lease.signal.aborted) await delay(10);
+    const message = "the lease could not be renewed in time";
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message });
+    await lease.release();
+  });
+
   test("ends the leases at once when the thread cannot open its store", async () => {
     await using renewer = createThreadRenewer({ source: { ...source, factory: "nothing" } });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "no-store" });

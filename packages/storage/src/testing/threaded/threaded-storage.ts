@@ -21,11 +21,18 @@ export async function startThreadedHost(name: string): Promise<AsyncDisposable> 
 interface ThreadedStorageOptions {
   /** Of the host. */
   readonly name: string;
+  /** One 32-bit integer: how often the store is still unavailable when it is opened. */
+  readonly unavailable?: SharedArrayBuffer;
 }
 
 /** A client of the store that a thread of this process hosts; reads, writes and batches only. */
 export function createThreadedStorage(options: ThreadedStorageOptions): StorageBackend {
-  return new ThreadedStorage(options.name);
+  const { name, unavailable } = options;
+  if (unavailable !== undefined) {
+    const left = Atomics.sub(new Int32Array(unavailable), 0, 1);
+    if (left > 0) throw new StorageError("STORAGE_INCONSISTENT", "the store is unavailable");
+  }
+  return new ThreadedStorage(name);
 }
 
 interface Pending {
