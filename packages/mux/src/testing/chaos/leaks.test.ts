@@ -90,6 +90,10 @@ it("100,000 calls in process leave no heap, listener or handle behind", async ({
   expect(mux.status.servers.map(({ running, waiting }) => running + waiting)).toEqual([0, 0, 0]);
 }, 120_000);
 
+// A server of Node.js ends a session whose peer resets more than 1,000 streams at over 33 a second; a
+// fifth of the calls is reset.
+const CALLS_PER_CONNECTION = 4_000;
+
 it("calls over gRPC leave none behind either", async ({ annotate }) => {
   const count = Math.round(1000 * RUNS);
   await annotate(`${count} calls`, "count");
@@ -97,11 +101,15 @@ it("calls over gRPC leave none behind either", async ({ annotate }) => {
   const { signal } = new AbortController();
   {
     await using server = await serveResourceProvider(mux);
-    await using channel = openChannel(server.address);
-    const client = createResourceProviderClient(channel);
-    await work(client, 500, signal);
+    const workOver = async (calls: number): Promise<void> => {
+      await using channel = openChannel(server.address);
+      await work(createResourceProviderClient(channel), calls, signal);
+    };
+    await workOver(500);
     const before = await usedHeap();
-    await work(client, count, signal);
+    for (let left = count; left > 0; left -= CALLS_PER_CONNECTION) {
+      await workOver(Math.min(left, CALLS_PER_CONNECTION));
+    }
     expect((await usedHeap()) - before).toBeLessThan(4_000_000);
   }
   expect(getEventListeners(signal, "abort")).toEqual([]);
