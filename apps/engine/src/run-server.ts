@@ -38,6 +38,7 @@ import { identityPlugin } from "./identity/identity-plugin.ts";
 import { LiveView } from "./live/live-view.ts";
 import { LogBell } from "./logs/log-bell.ts";
 import type { AccessMetrics } from "./metrics/access-metrics.ts";
+import type { LiveMetrics } from "./metrics/live-metrics.ts";
 import type { RunMetrics } from "./metrics/run-metrics.ts";
 import type { UpstreamMetrics } from "./metrics/upstream-metrics.ts";
 import { modulePlugin } from "./module-api/module-plugin.ts";
@@ -91,6 +92,7 @@ interface RunServerOptions {
   readonly metrics?: RunMetrics | undefined;
   /** Where the time of steps is reported. @default nowhere */
   readonly spans?: SpanSink | undefined;
+  readonly liveMetrics?: LiveMetrics | undefined;
   /** Knows what is part of which trace. */
   readonly traces: TraceScope;
   /** Bounds of each step. */
@@ -178,7 +180,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const parts = { storage, blobs, clock, token, keys, random: Math.random, policies, traces };
   const bell = new LogBell({ storage, clock, logger });
   const tickets = new TicketBell({ storage, clock, logger });
-  const live = new LiveView({ storage, logger });
+  const live = new LiveView({ storage, logger, clock });
   const reaction = new TriggerReaction({ ...parts, logger }, live.dueTriggers);
   const stacks = new StackDirectory({ storage });
   const claimed = {
@@ -230,6 +232,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   options.metrics?.readQueueBy(async (signal) => listAllTickets({ storage, logger }, { signal }));
   return {
     plugins: [
+  options.liveMetrics?.readBy(live.counts);
       {
         prefix: "/api/v1",
         plugin: async (fastify) =>

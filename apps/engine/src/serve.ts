@@ -262,6 +262,7 @@ export async function serve(
           return { functionUrn, versionId, call: functions.callOf(functionUrn, account) };
         }),
       metrics: metrics.runs,
+      liveMetrics: metrics.live,
       spans,
       traces: scope,
       addressKey: async () => registry.secrets.key("tfe-address"),

@@ -8,10 +8,11 @@ import { createBlobsService } from "@stackwright/storage/blob/remote";
 import { FENCE_TYPE, HEARTBEAT_TYPE } from "@stackwright/storage/lease";
 import { type CallBounds, createStorageService, type Grant } from "@stackwright/storage/remote";
 import { WORKER_LEASE } from "./domain/run-places.ts";
+import { workerPrefix } from "./domain/worker-prefix.ts";
 import { isRunToken } from "./queue/run-token.ts";
 import { AUDIT_KINDS, grantOfScopes, hasNoKinds, SERVER_RUNS } from "./storage-grant.ts";
 import { ClaimGrants } from "./worker/claim-grants.ts";
-import { LEASE_TOKEN, workerPrefix } from "./worker/remote-protocol.ts";
+import { LEASE_TOKEN } from "./worker/remote-protocol.ts";
 
 /** Where the storage service is offered, and of what. */
 interface StorageEndpointOptions {

@@ -6,6 +6,7 @@ import {
   type ResourceId,
   type ResourceType,
   type StorageBackend,
+  type Tenancy,
   type WatchEvent,
   WILDCARD,
 } from "@stackwright/storage";
@@ -17,6 +18,8 @@ export interface FollowedKind<T> {
   readonly name: string;
   readonly type: ResourceType;
   readonly kind: Kind<T>;
+  /** Where its resources are, and what their names begin with. @default anywhere, whatever their names are */
+  readonly where?: { readonly tenancy: Tenancy; readonly prefix: string };
   /** The key of what a resource becomes. */
   readonly keyOf: (id: ResourceId) => string;
   /** What the server needs of a resource to derive from it: no values, no secrets. Undefined: nothing, it is left out. */
@@ -24,15 +27,18 @@ export interface FollowedKind<T> {
 }
 
 /**
- * A collection of all resources of a kind, in all projects. It begins with the snapshot of a watch, continues from the cursor of
+ * A collection of the resources of a kind, in all projects unless it is elsewhere. It begins with the snapshot of a watch, continues from the cursor of
  * the last event, and takes a new snapshot where the store has forgotten what came after it. Of a snapshot only the projections are
- * kept. A resource that is damaged, or cannot be decoded, is logged and left out.
+ * kept. A resource that is damaged, or cannot be decoded, is logged and left out. `onListed` is told how many objects of a snapshot there
+ * are so far.
  */
 export function followKind<T>(
   scope: Scope,
   { storage, logger }: { readonly storage: StorageBackend; readonly logger: Logger },
-  { name, type, kind, keyOf, project }: FollowedKind<T>,
+  { name, type, kind, where, keyOf, project }: FollowedKind<T>,
+  onListed?: (objects: number) => void,
 ): WatchedCollection<T> {
+  const { tenancy, prefix } = where ?? { tenancy: ANYWHERE, prefix: "" };
   const projected = (resource: Resource): T | undefined => {
     try {
       return project(resource);
@@ -52,7 +58,7 @@ export function followKind<T>(
     scope,
     {
       async list({ signal }) {
-        using watch = await storage.watchList(type, ANYWHERE, "", {
+        using watch = await storage.watchList(type, tenancy, prefix, {
           signal,
           endOfSnapshot: true,
           onDamaged: ({ id, reason }) =>
@@ -66,11 +72,12 @@ export function followKind<T>(
           }
           const object = event.operation === "upsert" ? projected(event.resource) : undefined;
           if (object !== undefined) objects.push(object);
+          onListed?.(objects.length);
         }
       },
       async *watch({ signal, from }) {
         const resume = from === undefined ? {} : { resumeAfter: from, bookmarks: true };
-        using watch = await storage.watchList(type, ANYWHERE, "", { signal, ...resume });
+        using watch = await storage.watchList(type, tenancy, prefix, { signal, ...resume });
         for (;;) {
           const event = await watch.next({ signal });
           if (event.operation === "endOfSnapshot") continue;

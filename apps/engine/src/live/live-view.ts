@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import {
   type Collection,
@@ -13,6 +14,7 @@ import { ChangeRing } from "./change-ring.ts";
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
+import { LiveCounts } from "./live-counts.ts";
 import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
 import {
   deriveProviderVersions,
@@ -54,6 +56,13 @@ interface LiveResources {
   readonly all: WatchedCollection<ResourceFact>;
   readonly byStack: Index<string, ResourceFact>;
   readonly rings: ResourceRings;
+  /** How many of the first snapshot were read. */
+  readonly listed: () => number;
+}
+
+interface LiveParts {
+  readonly storage: StorageBackend;
+  readonly logger: Logger;
 }
 
 /**
@@ -81,12 +90,16 @@ export class LiveView implements Disposable {
   readonly inspector: Inspector;
   /** Of all collections but the resources, which are by far the most. */
   readonly events: EventLog;
-  readonly #parts: { readonly storage: StorageBackend; readonly logger: Logger };
+  readonly #parts: LiveParts;
+  readonly #clock: Clock;
   readonly #rt: Runtime;
   #resources: LiveResources | undefined;
   #modules: WatchedCollection<ModulesFact> | undefined;
 
-  constructor(parts: { readonly storage: StorageBackend; readonly logger: Logger }) {
+  /** `clock` is that by which it is counted how long something waits. */
+  constructor({ clock = systemClock, ...parts }: LiveParts & { readonly clock?: Clock }) {
+  readonly #runs: Collection<RunFact>;
+  #counts: LiveCounts | undefined;
     const { logger } = parts;
     const rt = createRuntime({
       // A note per run of a derivation: why a page shows what it shows can be asked at any time.
@@ -98,11 +111,13 @@ export class LiveView implements Disposable {
     this.#named = followKind(rt, parts, STACKS);
     const stacks = deriveStacksById(rt, this.#named);
     const queues = followKind(rt, parts, QUEUES);
+    this.#clock = clock;
     const runs = followKind(rt, parts, RUNS);
     const runsOfStack = rt.index(runs, (run) => run.stack).asCollection({ name: "runs by stack" });
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);
+    this.#runs = runs;
     const stuckSteps = followKind(rt, parts, STUCK_STEPS);
     const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
@@ -149,10 +164,13 @@ export class LiveView implements Disposable {
    */
   get resources(): LiveResources {
     if (this.#resources === undefined) {
-      const all = followKind(this.#rt, this.#parts, followedResources());
+      let listed = 0;
+      const all = followKind(this.#rt, this.#parts, followedResources(), (objects) => {
+        listed = objects;
+      });
       const byStack = this.#rt.index(all, ({ stack }) => stack);
       const rings = new ResourceRings({ named: this.#named, all, byStack });
-      this.#resources = { all, byStack, rings };
+      this.#resources = { all, byStack, rings, listed: () => listed };
     }
     return this.#resources;
   }
@@ -169,6 +187,16 @@ export class LiveView implements Disposable {
       this.stackChanges,
       this.runChanges,
       this.queueChanges,
+  /** What metrics tell: who never asks for them does not have it followed. */
+  get counts(): LiveCounts {
+    this.#counts ??= new LiveCounts(this.#rt, {
+      ...this.#parts,
+      clock: this.#clock,
+      runs: this.#runs,
+    });
+    return this.#counts;
+  }
+
       this.registryChanges,
       this.reactionChanges,
     ]) {

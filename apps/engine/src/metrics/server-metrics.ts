@@ -5,6 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { AccessMetrics } from "./access-metrics.ts";
 import { CacheMetrics } from "./cache-metrics.ts";
 import { HistoryMetrics } from "./history-metrics.ts";
+import { LiveMetrics } from "./live-metrics.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { createStoreMetrics } from "./store-metrics.ts";
 import { UpstreamMetrics } from "./upstream-metrics.ts";
@@ -14,6 +15,7 @@ export class ServerMetrics implements Disposable {
   readonly registry = new Registry();
   readonly store: StorageObserver;
   readonly runs: RunMetrics;
+  readonly live: LiveMetrics;
   readonly upstream: UpstreamMetrics;
   readonly access: AccessMetrics;
   readonly #cache: CacheMetrics;
@@ -30,6 +32,7 @@ export class ServerMetrics implements Disposable {
     this.#cache = new CacheMetrics(this.registry);
     this.#history = new HistoryMetrics(this.registry, clock);
     this.runs = new RunMetrics(this.registry, clock);
+    this.live = new LiveMetrics(this.registry);
     this.upstream = new UpstreamMetrics(this.registry);
     this.access = new AccessMetrics(this.registry);
     collectDefaultMetrics({ register: this.registry, prefix: "stackwright_" });

@@ -3,6 +3,7 @@ import { readStored, tenancyOf } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { FENCE_KIND, runOfTicket, WORKER_LEASE } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { workerPrefix } from "../domain/worker-prefix.ts";
 import { type ListedTicket, orderTickets, retryMs } from "../queue/choose-ticket.ts";
 import { claimTicket, type RunClaim, STEPS, type WorkerTenure } from "../queue/claim.ts";
 import { releaseClaim } from "../queue/release.ts";
@@ -12,7 +13,6 @@ import { idOf } from "../queue/transaction.ts";
 import { traceIdOf } from "../span/trace-context.ts";
 import { isLeftToOthers } from "./left-to-others.ts";
 import { LiveServers } from "./live-servers.ts";
-import { workerPrefix } from "./remote-protocol.ts";
 import { accessOf, type StoredClaimParts } from "./stored-claim-host.ts";
 
 /** A claim of a remote worker, with the token for everything that is done for it. */

@@ -1,19 +1,9 @@
-import type { Principal } from "@stackwright/registry";
-
 /**
  * Version of what a remote worker and a server say to each other. A worker refuses a claim of another version. It is another one wherever
  * one side says what an older other side would not take, an answer or a way in which a step ends as well: a server that refuses the end
  * of a step counts its execution as lost.
  */
 export const WORKER_PROTOCOL = 6;
-
-/** What the names of the leases of a credential's workers begin with, behind that of all workers: none can have the lease of another. */
-export function workerPrefix({
-  actor,
-  credential = actor,
-}: Pick<Principal, "actor" | "credential">): string {
-  return `${credential.replaceAll(/[^0-9A-Za-z-]/g, "_")}.`;
-}
 
 /** Asks the storage service for the leases of the workers of a token, and for nothing else that the token may see. */
 export const LEASE_TOKEN = "leases:";

@@ -3,11 +3,12 @@ import { isEngineError } from "@stackwright/core/errors";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
+import { workerPrefix } from "../../domain/worker-prefix.ts";
 import { appendBatch } from "../../queue/append-batch.ts";
 import type { RunClaim } from "../../queue/claim.ts";
 import { listTickets } from "../../queue/sweep.ts";
 import { executionsOf } from "../../worker/orphan-sweep.ts";
-import { MAX_EVENT_BYTES, WORKER_PROTOCOL, workerPrefix } from "../../worker/remote-protocol.ts";
+import { MAX_EVENT_BYTES, WORKER_PROTOCOL } from "../../worker/remote-protocol.ts";
 import {
   beginPlanningOnce,
   cancelStageOf,
