@@ -5,14 +5,15 @@ import type { ResourceFact } from "./resource-facts.ts";
 import { ResourceRings } from "./resource-rings.ts";
 import type { StackFact } from "./stack-facts.ts";
 
-function start() {
+function start(idleBytes?: number) {
   const rt = createRuntime();
   const named = rt.source<StackFact>([], { kind: kind<StackFact>()({ key: ({ key }) => key }) });
   const all = rt.source<ResourceFact>([], {
     kind: kind<ResourceFact>()({ key: ({ key }) => key }),
   });
   const byStack = rt.index(all, ({ stack }) => stack);
-  const rings = new ResourceRings({ named, all, byStack });
+  const bound = idleBytes === undefined ? {} : { idleBytes };
+  const rings = new ResourceRings({ named, all, byStack, ...bound });
   const end = (): void => {
     rings[Symbol.dispose]();
     rt.dispose();
@@ -79,10 +80,11 @@ const step = fc.record({
   phase: fc.constantFrom("ready", "updating", "tainted"),
 });
 
-it("readers of any pace know what the stack has that the name stands for", async () => {
+it("readers of any pace know what the stack has that the name stands for, also where little is kept for them", async () => {
+  const bound = fc.constantFrom(undefined, 2_000);
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const { rt, named, all, rings, end } = start();
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), bound, async (steps, idleBytes) => {
+      const { rt, named, all, rings, end } = start(idleBytes);
       const readers = ["one", "one", "two"].map((name) => ({
         name,
         reader: new Reader(rings, name),
@@ -168,4 +170,45 @@ it("keeps no more than some hundred stacks for readers that come back, and those
   await rt.settled();
   await waits;
   expect(rings.after(name(0), revision)).toHaveLength(1);
+});
+
+it("keeps a bounded sum of changes for readers that come back: the stack that was asked for the longest ago goes first", async () => {
+  const { rt, named, all, rings, end } = start(100_000);
+  onTestFinished(end);
+  const names = ["one", "two", "three"];
+  rt.batch(() => {
+    for (const name of names) named.set(stackOf(name, name));
+  });
+  const at = new Map(names.map((name) => [name, rings.snapshot(`a/p/${name}`).revision]));
+  const turns = (name: string) => rings.after(`a/p/${name}`, at.get(name) ?? 0)?.length;
+  const change = async (name: string): Promise<void> => {
+    rt.batch(() => {
+      for (let index = 0; index < 60; index += 1) all.set(objectOf(name, index, "ready"));
+    });
+    await rt.settled();
+  };
+  await change("one");
+  await change("two");
+  expect([turns("two"), turns("three"), turns("one")]).toEqual([1, 0, 1]);
+  // "two" was asked for before "one".
+  await change("three");
+  expect([turns("one"), turns("three")]).toEqual([1, 1]);
+  expect(turns("two")).toBeUndefined();
+  const { objects } = rings.snapshot("a/p/two");
+  expect(objects).toHaveLength(60);
+});
+
+it("keeps the changes of stacks that somebody waits for, however much they are", async () => {
+  const { rt, named, all, rings, end } = start(1_000);
+  onTestFinished(end);
+  named.set(stackOf("one", "S1"));
+  const { revision } = rings.snapshot("a/p/one");
+  const stop = new AbortController();
+  const waits = rings.changed("a/p/one", stop.signal);
+  rt.batch(() => {
+    for (let index = 0; index < 60; index += 1) all.set(objectOf("S1", index, "ready"));
+  });
+  await rt.settled();
+  await waits;
+  expect(rings.after("a/p/one", revision)).toHaveLength(1);
 });

@@ -6,8 +6,13 @@ import type { StackFact } from "./stack-facts.ts";
 /** Changes of one stack that a reader may be behind before it gets everything again: turns, and objects in them. */
 const KEPT_TURNS = 10_000;
 const KEPT_OBJECTS = 20_000;
-/** Stacks without a reader at the moment whose changes are kept nevertheless, for readers that come back. */
+/** Stacks without a reader at the moment whose changes are kept nevertheless, for readers that come back: so many, and so much of all. */
 const KEPT_IDLE = 500;
+const KEPT_IDLE_BYTES = 32 * 1024 * 1024;
+
+/** What a changed object takes in memory, roughly: itself, its text for readers, and the characters of both. */
+const OBJECT_BYTES = 512;
+const BYTES_OF_CHARACTER = 4;
 
 /** An object of a stack by the name of the stack. */
 export interface NamedResource {
@@ -27,8 +32,9 @@ interface Ring {
   stack: StackFact | undefined;
   /** Revisions before it are of nothing that the turns continue. */
   base: number;
-  /** Objects in the turns. */
+  /** Objects in the turns, and what they take. */
   objects: number;
+  bytes: number;
   readonly turns: ResourceTurn[];
   readonly bell: Bell;
 }
@@ -38,6 +44,8 @@ interface ResourceRingInputs {
   readonly named: Collection<StackFact>;
   readonly all: Collection<ResourceFact>;
   readonly byStack: Index<string, ResourceFact>;
+  /** What the changes of all stacks without a reader may take together. @default 32 MiB */
+  readonly idleBytes?: number;
 }
 
 // Invariants:
@@ -46,6 +54,8 @@ interface ResourceRingInputs {
 //   turns; each change is therefore given as what the collection has by then: twice perhaps, but never of the time before.
 // - Revisions rise over all rings and are never used again. A ring that begins, or whose name stands for another stack, begins
 //   behind all of them, so that no position of before continues in it.
+// - `#bytes` is the sum over all rings. A ring that nobody waits for is idle, also between two looks of a slow reader: where it goes, that
+//   reader gets a snapshot. What somebody waits for is bounded by ring alone.
 
 /** The last changes of the objects of each stack that is followed, for any number of readers. */
 export class ResourceRings implements Disposable {
@@ -56,6 +66,7 @@ export class ResourceRings implements Disposable {
   /** Those of stacks that exist, by the key of the stack. */
   readonly #byStack = new Map<string, Ring>();
   #revision = 0;
+  #bytes = 0;
 
   constructor(inputs: ResourceRingInputs) {
     this.#inputs = inputs;
@@ -104,7 +115,14 @@ export class ResourceRings implements Disposable {
   #begin(name: string): Ring {
     if (this.#revision === 0) this.#follow();
     this.#dropIdle();
-    const ring: Ring = { stack: undefined, base: 0, objects: 0, turns: [], bell: new Bell() };
+    const ring: Ring = {
+      stack: undefined,
+      base: 0,
+      objects: 0,
+      bytes: 0,
+      turns: [],
+      bell: new Bell(),
+    };
     this.#rings.set(name, ring);
     this.#enter(ring, this.#inputs.named.get(name));
     return ring;
@@ -115,7 +133,9 @@ export class ResourceRings implements Disposable {
     if (ring.stack !== undefined) this.#byStack.delete(keyOf(ring.stack));
     ring.stack = stack;
     ring.base = this.#revision += 1;
+    this.#bytes -= ring.bytes;
     ring.objects = 0;
+    ring.bytes = 0;
     ring.turns.length = 0;
     if (stack !== undefined) this.#byStack.set(keyOf(stack), ring);
     ring.bell.ring();
@@ -144,17 +164,47 @@ export class ResourceRings implements Disposable {
       }
       if (changes.size === 0) return;
       const revision = (this.#revision += 1);
-      for (const [ring, change] of changes) addTurn(ring, { revision, ...change });
+      for (const [ring, change] of changes) {
+        const before = ring.bytes;
+        addTurn(ring, { revision, ...change });
+        this.#bytes += ring.bytes - before;
+      }
+      this.#keepIdleBytes();
+      // Those who wait look when the bound is kept: what is dropped here is nothing that they were woken for.
+      for (const ring of changes.keys()) ring.bell.ring();
     }, options);
   }
 
+  /** Makes room for one ring more among the idle ones. */
   #dropIdle(): void {
     if (this.#rings.size < KEPT_IDLE) return;
-    const idle = [...this.#rings].filter(([, { bell }]) => !bell.isAwaited);
-    for (const [name, ring] of idle.slice(0, Math.max(0, idle.length - KEPT_IDLE + 1))) {
-      this.#rings.delete(name);
-      if (ring.stack !== undefined) this.#byStack.delete(keyOf(ring.stack));
+    const idle = this.#idle();
+    for (const one of idle.slice(0, Math.max(0, idle.length - KEPT_IDLE + 1))) this.#drop(one);
+  }
+
+  /** Lets the idle rings go that were asked for the longest ago, until the others take no more than they may. */
+  #keepIdleBytes(): void {
+    const { idleBytes = KEPT_IDLE_BYTES } = this.#inputs;
+    // The sum is at least that of the idle ones.
+    if (this.#bytes <= idleBytes) return;
+    const idle = this.#idle();
+    let bytes = idle.reduce((sum, [, ring]) => sum + ring.bytes, 0);
+    for (const one of idle) {
+      if (bytes <= idleBytes) return;
+      bytes -= one[1].bytes;
+      this.#drop(one);
     }
+  }
+
+  /** The rings that nobody waits for, that which was asked for the longest ago first. */
+  #idle(): readonly (readonly [string, Ring])[] {
+    return [...this.#rings].filter(([, { bell }]) => !bell.isAwaited);
+  }
+
+  #drop([name, ring]: readonly [string, Ring]): void {
+    this.#rings.delete(name);
+    this.#bytes -= ring.bytes;
+    if (ring.stack !== undefined) this.#byStack.delete(keyOf(ring.stack));
   }
 }
 
@@ -162,17 +212,29 @@ function addTurn(ring: Ring, turn: ResourceTurn): void {
   const { turns } = ring;
   turns.push(turn);
   ring.objects += sizeOf(turn);
+  ring.bytes += bytesOf(turn);
   while (turns.length > KEPT_TURNS || (ring.objects > KEPT_OBJECTS && turns.length > 0)) {
     const gone = turns.shift();
     if (gone === undefined) break;
     ring.base = gone.revision;
     ring.objects -= sizeOf(gone);
+    ring.bytes -= bytesOf(gone);
   }
-  ring.bell.ring();
 }
 
 function sizeOf({ set, deleted }: ResourceTurn): number {
   return set.length + deleted.length;
+}
+
+function bytesOf({ set, deleted }: ResourceTurn): number {
+  let bytes = 0;
+  for (const some of [set, deleted]) {
+    for (const { resource } of some) {
+      const characters = resource.key.length + resource.address.length;
+      bytes += OBJECT_BYTES + BYTES_OF_CHARACTER * characters;
+    }
+  }
+  return bytes;
 }
 
 /** As objects name their stack: by its id. */

@@ -126,7 +126,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { q = "", type, project, limit = 100 } = request.query;
       const signal = endOf(reply, stopping);
       const stacks = await visibleStacks(principalOf(request), signal, project);
-      await synced(live.resources.all, clock, signal);
+      await synced(live.resources.all, clock, signal, live.resources.listed);
       const part = q.toLowerCase();
       const found = await searchResources(live, {
         stacks,
@@ -170,7 +170,9 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const signal = endOf(reply, stopping);
       const principal = principalOf(request);
       const stacks = await visibleStacks(principal, signal);
-      if (kind === "provider") await synced(live.resources.all, clock, signal);
+      if (kind === "provider") {
+        await synced(live.resources.all, clock, signal, live.resources.listed);
+      }
       if (kind === "module") {
         await Promise.all([
           synced(live.modules, clock, signal),

@@ -36,7 +36,7 @@ export function openResourceTopics(live: LiveView): (name: string, account: stri
   };
   return (name, account) => {
     // Who never asks for objects does not have them read.
-    const { all, rings } = live.resources;
+    const { all, rings, listed } = live.resources;
     const place = `${account}/${name.slice(PREFIX.length)}`;
     return {
       name,
@@ -51,6 +51,7 @@ export function openResourceTopics(live: LiveView): (name: string, account: stri
           deleted: deleted.map(itemOf),
         })),
       whenSynced: async (options) => all.whenSynced(options),
+      listed,
       changed: async (signal) => rings.changed(place, signal),
     };
   };

@@ -5,6 +5,8 @@ import type { Topic, Visible } from "./topic.ts";
 const SNAPSHOT_STEP = 500;
 /** After which a quiet stream says that it lives. */
 const PING_MS = 15_000;
+/** After which a stream says that the first view of the store is not there yet, and how much of it is. */
+const PROGRESS_MS = 5_000;
 /** Characters of a position. */
 const MAX_POSITION = 4_096;
 
@@ -19,7 +21,7 @@ interface TopicStreamOptions {
 }
 
 /**
- * Topics as events: of each a snapshot, then what each turn changes, until the signal aborts. Behind the position of an earlier event a
+ * Topics as events, once the server has the first view of each; until then comments say how far it is. Of each a snapshot, then what each turn changes, until the signal aborts. Behind the position of an earlier event a
  * topic continues without a snapshot where that can be done. What becomes of the last turns is up to the reader's pace: one that
  * is too far behind gets another snapshot.
  */
@@ -27,6 +29,7 @@ export async function* streamTopics(
   { topics, epoch, clock, isVisible, position }: TopicStreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  yield* untilSynced(topics, clock, signal);
   const seen = new Map<string, number>();
   for (const [name, revision] of revisionsIn(epoch, position)) {
     if (topics.some((topic) => topic.name === name)) seen.set(name, revision);
@@ -72,6 +75,30 @@ export async function* streamTopics(
     await Promise.race(topics.map(async (topic) => topic.changed(until)));
     changed.abort();
     if (quiet.signal.aborted) yield ": ping\n\n";
+  }
+}
+
+/** Comments while the first view of a topic is not there. Ends with the signal, too. */
+async function* untilSynced(
+  topics: readonly Topic[],
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const synced = Promise.all(topics.map(async (topic) => topic.whenSynced({ signal }))).then(
+    () => true,
+    (error: unknown) => {
+      if (signal.aborted) return true;
+      throw error;
+    },
+  );
+  // A reader that leaves in between awaits it no more.
+  synced.catch(() => undefined);
+  for (;;) {
+    const late = Promise.withResolvers<false>();
+    using _ = clock.after(PROGRESS_MS, () => late.resolve(false));
+    if (await Promise.race([synced, late.promise])) return;
+    const objects = Math.max(0, ...topics.map((topic) => topic.listed?.() ?? 0));
+    yield `: the server reads its store: ${objects} objects so far\n\n`;
   }
 }
 

@@ -34,6 +34,8 @@ export interface Topic {
   /** The turns behind a revision; undefined where they are gone. */
   after(revision: number): readonly TopicTurn[] | undefined;
   whenSynced(options: { readonly signal: AbortSignal }): Promise<void>;
+  /** Objects of the first view that were read, where these are many. */
+  listed?(): number;
   changed(signal: AbortSignal): Promise<void>;
 }
 

@@ -9,7 +9,6 @@ import type { EventStreams } from "../event-streams.ts";
 import { liveObjectRoute } from "./live-object-route.ts";
 import { questionOf } from "./question-of.ts";
 import { isOfOneStack } from "./resource-topics.ts";
-import { synced } from "./synced.ts";
 import { openTopics, TOPIC_PATTERN, visibleTo } from "./topic.ts";
 import { streamTopics } from "./topic-stream.ts";
 
@@ -90,10 +89,9 @@ export function watchRoutes(
       const names = [...new Set(request.query.topics.split(","))];
       if (!names.every(isOfOneStack)) requireAllStacks(principal);
       const topics = names.map((name) => topicOf(name, principal.account));
-      return streams.answer(request, reply, async (signal) => {
-        await Promise.all(topics.map(async (topic) => synced(topic, clock, signal)));
-        return streamTopics({ topics, epoch: live.epoch, clock, isVisible, position }, signal);
-      });
+      return streams.answer(request, reply, async (signal) =>
+        streamTopics({ topics, epoch: live.epoch, clock, isVisible, position }, signal),
+      );
     },
   );
 
