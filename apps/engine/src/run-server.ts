@@ -229,10 +229,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
     hosts: new OutgoingHosts(options.notificationHosts, undefined, "--notification-host"),
     origin: options.origin,
   };
+  options.liveMetrics?.readBy(live.counts);
   options.metrics?.readQueueBy(async (signal) => listAllTickets({ storage, logger }, { signal }));
   return {
     plugins: [
-  options.liveMetrics?.readBy(live.counts);
       {
         prefix: "/api/v1",
         plugin: async (fastify) =>
