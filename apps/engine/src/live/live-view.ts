@@ -93,13 +93,13 @@ export class LiveView implements Disposable {
   readonly #parts: LiveParts;
   readonly #clock: Clock;
   readonly #rt: Runtime;
+  readonly #runs: Collection<RunFact>;
+  #counts: LiveCounts | undefined;
   #resources: LiveResources | undefined;
   #modules: WatchedCollection<ModulesFact> | undefined;
 
   /** `clock` is that by which it is counted how long something waits. */
   constructor({ clock = systemClock, ...parts }: LiveParts & { readonly clock?: Clock }) {
-  readonly #runs: Collection<RunFact>;
-  #counts: LiveCounts | undefined;
     const { logger } = parts;
     const rt = createRuntime({
       // A note per run of a derivation: why a page shows what it shows can be asked at any time.
@@ -107,17 +107,17 @@ export class LiveView implements Disposable {
       onError: (error) => logger.warn({ err: error }, "the live view has an error"),
     });
     this.#parts = parts;
+    this.#clock = clock;
     this.#rt = rt;
     this.#named = followKind(rt, parts, STACKS);
     const stacks = deriveStacksById(rt, this.#named);
     const queues = followKind(rt, parts, QUEUES);
-    this.#clock = clock;
     const runs = followKind(rt, parts, RUNS);
+    this.#runs = runs;
     const runsOfStack = rt.index(runs, (run) => run.stack).asCollection({ name: "runs by stack" });
     const outputs = followKind(rt, parts, OUTPUTS);
     const triggers = followKind(rt, parts, TRIGGERS);
     const locks = followKind(rt, parts, LOCKS);
-    this.#runs = runs;
     const stuckSteps = followKind(rt, parts, STUCK_STEPS);
     const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
@@ -181,12 +181,6 @@ export class LiveView implements Disposable {
     return this.#modules;
   }
 
-  [Symbol.dispose](): void {
-    this.events[Symbol.dispose]();
-    for (const ring of [
-      this.stackChanges,
-      this.runChanges,
-      this.queueChanges,
   /** What metrics tell: who never asks for them does not have it followed. */
   get counts(): LiveCounts {
     this.#counts ??= new LiveCounts(this.#rt, {
@@ -197,6 +191,12 @@ export class LiveView implements Disposable {
     return this.#counts;
   }
 
+  [Symbol.dispose](): void {
+    this.events[Symbol.dispose]();
+    for (const ring of [
+      this.stackChanges,
+      this.runChanges,
+      this.queueChanges,
       this.registryChanges,
       this.reactionChanges,
     ]) {
