@@ -325,7 +325,7 @@ async function finish(
 
   run.given.onEvent({ type: "phase", phase: "finish" });
   const nodes = runner.results();
-  await finalChecks(run);
+  await finalChecks(run, runner);
   const outputs = await finalOutputs(run, runner);
   run.report(run.given.world.diagnostics);
   const isDone = nodes.every(({ status }) => status === "done");

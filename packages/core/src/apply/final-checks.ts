@@ -1,14 +1,17 @@
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import type { ApplyRun } from "./apply-run.ts";
 import { openChecks } from "./open-checks.ts";
+import { ReachedParts } from "./reached-parts.ts";
+import type { StepRunner } from "./step-runner.ts";
 
 /**
  * Evaluates the conditions that belong to no object: those of checks, whose failure is a warning, once more, and those of
- * variables and outputs that could not be decided while planning. What needs something that was not done stays open.
+ * variables and outputs that could not be decided while planning. What stands behind something that was not done stays open.
  */
-export async function finalChecks(run: ApplyRun): Promise<void> {
+export async function finalChecks(run: ApplyRun, runner: StepRunner): Promise<void> {
   const { plan, world } = run.given;
   if (plan.mode !== "normal") return;
+  const reached = runner.isComplete ? undefined : new ReachedParts(run, runner);
   const open = new Set(openChecks(plan).map(({ kind, address }) => `${kind} ${address}`));
   for (const module of world.allModules()) {
     for (const name of module.node.config.variables.keys()) {
@@ -18,7 +21,9 @@ export async function finalChecks(run: ApplyRun): Promise<void> {
     }
     for (const check of module.node.config.checks.values()) {
       const address = module.addressOf(`check.${check.name}`);
-      await prepare(run, () => validateConditions(check.assertions, module.scope));
+      const needs = () => validateConditions(check.assertions, module.scope);
+      await prepare(run, needs);
+      if (reached?.has(module, needs) === false) continue;
       attempt(() =>
         evaluateConditions({
           address,

@@ -47,7 +47,7 @@ function makes({ action, after, record, importing }: ResourceChange, open: boole
  * conditions are still to be decided, so that they are steps even where nothing changes.
  *
  * Cost. A dependency on all instances of a resource goes through a vertex for that resource, so that n dependents of n
- * instances are 2n edges.
+ * instances are 2n edges. Of objects that do not change those have a vertex that a step depends on, directly or through others.
  */
 export function orderSteps(
   changes: readonly ResourceChange[],
@@ -154,6 +154,11 @@ class StepOrder {
   readonly #makesOf = new Map<string, number[]>();
   readonly #removesOf = new Map<string, number[]>();
   readonly #groups = new Map<string, number>();
+  /** Objects that have no step, by address and by resource: what depends on them comes after what they depend on. */
+  readonly #unchanged = new Map<string, ResourceChange>();
+  readonly #unchangedOf = new Map<string, string[]>();
+  /** Vertices of such objects, whose edges are still to be made. */
+  readonly #passing: { readonly vertex: number; readonly change: ResourceChange }[] = [];
   readonly #changes: readonly ResourceChange[];
   readonly #objects: ReadonlyMap<string, StateObject>;
   readonly #open: ReadonlySet<string>;
@@ -193,6 +198,10 @@ class StepOrder {
       if (step !== undefined) this.#steps[at] = { ...step, early: true };
     }
     for (const change of this.#changes) this.#connect(change);
+    // Grows while it is walked.
+    for (const { vertex, change } of this.#passing) {
+      for (const dependency of change.dependencies) this.#afterMakes(vertex, dependency);
+    }
     this.#connectReads();
     return { steps: this.#steps, size: this.#next.length, next: this.#next };
   }
@@ -349,7 +358,15 @@ class StepOrder {
       else list.push(vertex);
     };
     if (this.#makesSomething(change)) add("make", this.#makes, this.#makesOf);
+    else if (change.action === "no-op" && change.deposed === "") this.#pass(change, resource);
     if (removes(change)) add("remove", this.#removes, this.#removesOf);
+  }
+
+  #pass(change: ResourceChange, resource: string): void {
+    this.#unchanged.set(change.address, change);
+    const list = this.#unchangedOf.get(resource);
+    if (list === undefined) this.#unchangedOf.set(resource, [change.address]);
+    else list.push(change.address);
   }
 
   #makesSomething(change: ResourceChange): boolean {
@@ -383,20 +400,31 @@ class StepOrder {
     }
   }
 
-  /** `vertex` after everything that makes what it depends on. */
+  /** `vertex` after everything that makes what it depends on, directly or through what does not change. */
   #afterMakes(vertex: number, { address, scope }: Dependency): void {
     if (scope === "instance") {
-      this.#edge(this.#makes.get(address), vertex);
+      this.#edge(this.#makes.get(address) ?? this.#passed(address), vertex);
       return;
     }
-    const makes = this.#makesOf.get(address);
-    if (makes === undefined) return;
+    const makes = this.#makesOf.get(address) ?? [];
+    const unchanged = this.#unchangedOf.get(address) ?? [];
+    if (makes.length + unchanged.length === 0) return;
     this.#edge(
       this.#group(`made ${address}`, (group) => {
         for (const make of makes) this.#edge(make, group);
+        for (const one of unchanged) this.#edge(this.#passed(one), group);
       }),
       vertex,
     );
+  }
+
+  /** The vertex of an object that does not change: after everything that makes what it depends on. */
+  #passed(address: string): number | undefined {
+    const change = this.#unchanged.get(address);
+    if (change === undefined) return undefined;
+    return this.#group(`unchanged ${address}`, (vertex) => {
+      this.#passing.push({ vertex, change });
+    });
   }
 
   /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */

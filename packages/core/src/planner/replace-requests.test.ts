@@ -39,6 +39,16 @@ it.each([
     INCOMPLETE,
     ['module.m["a"].terraform_data.many', 'module.m["b"].terraform_data.many'],
   ],
+  // The module is missing as well.
+  [
+    "terraform_data.many",
+    INCOMPLETE,
+    [
+      'module.m["a"].terraform_data.many',
+      'module.m["b"].terraform_data.many',
+      "module.s.terraform_data.many",
+    ],
+  ],
   ["module.s.terraform_data.many[5]", NOTHING, ["module.s.terraform_data.many"]],
   ["module.s.terraform_data.none", NOTHING, []],
 ])("says of a request for %s: %s", async (request, summary, resources) => {

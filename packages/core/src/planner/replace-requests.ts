@@ -47,9 +47,22 @@ export function reportUnmatchedRequests(run: PlanRun): void {
     const isBare = request.kind === "resource" && request.key === undefined;
     const keyed = isBare ? own.filter(({ address }) => resourceOf(address) !== address) : [];
     const exact = keyed.filter(({ address }) => resourceOf(address) === text);
-    const near = exact.length > 0 ? exact : keyed;
-    run.report([near.length > 0 ? lacksKey(text, near) : matchesNothing(text, own)]);
+    const near = [exact, keyed, isBare ? namesakes(request, instances) : []].find(
+      (one) => one.length > 0,
+    );
+    run.report([near === undefined ? matchesNothing(text, own) : lacksKey(text, near)]);
   }
+}
+
+/** Instances with keys of resources of the same type and name, in whatever module. */
+function namesakes(request: Address, instances: Instances): Instances {
+  if (request.kind !== "resource") return [];
+  const { type, name } = request;
+  return instances.filter(({ address }) => {
+    const { value } = parseAddress(address);
+    if (value?.kind !== "resource" || value.key === undefined) return false;
+    return value.type === type && value.name === name;
+  });
 }
 
 type Instances = readonly { readonly address: string }[];
