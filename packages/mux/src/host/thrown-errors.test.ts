@@ -51,3 +51,35 @@ it("leave a call alone that is answered soon after, and are not looked for in ot
   answer.resolve("here");
   expect(await call).toBe("here");
 });
+
+it("are written once by the SDK, so that a call which throws the same again is not waited for long", async () => {
+  const clock = createManualClock();
+  const errors = new ThrownErrors(clock);
+  const call = async () =>
+    errors.orAnswerOf(async () => new Promise<string>(() => undefined), undefined);
+  const first = expect(call()).rejects.toMatchObject({ rawMessage: "no such garden" });
+  errors.add(REPORT);
+  await clock.advance(1_000);
+  await first;
+
+  let isOver = false;
+  const second = call().finally(() => {
+    isOver = true;
+  });
+  const refused = expect(second).rejects.toMatchObject({
+    code: "UNKNOWN",
+    rawMessage: "it gives no answer, as before, when it wrote: no such garden",
+  });
+  await clock.advance(29_999);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  await refused;
+
+  // Another error is written, and said as soon as the first one.
+  const third = expect(call()).rejects.toMatchObject({ rawMessage: "no such rose" });
+  errors.add({ stream: "stderr", text: "error: [runtime] Error: no such rose" });
+  await clock.advance(1_000);
+  await third;
+  // An answer counts as long as it comes.
+  expect(await errors.orAnswerOf(async () => "here", undefined)).toBe("here");
+});
