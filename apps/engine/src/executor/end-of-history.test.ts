@@ -22,6 +22,14 @@ it("an apply that stopped because its worker was lost is not canceled by a user"
     phase: "partially_applied",
     reasonCode: "result_lost",
   });
+  const untouched = { ...entry, status: "canceled", changed: 0 } as const;
+  expect(endOfHistory(untouched)).toMatchObject({
+    phase: "failed",
+    revision: "4",
+    reasonCode: "worker_lost",
+  });
+  // Another run finished it, which cannot know all that it did.
+  expect(endOfHistory({ ...untouched, complete: false }).phase).toBe("partially_applied");
 });
 
 it("without a status it was another run that finished it, and without an entry nothing was done", () => {

@@ -13,6 +13,14 @@ export function endOfHistory(entry: RevisionEntry | undefined): ExecutionResult 
   const { status } = entry;
   const revision = entry.revision.toString();
   if (status === "applied") return { phase: status, revision };
+  if (status === "canceled" && leftAllAsItWas(entry)) {
+    return {
+      phase: "failed",
+      revision,
+      reason: "the worker was lost before the apply changed anything",
+      reasonCode: "worker_lost",
+    };
+  }
   return {
     // An executor whose worker is lost stops by itself: that is no request of a user to cancel.
     phase: status === undefined || status === "canceled" ? "partially_applied" : status,
@@ -20,4 +28,9 @@ export function endOfHistory(entry: RevisionEntry | undefined): ExecutionResult 
     reason: "the worker was lost after the apply ended, before its result was recorded",
     reasonCode: "result_lost",
   };
+}
+
+/** Whether a run that has ended wrote no object: at most what it found of conditions. */
+export function leftAllAsItWas({ changed, complete }: RevisionEntry): boolean {
+  return complete && changed === 0;
 }

@@ -219,7 +219,8 @@ export async function endWithoutPlan(
       if (awaited !== undefined && run.row.message.cancel === undefined) {
         // It keeps its place in the queue, and gets a ticket again once the other plan is made.
         const reason = `waits for the plan of the stack ${awaited}`;
-        await move(tx, requireAt(run, "planning"), "queued", claim.worker.id, { reason });
+        const change = { reason, attempts: 0 };
+        await move(tx, requireAt(run, "planning"), "queued", claim.worker.id, change);
         tx.remove(ticket);
         return;
       }

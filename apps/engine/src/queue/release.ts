@@ -1,12 +1,17 @@
 import { isEnded } from "@stackwright/core";
-import { RunTicket_Step } from "@stackwright/proto/stackwright";
+import { type Run, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { requestRollback } from "./request-rollback.ts";
 import { isAt, move, phaseOf, readRun } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
-import { type TransactionParts, transact } from "./transaction.ts";
+import {
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "./transaction.ts";
 
 /** Claims of one step that may end without a result before the run fails. */
 const MAX_ATTEMPTS = 3;
@@ -61,7 +66,7 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
     };
     if (isAt(run, "applying")) {
       if (attempts < MAX_RECOVERIES) {
-        tx.guardRow(run.row);
+        recordAttempts(tx, run.row, attempts);
         tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
         return true;
       }
@@ -79,8 +84,8 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       await move(tx, run, "failed", actor, failure);
     } else {
       if (isAt(run, "preparing", "planning", "planned")) {
-        await move(tx, run, "queued", actor, { planDigest: "", approvals: [], reason });
-      } else tx.guardRow(run.row);
+        await move(tx, run, "queued", actor, { planDigest: "", approvals: [], reason, attempts });
+      } else recordAttempts(tx, run.row, attempts);
       tx.update(ticket, free);
       return true;
     }
@@ -89,4 +94,10 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
     if (phaseOf(run.row.message) === "failed") await requestRollback(tx, reference, run.row);
     return true;
   });
+}
+
+/** What the ticket says as well, which may be lost. A run of which it says so already only must not end at this moment. */
+function recordAttempts(tx: Transaction, row: StoredRow<Run>, attempts: number): void {
+  if (row.message.attempts === attempts) tx.guardRow(row);
+  else tx.update(row, { attempts });
 }

@@ -1,4 +1,4 @@
-import { type RunPhase, STORED_RUN_PHASES } from "@stackwright/core";
+import { isEnded, type RunPhase, STORED_RUN_PHASES } from "@stackwright/core";
 import { Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -78,6 +78,52 @@ it("a run that was canceled and has no ticket ends, and the next run of its stac
   expect(phaseOf(await stored())).toBe("canceled");
   expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
 });
+
+it.each(["plan", "apply", "recover"] as const)(
+  "a step that ends each of its workers (%s) ends its run also where its ticket is lost each time",
+  async (step) => {
+    const { parts, run, claim, stored, worker, head, plan, fence, stackReference } = await start();
+    const lose = async () => {
+      await transact(parts, async (tx) => {
+        tx.remove(await tx.get(SERVER_KINDS.ticket, ticketPlace(run)));
+      });
+      expect(await sweepQueues(parts)).toBe(1);
+    };
+    const die = async ({ ticket }: Awaited<ReturnType<typeof claim>>) =>
+      releaseClaim(parts, {
+        ticket,
+        worker: worker.id,
+        guard: worker.guard,
+        actor: "w",
+        reason: "died",
+      });
+    if (step !== "plan") {
+      // What was tried of the plan is no attempt of the apply.
+      await die(await claim());
+      const planning = await claim();
+      await beginPlanning(parts, planning);
+      const digest = await plan(stackReference, "plan");
+      await recordPlan(parts, planning, { digest, baseRevision: 0n, summary: SUMMARY });
+      expect((await stored()).attempts).toBe(0);
+    }
+    if (step === "recover") {
+      const held = await fence(stackReference, "executor");
+      await beginApply(parts, await claim(), held?.tenure.epoch ?? 0n);
+      await head(stackReference, run.run);
+      await lose();
+    }
+    let died = 0;
+    for (; !isEnded(phaseOf(await stored())) && died < 50; died += 1) {
+      const claimed = await claim();
+      expect([claimed.step, claimed.attempts]).toEqual([step, died]);
+      await die(claimed);
+      if (!isEnded(phaseOf(await stored()))) await lose();
+    }
+    expect(phaseOf(await stored())).toBe("failed");
+    expect(died).toBe(step === "recover" ? 10 : 3);
+    expect(await listTickets(parts)).toEqual([]);
+  },
+);
 
 it("a run that cannot be recovered ends, and the next run of its stack begins", async () => {
   const { parts, run, claim, stored, worker, head, plan, fence, enqueue, stackReference } =

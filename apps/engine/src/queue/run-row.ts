@@ -29,6 +29,7 @@ type RunChange = Partial<
     Run,
     | "applyTraceParent"
     | "approvals"
+    | "attempts"
     | "autoApply"
     | "baseRevision"
     | "approvers"
@@ -141,6 +142,8 @@ export async function move<P extends RunPhase, N extends Reachable<P>>(
     atMs: BigInt(tx.nowMs),
   };
   tx.update(row, {
+    // What was tried before belongs to the step that has ended.
+    ...(to === "approved" && { attempts: 0 }),
     ...change,
     phase: STORED_RUN_PHASES[to],
     updatedAtMs: BigInt(tx.nowMs),

@@ -35,11 +35,12 @@ export async function recordConfiguration(
   if (row.message.configuration !== configuration) tx.update(row, { configuration });
 }
 
-/** A ticket that no worker has claimed. */
+/** A ticket that no worker has claimed, with the attempts that were made of the step. */
 export function freeTicket(
   {
     id: run,
     stack,
+    attempts,
     pool,
     background,
     traceParent,
@@ -47,7 +48,14 @@ export function freeTicket(
     protocol,
   }: Pick<
     Run,
-    "id" | "stack" | "pool" | "background" | "traceParent" | "applyTraceParent" | "protocol"
+    | "id"
+    | "stack"
+    | "attempts"
+    | "pool"
+    | "background"
+    | "traceParent"
+    | "applyTraceParent"
+    | "protocol"
   >,
   step: RunTicket_Step,
   nowMs: number,
@@ -58,7 +66,7 @@ export function freeTicket(
     stack,
     step,
     class: ticketClass,
-    attempts: 0,
+    attempts,
     claim: undefined,
     createdAtMs: BigInt(nowMs),
     freeSinceMs: BigInt(nowMs),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
 import { silentLogger } from "@stackwright/base/logger";
 import {
+  createStackStates,
   createStoredKeys,
   keyEncryptionKey,
   type RunPhase,
@@ -104,10 +105,11 @@ export async function startFakeWorker(
   };
   const parts = { ...fixture.parts, clock: systemClock, blobs };
   const reference = await fixture.stack("one");
+  const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
   const worker = stack.use(
     await startRunWorker({
       ...parts,
-      keys: createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) }),
+      keys,
       executor,
       logger: silentLogger,
       policies: new PolicyRunner({ clock: systemClock }),
@@ -131,6 +133,7 @@ export async function startFakeWorker(
   return {
     fixture,
     parts,
+    states: createStackStates({ storage, blobs, ciphers: keys, owner: "executor" }),
     worker,
     folder: join(scratch.path, "runs"),
     jobs,

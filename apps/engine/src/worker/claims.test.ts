@@ -21,6 +21,20 @@ import type { StoredClaimParts } from "./stored-claim-host.ts";
 const kindsOf = (operations: readonly BatchOperation[]) =>
   operations.map((one) => (one.kind === "write" ? one.resource.id.type.kind : one.id.type.kind));
 
+const OBJECT = {
+  object: {
+    mode: "managed",
+    type: "t",
+    provider: { source: "example.com/acme/cloud", version: "1.0.0", alias: "" },
+    dependencies: [],
+    createBeforeDestroy: false,
+  },
+  content: {
+    value: { schemaVersion: 0, json: '{"id":"x"}', sensitive: [] },
+    privateBytes: new Uint8Array(),
+  },
+} as const;
+
 it("a claim that could not be released is released by the worker that has it", async () => {
   let plans = 0;
   let refusals = 0;
@@ -114,6 +128,39 @@ it("an apply that ended with its worker is not called canceled, as no request as
   const { phase, reasonCode } = await read(run);
   expect([storedRunPhase(phase), reasonCode]).toEqual(["partially_applied", "worker_ended"]);
 });
+
+it.each(["nothing", "a condition", "an object"] as const)(
+  "an apply that ended with its worker when it had written %s is called what it is",
+  async (written) => {
+    const { worker, states, enqueue, read, reaches } = await startFakeWorker(async (step) => {
+      if (step.job.step === "plan") return playPlan(step);
+      const hold = await states.stack(step.job.stack).acquire();
+      await step.host.beginApply(hold.epoch);
+      await step.stopped;
+      const writer = await hold.begin({ run: step.job.run });
+      if (written === "an object") {
+        await writer.write({ kind: "adopt", key: { address: "t.one", deposed: "" }, ...OBJECT });
+      }
+      const checks =
+        written === "nothing"
+          ? []
+          : ([{ kind: "check", address: "check.c", index: 0, status: "unknown" }] as const);
+      const { revision } = await writer.finish({ checks, status: "canceled" });
+      await hold.release();
+      return {
+        how: "result",
+        result: { phase: "canceled", revision: revision.toString(), reason: "canceled" },
+      };
+    });
+    const run = await enqueue(true);
+    await reaches(run, "applying");
+    await worker.close();
+    const { phase, reasonCode, reason } = await read(run);
+    const expected = written === "an object" ? "partially_applied" : "failed";
+    expect([storedRunPhase(phase), reasonCode]).toEqual([expected, "worker_ended"]);
+    expect(reason).toMatch(written === "an object" ? "before the apply did" : "changed anything");
+  },
+);
 
 it("an apply whose worker ends before it begins is left to the next worker", async () => {
   const begun = Promise.withResolvers<void>();

@@ -1,12 +1,24 @@
 import type { Logger } from "@stackwright/base/logger";
-import type { NamedStack, StackReference, StoredKeys } from "@stackwright/core";
+import {
+  createStackStates,
+  type NamedStack,
+  type StackReference,
+  type StoredKeys,
+} from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { PolicyResult, Run } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
+import {
+  RUN_KIND,
+  type RunReference,
+  runPlace,
+  STACK_HEAD_KIND,
+  stackPlace,
+} from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
+import { leftAllAsItWas } from "../executor/end-of-history.ts";
 import type { ExecutionJob, ExecutionResult } from "../executor/execution-job.ts";
 import type { ExecutionEnd, LossReason } from "../executor/executor.ts";
 import type { IdentityIssuer } from "../identity/identity-issuer.ts";
@@ -174,7 +186,10 @@ async function writeEnd(
   await release(parts, claim, reason, ending);
 }
 
-/** Ends an apply that stopped though its run was not canceled: what has not begun is left to the next worker. */
+/**
+ * Ends an apply that stopped though its run was not canceled: what has not begun is left to the next worker. One that began and wrote
+ * no object has failed, and is not called partially applied.
+ */
 async function endStoppedApply(
   parts: StoredClaimParts,
   claim: RunClaim,
@@ -184,12 +199,35 @@ async function endStoppedApply(
 ): Promise<void> {
   const reason = "the worker of the run ended before the apply did";
   if (phaseOf(run) === "approved") return release(parts, claim, reason, ending);
-  await writeResult(parts, claim, {
-    ...("revision" in result && { revision: result.revision }),
-    phase: "partially_applied",
-    reason,
-    reasonCode: "worker_ended",
-  });
+  const revision = "revision" in result ? result.revision : undefined;
+  const ended = { ...(revision !== undefined && { revision }), reasonCode: "worker_ended" };
+  if (await isUntouched(parts, claim.reference, run, revision)) {
+    await writeResult(parts, claim, {
+      ...ended,
+      phase: "failed",
+      reason: "the worker of the run ended before the apply changed anything",
+    });
+    return;
+  }
+  await writeResult(parts, claim, { ...ended, phase: "partially_applied", reason });
+}
+
+/** Whether an apply of the engine that has ended at a revision wrote no object, as far as that can be read here. */
+async function isUntouched(
+  { storage, blobs, keys }: StoredClaimParts,
+  { stack, run: id }: RunReference,
+  { tool, baseRevision }: Run,
+  revision: string | undefined,
+): Promise<boolean> {
+  if (tool !== "" || revision === undefined) return false;
+  if (BigInt(revision) === baseRevision) return true;
+  const states = createStackStates({ storage, blobs, ciphers: keys, owner: "ending" });
+  // Without the key of the stack it is not known.
+  const [last] = await states
+    .stack(stack)
+    .history({ limit: 1 })
+    .catch(() => []);
+  return last?.run === id && leftAllAsItWas(last);
 }
 
 function lossOf(end: ExecutionEnd): string {

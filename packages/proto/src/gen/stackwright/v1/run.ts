@@ -76,6 +76,8 @@ export interface Run {
   pool: string;
   /** Requested by a schedule: its plans have at most half of the workers. */
   background: boolean;
+  /** Claims of its present step that ended without a result, for the case that the ticket, which counts them too, is lost. */
+  attempts: number;
   /** Ends with its plan, whatever its mode, and needs no place in the queue. Implied by MODE_PLAN_ONLY. */
   planOnly: boolean;
   /** Made to be applied later: a newer run of the stack ends it while its plan waits for approval. */
@@ -321,6 +323,7 @@ function createBaseRun(): Run {
     automatic: false,
     pool: "",
     background: false,
+    attempts: 0,
     planOnly: false,
     savedPlan: false,
     skipRefresh: false,
@@ -457,6 +460,9 @@ export const Run: MessageFns<Run> = {
     }
     if (message.background !== false) {
       writer.uint32(264).bool(message.background);
+    }
+    if (message.attempts !== 0) {
+      writer.uint32(272).uint32(message.attempts);
     }
     if (message.planOnly !== false) {
       writer.uint32(320).bool(message.planOnly);
@@ -791,6 +797,14 @@ export const Run: MessageFns<Run> = {
             message.background = reader.bool();
             continue;
           }
+          case 34: {
+            if (tag !== 272) {
+              break;
+            }
+
+            message.attempts = reader.uint32();
+            continue;
+          }
           case 40: {
             if (tag !== 320) {
               break;
@@ -986,6 +1000,7 @@ export const Run: MessageFns<Run> = {
     message.automatic = object.automatic ?? false;
     message.pool = object.pool ?? "";
     message.background = object.background ?? false;
+    message.attempts = object.attempts ?? 0;
     message.planOnly = object.planOnly ?? false;
     message.savedPlan = object.savedPlan ?? false;
     message.skipRefresh = object.skipRefresh ?? false;
