@@ -2,8 +2,8 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { ModuleError } from "@stackwright/lang";
-import { download, type InstallHttpClient, requireOk } from "@stackwright/tfplugin/install";
-import { archiveKind, unpackModule } from "./module-archive.ts";
+import { downloadKept, type InstallHttpClient, requireOk } from "@stackwright/tfplugin/install";
+import { archiveKind, KEPT_ARCHIVE_BYTES, unpackModule } from "./module-archive.ts";
 import { checkModuleFile } from "./module-checksum.ts";
 import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
 import { packageSourceOf } from "./page-source.ts";
@@ -30,16 +30,21 @@ export async function fetchHttp(
     }
     return { next: await sentTo(url, http, signal) };
   }
-  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-module-"));
-  const path = join(scratch.path, "archive");
+  await using scratch = new AsyncDisposableStack();
+  const path = async (): Promise<string> => {
+    const made = await mkdtempDisposable(join(tmpdir(), "stackwright-module-"));
+    return join(scratch.use(made).path, "archive");
+  };
   const { maxBytes } = { ...DEFAULT_MODULE_LIMITS, ...limits };
-  await download(url, path, { http, maxBytes, resumes: 5, signal });
+  const keepBytes = kind === "tar.gz" ? KEPT_ARCHIVE_BYTES : 0;
+  const options = { http, maxBytes, resumes: 5, signal };
+  const { content } = await downloadKept(url, { keepBytes, path }, options);
   if (checksum !== null) {
-    await checkModuleFile(path, basename(url.pathname), checksum, async (list) =>
+    await checkModuleFile(content, basename(url.pathname), checksum, async (list) =>
       Buffer.from(await http.bytes(new URL(list, url), { signal })).toString("utf8"),
     );
   }
-  await unpackModule(path, kind, folder, { ...(limits && { limits }), signal });
+  await unpackModule(content, kind, folder, { ...(limits && { limits }), signal });
   return undefined;
 }
 

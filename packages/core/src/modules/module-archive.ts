@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGunzip, gunzipSync } from "node:zlib";
 import { ModuleError } from "@stackwright/lang";
 import { ProviderSourceError, unpackArchive } from "@stackwright/provider-source";
 import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
@@ -41,23 +41,55 @@ export function archiveKind(path: string, given: string | null): ArchiveKind | u
   throw new ModuleError("Failed to download module", detail);
 }
 
-/** Unpacks an archive into a folder that is empty or does not exist. Rejects with a `ModuleError` where it is refused. */
+/** Archives in memory are at most so large, of which there are as many as are fetched at once. */
+export const KEPT_ARCHIVE_BYTES = 256 * 1024;
+/** And most of them are not larger when they are unpacked. */
+const KEPT_PLAIN_BYTES = 2 * 1024 * 1024;
+
+/** Unpacks an archive, by its path or its content, into a folder that is empty or does not exist. Rejects with a `ModuleError` where it is refused. */
 export async function unpackModule(
-  archive: string,
+  archive: Buffer | string,
   kind: ArchiveKind,
   folder: string,
   options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
+  if (kind === "tar.gz") return unpackGzip(archive, folder, options).catch(damaged);
+  if (typeof archive !== "string") throw new TypeError(`an archive of ${kind} is read from a file`);
   if (kind === "zip") return unpackZip(archive, folder, options);
   const file = createReadStream(archive);
-  if (kind === "tar.gz") {
-    const plain = createGunzip();
-    file.on("error", (error) => plain.destroy(error));
-    await unpackTar(file.pipe(plain), folder, options).catch(damaged);
-    return;
-  }
   const program = kind === "tar.xz" ? "xz" : "bzip2";
   await unpackWith(program, file, folder, options);
+}
+
+async function unpackGzip(
+  archive: Buffer | string,
+  folder: string,
+  options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
+): Promise<void> {
+  const small = typeof archive === "string" ? undefined : smallContent(archive);
+  if (small !== undefined) return unpackTar([small], folder, options);
+  const plain = createGunzip();
+  const file: Readable =
+    typeof archive === "string" ? createReadStream(archive) : Readable.from([archive]);
+  file.on("error", (error) => plain.destroy(error));
+  try {
+    await unpackTar(file.pipe(plain), folder, options);
+  } finally {
+    file.destroy();
+    plain.destroy();
+  }
+}
+
+/** Without the streams and the thread pool, which cost more than the few bytes; undefined where there are many. */
+function smallContent(archive: Buffer): Buffer | undefined {
+  // An empty file is what the stream says of it.
+  if (archive.length === 0) return undefined;
+  try {
+    return gunzipSync(archive, { maxOutputLength: KEPT_PLAIN_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return undefined;
+    throw error;
+  }
 }
 
 async function unpackZip(

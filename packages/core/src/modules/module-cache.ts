@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { lstatSync, mkdirSync, renameSync } from "node:fs";
+import { lstat, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { ModuleError } from "@stackwright/lang";
 import { replaceFile } from "./module-manifest.ts";
 import { copyModuleTree, hashModuleTree, type ModuleLimits } from "./module-tree.ts";
+import { isFolder, removeFolder } from "./small-files.ts";
 
 /** A package that is in the cache. */
 export interface CachedPackage {
@@ -47,8 +49,7 @@ export class ModuleCache {
   /** The package with a hash; undefined where it is not here. */
   async find(hash: string): Promise<CachedPackage | undefined> {
     const path = this.#pathOf(hash);
-    const there = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-    return there ? { path, hash } : undefined;
+    return isFolder(path) ? { path, hash } : undefined;
   }
 
   /** The package that was once fetched under a name that always means the same, such as a version of a registry. */
@@ -64,24 +65,22 @@ export class ModuleCache {
     fetch: (folder: string) => Promise<string>,
     named?: { readonly name: string; readonly inner: string },
   ): Promise<CachedPackage> {
-    await mkdir(this.#root, { recursive: true });
-    this.#swept ??= removeLeftovers(this.#root, INCOMING_NAME);
+    const incoming = join(this.#root, INCOMING);
+    this.#swept ??= prepareIncoming(this.#root, incoming);
     await this.#swept;
-    const scratch = await mkdtemp(join(this.#root, INCOMING));
+    const fresh = join(incoming, randomBytes(6).toString("hex"));
+    mkdirSync(fresh);
     try {
-      const content = join(scratch, "content");
-      await mkdir(content);
-      const counts = await fetch(content);
+      const counts = await fetch(fresh);
       const hash = await hashModuleTree(counts, this.#options);
       const path = this.#pathOf(hash);
-      await mkdir(dirname(path), { recursive: true });
-      await renameNew(counts, path);
+      renameNew(counts, path);
       if (named !== undefined) {
         await replaceFile(this.#nameFile(named.name), `${hash}\n${named.inner}`);
       }
       return { path, hash };
     } finally {
-      await rm(scratch, { recursive: true, force: true });
+      await removeFolder(fresh);
     }
   }
 
@@ -102,7 +101,7 @@ export class ModuleCache {
       await replaceFolder(fresh, place, async () => this.#isThere(place, hash));
       return true;
     } finally {
-      await rm(fresh, { recursive: true, force: true });
+      await removeFolder(fresh);
     }
   }
 
@@ -130,7 +129,7 @@ export class ModuleCache {
 
   /** Whether a place has a package already. */
   async #isThere(place: string, hash: string): Promise<boolean> {
-    const stats = await lstat(place).catch(() => undefined);
+    const stats = lstatSync(place, { throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return false;
     const found = await hashModuleTree(place, this.#options).catch(() => undefined);
     this.#options.signal?.throwIfAborted();
@@ -139,7 +138,7 @@ export class ModuleCache {
 
   #pathOf(hash: string): string {
     const name = hash.replace(":", "-").replaceAll("/", "_").replaceAll("+", "-").replace("=", "");
-    return join(this.#root, "packages", name);
+    return join(this.#root, PACKAGES, name);
   }
 
   #nameFile(name: string): string {
@@ -147,11 +146,21 @@ export class ModuleCache {
   }
 }
 
-/** Folders of installations begin so until they are complete. */
-const INCOMING = ".incoming-";
-const INCOMING_NAME = /^\.incoming-/;
+const PACKAGES = "packages";
+/** The folder of packages that are not complete. */
+const INCOMING = ".incoming";
+/** And what such packages were called beside the others in earlier releases. */
+const FORMER_INCOMING = /^\.incoming-/;
 /** No installation takes longer: what is older was left by one that was killed. */
 const LEFTOVER_MS = 24 * 60 * 60_000;
+
+/** What comes in is for nobody else to read: a repository has the login of its address until it is complete. */
+async function prepareIncoming(root: string, incoming: string): Promise<void> {
+  mkdirSync(join(root, PACKAGES), { recursive: true });
+  mkdirSync(incoming, { recursive: true, mode: 0o700 });
+  await removeLeftovers(root, FORMER_INCOMING);
+  await removeLeftovers(incoming, /^/);
+}
 
 /** Removes what killed installations left in a folder. What another process removes at the same time is no problem. */
 async function removeLeftovers(folder: string, pattern: RegExp): Promise<void> {
@@ -164,9 +173,9 @@ async function removeLeftovers(folder: string, pattern: RegExp): Promise<void> {
 }
 
 /** Renames a folder to an unused path; an existing target stays. */
-async function renameNew(from: string, to: string): Promise<void> {
+function renameNew(from: string, to: string): void {
   try {
-    await rename(from, to);
+    renameSync(from, to);
   } catch (error) {
     if (!isTaken(error)) throw error;
   }
@@ -180,7 +189,7 @@ export async function replaceFolder(
 ): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      await rename(fresh, place);
+      renameSync(fresh, place);
       return;
     } catch (error) {
       if (!isTaken(error) || attempt >= 8) throw error;

@@ -10,12 +10,12 @@ const BY_LENGTH: Readonly<Record<number, string>> = {
 };
 
 /**
- * Checks a file against the argument `checksum` of its address: `TYPE:VALUE`, a value alone, or `file:URL` of a list of sums.
+ * Checks a file, by its path or its content, against the argument `checksum` of its address: `TYPE:VALUE`, a value alone, or `file:URL` of a list of sums.
  *
  * @param list brings such a list
  */
 export async function checkModuleFile(
-  path: string,
+  file: Buffer | string,
   name: string,
   checksum: string,
   list: (url: string) => Promise<string>,
@@ -32,7 +32,8 @@ export async function checkModuleFile(
     );
   }
   const hash = createHash(type);
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  if (typeof file !== "string") hash.update(file);
+  else for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   const found = hash.digest("hex");
   if (found === value.toLowerCase()) return;
   throw failed(`its ${type} is ${found}, and the address expects ${value}`);

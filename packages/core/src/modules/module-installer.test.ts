@@ -447,7 +447,8 @@ it("installs in one folder and one cache from many sides at once", async () => {
   }
   expect(readdirSync(join(place.work, ".terraform/modules"))).toHaveLength(11);
   expect(readdirSync(join(place.cache, "packages"))).toHaveLength(1);
-  expect(readdirSync(place.cache).toSorted()).toEqual(["packages"]);
+  expect(readdirSync(place.cache).toSorted()).toEqual([".incoming", "packages"]);
+  expect(readdirSync(join(place.cache, ".incoming"))).toEqual([]);
 });
 
 it("reads the lock file that it writes, and names the line where it is damaged", () => {

@@ -26,6 +26,7 @@ import { type ModuleRecord, readModuleManifest, writeModuleManifest } from "./mo
 import { hashModuleTree } from "./module-tree.ts";
 import type { PackageFetcher, ResolvedPackage } from "./package-fetcher.ts";
 import { pathIn } from "./package-path.ts";
+import { isFolder } from "./small-files.ts";
 
 /** What may be done about modules that are not installed. */
 export type InstallMode =
@@ -195,8 +196,7 @@ export class ModuleInstaller implements ModulePackages {
       if (locked?.version !== undefined && locked.version !== version) return undefined;
       this.#versions.set(key, version);
     }
-    const there = await stat(resolve(directory, record.dir)).catch(() => undefined);
-    if (there?.isDirectory() !== true) return undefined;
+    if (!isFolder(resolve(directory, record.dir))) return undefined;
     if (locked !== undefined) this.#used.push(locked);
     else if (source.kind === "registry" && this.#options.adopts === true) {
       // Installed by the reference command: from now on it stays what it is.

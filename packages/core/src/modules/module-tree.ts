@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
 import {
-  copyFile,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rm,
-  stat,
-  symlink,
-} from "node:fs/promises";
+  constants,
+  copyFileSync,
+  createReadStream,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { copyFile, readdir, readlink, realpath, rm, symlink } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { ModuleError } from "@stackwright/lang";
+import { Pauses, SMALL_FILE_BYTES } from "./small-files.ts";
 
 /** What a package of a module may cost. Sizes in bytes. */
 export interface ModuleLimits {
@@ -59,7 +59,7 @@ export async function copyModuleTree(
   target: string,
   options: TreeOptions = {},
 ): Promise<string> {
-  await mkdir(target);
+  mkdirSync(target);
   return visitTree(folder, target, options);
 }
 
@@ -69,18 +69,21 @@ async function visitTree(
   { limits = {}, signal }: TreeOptions,
 ): Promise<string> {
   const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
-  const root = await realpath(folder);
+  const root = realpathSync.native(folder);
+  const pauses = new Pauses();
   const lines: { readonly name: string; readonly digest: string }[] = [];
   let bytes = 0;
 
   const visitFile = async (name: string): Promise<string> => {
     const path = join(root, name);
-    const { size } = await stat(path);
+    const { size } = statSync(path);
     bytes += size;
     if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
     if (target === undefined) return fileDigest(path, size);
     const copy = join(target, name);
-    await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    const flags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
+    if (size <= SMALL_FILE_BYTES) copyFileSync(path, copy, flags);
+    else await copyFile(path, copy, flags);
     return fileDigest(copy, size);
   };
 
@@ -92,13 +95,14 @@ async function visitTree(
   };
 
   const visit = async (prefix: string): Promise<void> => {
-    for (const entry of await readdir(join(root, prefix), { withFileTypes: true })) {
+    for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
+      await pauses.step();
       signal?.throwIfAborted();
       const name = `${prefix}${entry.name}`;
       // The lines of two files would be those of one with such a name.
       if (name.includes("\n")) throw refused(`${JSON.stringify(name)} has a line break`);
       if (entry.isDirectory()) {
-        if (target !== undefined) await mkdir(join(target, name));
+        if (target !== undefined) mkdirSync(join(target, name));
         await visit(`${name}/`);
       } else if (entry.isSymbolicLink()) {
         lines.push({ name, digest: await visitLink(name) });
@@ -137,12 +141,9 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Larger files are read in parts. */
-const SMALL_BYTES = 256 * 1024;
-
 async function fileDigest(path: string, size: number): Promise<string> {
   const hash = createHash("sha256");
-  if (size <= SMALL_BYTES) return hash.update(await readFile(path)).digest("hex");
+  if (size <= SMALL_FILE_BYTES) return hash.update(readFileSync(path)).digest("hex");
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }

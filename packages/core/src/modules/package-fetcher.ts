@@ -176,6 +176,7 @@ export class PackageFetcher {
 /** Adds the login of a URL, or that of the user for its host, to requests without other credentials. */
 function withLogins(fetchOf: Fetch, logins: ReadonlyMap<string, string>): Fetch {
   return async (url, init) => {
+    if (logins.size === 0 && url.username === "" && url.password === "") return fetchOf(url, init);
     const { username, password, hostname } = url;
     const own = Buffer.from(
       `${decodeURIComponent(username)}:${decodeURIComponent(password)}`,

@@ -1,6 +1,7 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import { ModuleError, packageFolder } from "@stackwright/lang";
+import { isFolder } from "./small-files.ts";
 
 /** A folder of a package; `*` and `?` in it stand for names, and lead to one folder only. */
 export async function folderIn(root: string, wanted: string): Promise<string> {
@@ -19,10 +20,7 @@ export async function folderIn(root: string, wanted: string): Promise<string> {
     );
     found = next.flat();
   }
-  const there: string[] = [];
-  for (const folder of found) {
-    if ((await stat(folder).catch(() => undefined))?.isDirectory() === true) there.push(folder);
-  }
+  const there = found.filter(isFolder);
   const [only, second] = there;
   if (only !== undefined && second === undefined) return only;
   const detail =

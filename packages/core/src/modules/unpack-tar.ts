@@ -1,10 +1,12 @@
-import { copyFile, mkdir, open, symlink } from "node:fs/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFile, open, symlink } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
-import type { Readable } from "node:stream";
 import { ModuleError } from "@stackwright/lang";
 import { DEFAULT_MODULE_LIMITS, type ModuleLimits } from "./module-tree.ts";
+import { Pauses, SMALL_FILE_BYTES } from "./small-files.ts";
 
 const BLOCK = 512;
+const EMPTY_BLOCK = Buffer.alloc(BLOCK);
 /** Headers of names that are too long for the ordinary ones. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
@@ -23,12 +25,19 @@ interface TarEntry {
  * `hashModuleTree` to check.
  */
 export async function unpackTar(
-  source: Readable,
+  source: AsyncIterable<unknown> | Iterable<unknown>,
   folder: string,
   { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
   const input = new BlockReader(source);
+  const pauses = new Pauses();
+  const folders = new Set<string>();
+  const makeFolder = (path: string): void => {
+    if (folders.has(path)) return;
+    mkdirSync(path, { recursive: true });
+    folders.add(path);
+  };
   const links: { readonly path: string; readonly target: string }[] = [];
   let bytes = 0;
   let files = 0;
@@ -37,7 +46,8 @@ export async function unpackTar(
     signal?.throwIfAborted();
     const header = await input.take(BLOCK);
     // Two empty blocks end an archive; some end without them.
-    if (header === undefined || header.every((byte) => byte === 0)) break;
+    if (header === undefined || header.equals(EMPTY_BLOCK)) break;
+    await pauses.step();
     const entry = { ...readHeader(header), ...next };
     // Checked before it is counted: a size that is no number, or below zero, would undo the limit.
     if (!Number.isSafeInteger(entry.size) || entry.size < 0)
@@ -58,12 +68,17 @@ export async function unpackTar(
     if (files > maxFiles) throw refused(`it has more than ${maxFiles} files`);
     if (bytes > maxBytes) throw refused(`its files have more than ${maxBytes} bytes`);
     if (entry.type === "5" || (entry.type === "0" && entry.name.endsWith("/"))) {
-      await mkdir(place, { recursive: true });
+      makeFolder(place);
       continue;
     }
-    await mkdir(dirname(place), { recursive: true });
+    makeFolder(dirname(place));
     if (entry.type === "0") {
-      await using file = await open(place, "w", (entry.mode & 0o111) === 0 ? 0o644 : 0o755);
+      const mode = (entry.mode & 0o111) === 0 ? 0o644 : 0o755;
+      if (entry.size <= SMALL_FILE_BYTES) {
+        writeFileSync(place, await input.content(entry.size), { mode });
+        continue;
+      }
+      await using file = await open(place, "w", mode);
       for await (const part of input.parts(entry.size)) await file.writeFile(part);
     } else if (entry.type === "2") {
       links.push({ path: place, target: entry.link });
@@ -85,7 +100,9 @@ export async function unpackTar(
 
 function readHeader(block: Buffer): TarEntry {
   const stored = Number.parseInt(text(block.subarray(148, 156)).trim(), 8);
-  const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  // Its own field counts as spaces.
+  let sum = 8 * 0x20;
+  for (let at = 0; at < BLOCK; at += 1) if (at < 148 || at >= 156) sum += block[at] ?? 0;
   if (stored !== sum) throw refused("it is damaged, or no tar archive");
   const magic = block.subarray(257, 262).toString() === "ustar";
   const prefix = magic && block[262] === 0 ? text(block.subarray(345, 500)) : "";
@@ -149,11 +166,12 @@ function text(bytes: Buffer): string {
 
 /** A stream, read in exact pieces. */
 class BlockReader {
-  readonly #parts: AsyncIterator<unknown>;
+  readonly #parts: AsyncIterator<unknown> | Iterator<unknown>;
   #rest: Buffer = Buffer.alloc(0);
 
-  constructor(source: Readable) {
-    this.#parts = source[Symbol.asyncIterator]();
+  constructor(source: AsyncIterable<unknown> | Iterable<unknown>) {
+    this.#parts =
+      Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   }
 
   async #more(): Promise<boolean> {
@@ -190,6 +208,12 @@ class BlockReader {
   }
 
   async content(size: number): Promise<Buffer> {
+    const padded = Math.ceil(size / BLOCK) * BLOCK;
+    if (this.#rest.length >= padded) {
+      const content = this.#rest.subarray(0, size);
+      this.#rest = this.#rest.subarray(padded);
+      return content;
+    }
     const parts: Buffer[] = [];
     for await (const part of this.parts(size)) parts.push(part);
     return Buffer.concat(parts);

@@ -23,9 +23,38 @@ export async function download(
   path: string,
   options: DownloadOptions,
 ): Promise<PackageHash> {
+  await using file = new FileSink(await open(path, "wx", 0o600));
+  return await receive(url, file, options);
+}
+
+/** A file that was fetched. */
+export interface KeptDownload {
+  readonly hash: PackageHash;
+  /** Its bytes; the path where they are, if there are more than may stay in memory. */
+  readonly content: Buffer | string;
+}
+
+/**
+ * The same for what is mostly small: up to so many bytes stay in memory, and no file is made. Beyond them everything goes to the
+ * path that is asked for then, which does not exist yet.
+ */
+export async function downloadKept(
+  url: URL,
+  spill: { readonly keepBytes: number; readonly path: () => Promise<string> },
+  options: DownloadOptions,
+): Promise<KeptDownload> {
+  await using sink = new MemorySink(spill.keepBytes, spill.path);
+  const hash = await receive(url, sink, options);
+  return { hash, content: sink.content };
+}
+
+async function receive(
+  url: URL,
+  sink: DownloadSink,
+  options: DownloadOptions,
+): Promise<PackageHash> {
   const { http, resumes, signal } = options;
-  await using file = await open(path, "wx", 0o600);
-  const state = new PartialFile(url, file, options.maxBytes);
+  const state = new PartialFile(url, sink, options.maxBytes);
   for (let attempt = 0; ; attempt += 1) {
     const response = await http.get(url, { headers: state.rangeHeaders(), signal });
     await state.begin(response);
@@ -46,10 +75,87 @@ export async function download(
   }
 }
 
+/** Where the parts of a download go, one after the other. */
+interface DownloadSink extends AsyncDisposable {
+  /** Forgets what has come. */
+  restart(): Promise<void>;
+  append(part: Uint8Array): Promise<void>;
+}
+
+class FileSink implements DownloadSink {
+  readonly #file: FileHandle;
+  #bytes = 0;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async restart(): Promise<void> {
+    if (this.#bytes > 0) await this.#file.truncate(0);
+    this.#bytes = 0;
+  }
+
+  async append(part: Uint8Array): Promise<void> {
+    // A file takes what it has room for.
+    for (let at = 0; at < part.length; ) {
+      const { bytesWritten } = await this.#file.write(part, at, part.length - at, this.#bytes);
+      at += bytesWritten;
+      this.#bytes += bytesWritten;
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+/** Becomes a file as soon as there is more than may stay in memory. */
+class MemorySink implements DownloadSink {
+  readonly #keepBytes: number;
+  readonly #pathOf: () => Promise<string>;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+  #file: { readonly path: string; readonly sink: FileSink } | undefined;
+
+  constructor(keepBytes: number, pathOf: () => Promise<string>) {
+    this.#keepBytes = keepBytes;
+    this.#pathOf = pathOf;
+  }
+
+  get content(): Buffer | string {
+    return this.#file?.path ?? Buffer.concat(this.#parts, this.#bytes);
+  }
+
+  async restart(): Promise<void> {
+    this.#parts = [];
+    this.#bytes = 0;
+    await this.#file?.sink.restart();
+  }
+
+  async append(part: Uint8Array): Promise<void> {
+    if (this.#file === undefined && this.#bytes + part.length <= this.#keepBytes) {
+      this.#parts.push(part);
+      this.#bytes += part.length;
+      return;
+    }
+    if (this.#file === undefined) {
+      const path = await this.#pathOf();
+      this.#file = { path, sink: new FileSink(await open(path, "wx", 0o600)) };
+      for (const kept of this.#parts) await this.#file.sink.append(kept);
+      this.#parts = [];
+    }
+    await this.#file.sink.append(part);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file?.sink[Symbol.asyncDispose]();
+  }
+}
+
 /** What of a file has come so far. */
 class PartialFile {
   readonly #url: URL;
-  readonly #file: FileHandle;
+  readonly #sink: DownloadSink;
   readonly #maxBytes: number;
   #hash = createHash("sha256");
   #bytes = 0;
@@ -57,9 +163,9 @@ class PartialFile {
   /** By which the server recognises the file. */
   #tag: string | undefined;
 
-  constructor(url: URL, file: FileHandle, maxBytes: number) {
+  constructor(url: URL, sink: DownloadSink, maxBytes: number) {
     this.#url = url;
-    this.#file = file;
+    this.#sink = sink;
     this.#maxBytes = maxBytes;
   }
 
@@ -84,7 +190,7 @@ class PartialFile {
     }
     this.#hash = createHash("sha256");
     this.#bytes = 0;
-    await this.#file.truncate(0);
+    await this.#sink.restart();
     const etag = headers.get("etag");
     // A weak tag does not say that the bytes are the same.
     this.#tag = etag === null || etag.startsWith("W/") ? undefined : etag;
@@ -98,7 +204,7 @@ class PartialFile {
 
   async append(part: Uint8Array): Promise<void> {
     if (this.#bytes + part.length > this.#maxBytes) throw this.#tooLarge();
-    await this.#file.write(part, 0, part.length, this.#bytes);
+    await this.#sink.append(part);
     this.#hash.update(part);
     this.#bytes += part.length;
   }

@@ -12,7 +12,8 @@ export {
   loadCliConfiguration,
   parseCliConfiguration,
 } from "./cli-configuration.ts";
-export { download } from "./download.ts";
+export type { KeptDownload } from "./download.ts";
+export { download, downloadKept } from "./download.ts";
 export { fetchArchive } from "./fetch-archive.ts";
 export type { Fetch, HttpClientOptions } from "./http-client.ts";
 export { InstallHttpClient, requireOk } from "./http-client.ts";
