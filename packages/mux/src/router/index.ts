@@ -64,4 +64,5 @@ export type {
   ResourceSchema,
   TypeTokens,
 } from "./schema.ts";
+export { changesOfSchemas, type SchemaChange } from "./schema-changes.ts";
 export { typeOfBlock, typeOfNestedAttributes } from "./type-of-block.ts";
