@@ -7,6 +7,7 @@ import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Hooks } from "../hooks/hooks.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
+import { DeleteStackCard } from "./delete-stack-card.tsx";
 import { stackQuery } from "./stack-queries.ts";
 import { ToolCard } from "./tool-card.tsx";
 
@@ -43,6 +44,7 @@ export function SettingsTab() {
         <ToolCard />
         <Schedules />
         <Triggers />
+        <DeleteStackCard />
       </div>
       {mayDo(caller, "deployer", place.project) && <Hooks owner={place} />}
     </>
