@@ -25,6 +25,7 @@ import { apiPlugin } from "./api/api-plugin.ts";
 import { UploadPlaces } from "./api/upload-places.ts";
 import { AuditForwarder } from "./audit-webhook/audit-forwarder.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
+import type { FindSchemaChanges } from "./domain/find-schema-changes.ts";
 import { createInProcessExecutor } from "./executor/in-process-executor.ts";
 import {
   APART_KINDS,
@@ -107,6 +108,8 @@ interface RunServerOptions {
   readonly provisionerProjects?: readonly string[] | undefined;
   /** Finds private providers for runs. @default there are none */
   readonly findProvider?: FindProvider | undefined;
+  /** Compares the schemas of versions of private providers. @default there are none */
+  readonly schemaChanges?: FindSchemaChanges | undefined;
   /** Hosts from which runs fetch modules. @default none */
   readonly moduleHosts?: readonly string[] | undefined;
   /** Authenticates the addresses of uploads and downloads, the same in all servers of the store. */
@@ -244,6 +247,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             sessions,
             audit,
             upstream,
+            schemaChanges: options.schemaChanges,
             bell,
             live,
             streamObserver: options.accessMetrics,

@@ -44,6 +44,7 @@ import { ServerMetrics } from "./metrics/server-metrics.ts";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { publicOrigin } from "./public-origin.ts";
 import { openRunServer } from "./run-server.ts";
+import { createSchemaChanges } from "./schema-changes.ts";
 import { createServerApp, type ServerPlugin } from "./server-app.ts";
 import { serverKeys } from "./server-key.ts";
 import { listServerKeyUses } from "./server-key-uses.ts";
@@ -261,6 +262,8 @@ export async function serve(
           const { functionUrn, versionId } = found;
           return { functionUrn, versionId, call: functions.callOf(functionUrn, account) };
         }),
+      schemaChanges:
+        functions && createSchemaChanges({ registry, region: resolved.region, functions }),
       metrics: metrics.runs,
       liveMetrics: metrics.live,
       spans,

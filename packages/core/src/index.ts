@@ -1,5 +1,6 @@
 // The library.
 
+export type { SchemaChange } from "@stackwright/mux/router";
 export type { TerraformState } from "@stackwright/tfstate";
 export { formatStateFile } from "@stackwright/tfstate";
 export type { AdoptStateRequest } from "./adoption/adopt-state.ts";

@@ -56,6 +56,29 @@ it("a rule is set, shown, paused and taken away", { timeout: 60_000 }, async () 
   expect([list.code, list.output]).toEqual([0, "0 of 0 checked stacks have drift.\n"]);
 });
 
+it("a difference is ignored with a reason and until a time, and heeded again", {
+  timeout: 60_000,
+}, async () => {
+  const { drift } = await start();
+  const of = ["lab_object.a", "--attribute", "size"];
+  const made = await drift("ignore", ...of, "--reason", "a trial", "--for", "5d");
+  expect(made.code, made.error).toBe(0);
+  expect(made.output).toMatch(
+    /^The drift of attribute size of lab_object\.a is ignored until \S+Z\. Nothing of it is known to differ now\.\n$/,
+  );
+  expect((await drift("show")).output).toMatch(
+    /^Ignored until \S+Z: attribute size of lab_object\.a, by \S+: a trial$/m,
+  );
+  const other = await drift("heed", "lab_object.a");
+  expect([other.code, other.error]).toEqual([
+    1,
+    expect.stringContaining("The stack ignores attribute size of lab_object.a."),
+  ]);
+  expect((await drift("heed", ...of)).output).not.toContain("Ignored");
+  const endless = await drift("ignore", ...of, "--reason", "a trial", "--for", "ever");
+  expect([endless.code, endless.error]).toEqual([1, expect.stringContaining("Say --for 12h")]);
+});
+
 it("says what is wrong", { timeout: 60_000 }, async () => {
   const { drift } = await start();
   for (const [words, message] of [

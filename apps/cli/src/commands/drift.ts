@@ -45,12 +45,13 @@ export async function driftList(
   return withServerErrors(client.server, async () => {
     const query = { limit: Number(limit), ...(project !== undefined && { project }) };
     const { data } = await client.listDrift(query, { signal: context.signal });
-    const { stacks, total, checked } = data;
+    const { stacks, total, checked, ignored } = data;
     const lines = stacks.map(({ project: at, stack, drift }) => {
       const since = drift.since === undefined ? "" : ` since ${drift.since}`;
       return `${printable(`${at}/${stack}: ${driftText(drift)}${since}`)}\n`;
     });
-    const all = `${total} of ${checked} checked stacks have drift.\n`;
+    const more = ignored === 0 ? "" : ` ${ignored} objects that differ are ignored.`;
+    const all = `${total} of ${checked} checked stacks have drift.${more}\n`;
     context.terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : lines.join("") + all);
     return detailedExitcode && total > 0 ? EXIT.changes : EXIT.ok;
   });
@@ -134,6 +135,78 @@ export async function driftUnset(
   });
 }
 
+/** Options of the commands about a difference that is let be. */
+interface IgnoredOptions extends ServerStackOptions {
+  readonly attribute?: string;
+}
+
+/** Options of the command that lets a difference be. */
+export interface DriftIgnoreOptions extends IgnoredOptions {
+  readonly reason: string;
+  readonly for: string;
+}
+
+export type DriftHeedOptions = IgnoredOptions;
+
+/** Ignores the drift of an object or of one of its attributes. */
+export async function driftIgnore(
+  address: string,
+  { attribute, reason, for: time, ...options }: DriftIgnoreOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { client, place } = await openServerStack(options, context);
+  const { signal } = context;
+  return withServerErrors(client.server, async () => {
+    const seconds = minutesOf(time, "a valid time", "Say --for 12h or --for 5d.") * 60;
+    const of = { address, ...(attribute !== undefined && { attribute }) };
+    const body = { ...of, reason, expires_in_seconds: seconds };
+    const { data: made } = await client.ignoreDrift({ ...place, body }, { signal });
+    const { data } = await client.showDrift(place, { signal });
+    const known = [...data.objects, ...(data.ignored_objects ?? [])];
+    const isKnown = known.some((one) => one.address === address);
+    const note = isKnown ? "" : " Nothing of it is known to differ now.";
+    const text = `The drift of ${placeOf(made)} is ignored until ${made.until}.${note}`;
+    writeResult(context, options, made, printable(text));
+    return EXIT.ok;
+  });
+}
+
+/** Ends that the drift of an object or of one of its attributes is ignored. */
+export async function driftHeed(
+  address: string,
+  { attribute, ...options }: DriftHeedOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { client, place } = await openServerStack(options, context);
+  const { signal } = context;
+  return withServerErrors(client.server, async () => {
+    const { ignores = [] } = (await client.showDrift(place, { signal })).data;
+    const found = ignores.find((one) => one.address === address && one.attribute === attribute);
+    if (found === undefined) {
+      const all = ignores.map(placeOf).join(", ");
+      throw new CommandError(
+        `The drift of ${placeOf({ address, ...(attribute !== undefined && { attribute }) })} is not ignored.`,
+        { advice: all === "" ? "The stack ignores nothing." : `The stack ignores ${all}.` },
+      );
+    }
+    await client.heedDrift({ ...place, ignore: found.id }, { signal });
+    const { data } = await client.showDrift(place, { signal });
+    writeResult(context, options, data, textOf(data));
+    return EXIT.ok;
+  });
+}
+
+/** `attribute size of lab_object.a`, or the address alone. */
+function placeOf({
+  address,
+  attribute,
+}: {
+  readonly address: string;
+  readonly attribute?: string | undefined;
+}): string {
+  return attribute === undefined ? address : `attribute ${attribute} of ${address}`;
+}
+
 /** Parts of a rule, as options say them. */
 function partsOf(texts: readonly string[]): NonNullable<StackDrift["rule"]>["parts"] {
   if (texts.join() === "none") return [];
@@ -150,12 +223,14 @@ function partsOf(texts: readonly string[]): NonNullable<StackDrift["rule"]>["par
 
 const UNIT_MINUTES = { m: 1, h: 60, d: 24 * 60 } as const;
 
-function minutesOf(text: string): number {
+function minutesOf(
+  text: string,
+  what = "a valid time between two checks",
+  advice = "Say --every 30m, --every 6h or --every 1d; the least are 5 minutes.",
+): number {
   const [, count, unit] = /^([0-9]{1,6})(m|h|d)$/.exec(text) ?? [];
   if (count === undefined || unit === undefined) {
-    throw new CommandError(`"${text}" is not a valid time between two checks.`, {
-      advice: "Say --every 30m, --every 6h or --every 1d; the least are 5 minutes.",
-    });
+    throw new CommandError(`"${text}" is not ${what}.`, { advice });
   }
   return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
 }
@@ -173,8 +248,10 @@ function textOf(drift: StackDrift): string {
   const lines = [
     checkedAt === undefined ? found : `${found} ${driftText(drift)}.`,
     ...(since === undefined ? [] : [`There is drift since ${since}.`]),
-    ...objects.map(({ address, deleted: isGone, attributes, deposed }) => {
-      const what = isGone ? "deleted" : `changed: ${attributes.join(", ")}`;
+    ...objects.map((one) => {
+      const { address, deleted: isGone, attributes, deposed, ignored_attributes: letBe = [] } = one;
+      const others = letBe.length === 0 ? "" : ` (ignored: ${letBe.join(", ")})`;
+      const what = isGone ? "deleted" : `changed: ${attributes.join(", ")}${others}`;
       return `  ${address}${deposed === undefined ? "" : ` (deposed ${deposed})`} ${what}`;
     }),
     ...(objects.length < changed + deleted
@@ -185,6 +262,9 @@ function textOf(drift: StackDrift): string {
       : [`The plan of the run ${run} has the values.`]),
     ...(remedy === undefined ? [] : [`The run ${remedy} was requested for it.`]),
     ...(problem === undefined ? [] : [`Problem: ${problem}.`]),
+    ...(drift.ignores ?? []).map(
+      (one) => `Ignored until ${one.until}: ${placeOf(one)}, by ${one.actor}: ${one.reason}`,
+    ),
     ruleTextOf(drift),
   ];
   return lines.map(printable).join("\n");

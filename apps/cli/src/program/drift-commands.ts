@@ -1,5 +1,11 @@
 import { type Command, Option } from "commander";
-import type { DriftListOptions, DriftSetOptions, DriftShowOptions } from "../commands/drift.ts";
+import type {
+  DriftHeedOptions,
+  DriftIgnoreOptions,
+  DriftListOptions,
+  DriftSetOptions,
+  DriftShowOptions,
+} from "../commands/drift.ts";
 import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { withServerOptions } from "./server-run-commands.ts";
@@ -54,6 +60,34 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
     .action(async (options: DriftSetOptions, command: Command) => {
       const { driftSet } = await import("../commands/drift.ts");
       await run(command, async (context) => driftSet(options, context));
+    });
+
+  withServerOptions(
+    define(
+      "ignore <address>",
+      "ignore the drift of an object or of an attribute for a while",
+      drift,
+    ),
+  )
+    .option("--attribute <name>", "this attribute alone; without it all that differs of the object")
+    .requiredOption("--reason <text>", "why, which all users of the stack see")
+    .requiredOption("--for <time>", "how long: 12h, 5d; at most 366d")
+    .action(async (address: string, options: DriftIgnoreOptions, command: Command) => {
+      const { driftIgnore } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftIgnore(address, options, context));
+    });
+
+  withServerOptions(
+    define(
+      "heed <address>",
+      "end that the drift of an object or of an attribute is ignored",
+      drift,
+    ),
+  )
+    .option("--attribute <name>", "of this attribute alone")
+    .action(async (address: string, options: DriftHeedOptions, command: Command) => {
+      const { driftHeed } = await import("../commands/drift.ts");
+      await run(command, async (context) => driftHeed(address, options, context));
     });
 
   withServerOptions(

@@ -10,6 +10,7 @@ import type { AccessDirectory } from "../access/access-directory.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import type { AuditTrail } from "../access/registry-audit.ts";
 import type { ServerFacts } from "../doctor/server-facts.ts";
+import type { FindSchemaChanges } from "../domain/find-schema-changes.ts";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 import type { LiveView } from "../live/live-view.ts";
 import type { LogBell } from "../logs/log-bell.ts";
@@ -39,6 +40,8 @@ export interface ApiOptions extends TransactionParts {
   readonly audit: AuditTrail;
   /** Providers of upstream registries. */
   readonly upstream: UpstreamMirror;
+  /** Compares the schemas of versions of private providers. @default this server calls no functions */
+  readonly schemaChanges?: FindSchemaChanges | undefined;
   readonly bell: LogBell;
   readonly live: LiveView;
   /** Requests per credential. @default 200 per second, 2,000 at once */

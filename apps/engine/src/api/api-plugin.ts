@@ -28,6 +28,7 @@ import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
 import { planSetRoutes } from "./plan-sets/plan-set-routes.ts";
 import { policySetRoutes } from "./policy-sets/policy-set-routes.ts";
+import { schemaChangeRoutes } from "./private-providers/schema-change-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { readJsonBody } from "./read-body.ts";
@@ -211,6 +212,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   variableSetRoutes(fastify, parts);
   workloadIdentityRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
+  schemaChangeRoutes(fastify, parts);
   quarantineRoutes(fastify, parts);
   cachedPackageRoutes(fastify, parts);
   connectionRoutes(fastify, parts);

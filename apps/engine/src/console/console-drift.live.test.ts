@@ -74,6 +74,35 @@ it("drift is looked at from all stacks down to the values, checked again, and pl
   }
   await page.setViewportSize({ width: 320, height: 800 });
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  // What is known is let be, for a reason and a time, and counts again when somebody says so.
+  await page.getByRole("button", { name: 'Ignore the drift of lab_object.a["y"]…' }).click();
+  const dialog = page.getByRole("dialog", { name: "Ignore drift" });
+  expect(await dialog.getByRole("button", { name: "Ignore" }).isDisabled()).toBe(true);
+  await dialog.getByLabel("Reason").fill("moved by hand");
+  await dialog.getByRole("button", { name: "Ignore" }).click();
+  await page.getByText("1 changed elsewhere, 1 ignored").waitFor();
+  await page.getByRole("button", { name: 'Ignore the drift of lab_object.a["x"]…' }).click();
+  await dialog.getByLabel("What").selectOption("size");
+  await dialog.getByLabel("Reason").fill("a trial");
+  await dialog.getByRole("button", { name: "Ignore" }).click();
+  await page.getByText("Nothing differs beside what is ignored.").waitFor();
+  const ignored = page.getByRole("table", { name: /^Ignored/ });
+  await ignored.getByRole("row", { name: /attribute size.*differs.*a trial/ }).waitFor();
+  await ignored.getByRole("row", { name: /all of it.*gone.*moved by hand/ }).waitFor();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violationsOf(page), colorScheme).toEqual([]);
+  }
+  await page.goto(`${server.url}/console/drift`);
+  await page.getByText("0 of 1 checked stacks differ").waitFor();
+  await page.getByText("; 2 objects that differ are ignored").waitFor();
+  await page.getByRole("main").getByRole("link", { name: "default/one" }).click();
+  for (const of of ["size", "all"]) {
+    await ignored.getByRole("button", { name: new RegExp(`^Count again: ${of} of`) }).click();
+  }
+  await page.getByText("1 changed, 1 deleted elsewhere").waitFor();
   await page.getByRole("button", { name: "Plan to restore…" }).click();
   await page.getByRole("button", { name: "Plan", exact: true }).click();
   await page.getByText(/lab_object\.a\["y"\] will be created/).waitFor({ timeout: 90_000 });

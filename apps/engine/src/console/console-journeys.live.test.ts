@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
-import { startNotesFunction, URN } from "../testing/start-notes-function.ts";
+import { LATER_URN, startNotesFunction, URN } from "../testing/start-notes-function.ts";
 import { startReceiver } from "../testing/start-receiver.ts";
 import { tarOf } from "../testing/tar-of.ts";
 
@@ -221,6 +221,26 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await dialog.getByRole("button", { name: "Publish" }).click();
   await page.getByRole("row", { name: /^1\.0\.0/ }).waitFor();
   await judge("provider");
+  await page.getByText("With another one, both can be compared").waitFor();
+  await page.getByRole("button", { name: "New version…" }).click();
+  await dialog.getByLabel("Version", { exact: true }).fill("1.10.0");
+  await dialog.getByLabel("URN of the function").fill(LATER_URN);
+  await dialog.getByRole("button", { name: "Check the function" }).click();
+  await dialog.getByText(/answers with a schema/).waitFor();
+  await dialog.getByRole("button", { name: "Publish" }).click();
+  // What of it breaks configurations comes first.
+  const changes = page.getByRole("table", { name: "Changes of the schema" });
+  await changes
+    .getByRole("row", { name: /notes_note title is new: string, required may break/ })
+    .waitFor();
+  await page.getByText("3 changes").waitFor();
+  await page.getByText("1 may break a configuration").waitFor();
+  await judge("changes of a provider");
+  await page.getByLabel("From").selectOption("1.10.0");
+  await page.getByText("Choose two versions that differ.").waitFor();
+  await page.getByLabel("to", { exact: true }).selectOption("1.0.0");
+  await changes.getByText("is gone: string, required").waitFor();
+  expect(page.url()).toContain("from=1.10.0&to=1.0.0");
   await open("registry");
   await page.getByRole("button", { name: "New module…" }).first().click();
   await dialog.getByLabel("Address").fill("acme/network/lab");

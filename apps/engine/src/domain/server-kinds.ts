@@ -144,7 +144,7 @@ export const SERVER_KINDS = Object.freeze({
   drift: kindOf("StackDrift", StackDrift, {
     scope: "project",
     nameParts: ["stack"],
-    maxBytes: 64 * KIB,
+    maxBytes: 256 * KIB,
     retention: "with the stack",
   }),
   ticket: kindOf("RunTicket", RunTicket, {

@@ -14,7 +14,10 @@ interface DriftFact {
   readonly drift?: Pick<
     StackDrift,
     "stackName" | "rule" | "nextAtMs" | "partNextAtMs" | "check" | "checkAtMs"
-  >;
+  > & {
+    /** When the first ignore ends; 0 where nothing is ignored. */
+    readonly ignoredUntilMs: number;
+  };
 }
 
 /** A stack by its name. */
@@ -76,11 +79,13 @@ function emptyFacts(logger: Logger) {
     };
   };
   const drift = readable((resource) => {
-    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs } = decodeRecord(
+    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignores } = decodeRecord(
       KINDS.drifts,
       resource,
     );
-    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs };
+    const ends = ignores.map(({ untilMs }) => Number(untilMs));
+    const ignoredUntilMs = ends.length === 0 ? 0 : Math.min(...ends);
+    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignoredUntilMs };
   });
   return {
     drifts: new FactsOf<DriftFact>(placeKey, (resource) => {

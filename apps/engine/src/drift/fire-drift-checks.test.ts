@@ -3,6 +3,7 @@ import { isEnded, type StackReference } from "@stackwright/core";
 import {
   DriftRule,
   DriftRule_Reaction,
+  NotificationSettings,
   Project,
   Project_AutoApply,
   type Run,
@@ -14,7 +15,9 @@ import {
   StateObject_Mode,
 } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
-import type { FoundDrift } from "../domain/found-drift.ts";
+import { MAX_IGNORES } from "../domain/drift-ignore.ts";
+import { type FoundDrift, MAX_DRIFTED_ATTRIBUTES } from "../domain/found-drift.ts";
+import { notificationSettingsPlace } from "../domain/notification-places.ts";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord, recordKind } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -22,6 +25,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { beginApply, endApply } from "../queue/apply-steps.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { claimTicket } from "../queue/claim.ts";
+import { endIgnore, ignoreDrift } from "../queue/drift-ignores.ts";
 import { beginPlanning, endWithoutPlan, recordPlan } from "../queue/plan-steps.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
@@ -126,7 +130,21 @@ async function start(
   const goToNext = async (stack = first): Promise<void> => {
     clock.skip(Number((await record(stack)).nextAtMs) - clock.wallMs());
   };
-  return { ...fixture, first, stacks, record, runs, fire, claim, end, goToNext };
+  await put(
+    SERVER_KINDS.notificationSettings,
+    notificationSettingsPlace(first),
+    NotificationSettings.fromPartial({ destinations: [{ id: "D", events: ["drift.found"] }] }),
+  );
+  /** What destinations are sent, the oldest first. */
+  const events = async () => {
+    const { type } = SERVER_KINDS.notificationEvent;
+    const found = await storage.list("strong", type, fixture.tenancy, "");
+    return found
+      .map((one) => decodeRecord(SERVER_KINDS.notificationEvent, one))
+      .toSorted((one, other) => Number(one.atMs - other.atMs))
+      .map(({ event, drifted, ignored }) => ({ event, drifted, ignored }));
+  };
+  return { ...fixture, first, stacks, record, runs, fire, claim, end, goToNext, events };
 }
 
 it("a stack is checked within its interval, by a run that only plans and keeps no other out", async () => {
@@ -325,6 +343,73 @@ it.each([
   await fire();
   await end((await record()).check, { ...FOUND, changed: 0, objects: FOUND.objects.slice(1) });
   expect(await runs()).toHaveLength(5);
+});
+
+it("what is ignored counts for nothing, until it is heeded or its time is over", async () => {
+  const { fire, record, runs, goToNext, end, parts, first, clock, events } = await start(["one"], {
+    reaction: DriftRule_Reaction.REACTION_REPAIR,
+  });
+  const at = { stack: first, stackName: "one" };
+  const ignore = async (address: string, attribute: string, forMs = 1000 * MINUTE) =>
+    ignoreDrift(parts, at, { address, attribute, reason: "known", actor: "ann", forMs });
+  const check = async (found: FoundDrift) => {
+    await goToNext();
+    await fire();
+    await end((await record()).check, found);
+    return record();
+  };
+  await ignore("lab_object.a", "size");
+  const b = await ignore("lab_object.b", "");
+  await fire();
+  // Both differ as they may: nothing is requested, and nobody is told.
+  const quiet = { changed: 0, deleted: 0, sinceMs: 0n, remedy: "" };
+  expect(await check(FOUND)).toMatchObject({ ...quiet, ignoredChanged: 1, ignoredDeleted: 1 });
+  expect(await events()).toEqual([]);
+  // An attribute that nobody let be counts, as does one that is gone.
+  const [a, gone] = FOUND.objects;
+  if (a === undefined || gone === undefined) throw new Error("no objects");
+  const more = { ...FOUND, objects: [{ ...a, attributes: ["name", "size"] }, gone] };
+  const found = await check(more);
+  expect(found).toMatchObject({ changed: 1, deleted: 0, ignoredChanged: 0, ignoredDeleted: 1 });
+  expect(await events()).toEqual([{ event: "drift.found", drifted: 1, ignored: 1 }]);
+  // A run that would undo what was let be with the rest waits for an approval.
+  const remedy = (await runs()).find(({ id }) => id === found.remedy);
+  expect(remedy).toMatchObject({ autoApply: false, savedPlan: true });
+  await endIgnore(parts, first, b.id);
+  expect(await record()).toMatchObject({ changed: 1, deleted: 1, ignoredDeleted: 0, remedy: "" });
+  await expect(endIgnore(parts, first, b.id)).rejects.toMatchObject({ code: "not_found" });
+  // An apply of all leaves what is ignored for the next time.
+  await ignore("lab_object.b", "", MINUTE);
+  const { ignores } = await record();
+  expect(ignores.map(({ address }) => address)).toEqual(["lab_object.a", "lab_object.b"]);
+  clock.skip(2 * MINUTE);
+  await fire();
+  expect(await record()).toMatchObject({ changed: 1, deleted: 1, ignores: ignores.slice(0, 1) });
+  expect((await events()).slice(1)).toEqual([{ event: "drift.found", drifted: 2, ignored: 0 }]);
+});
+
+it("of objects with more attributes than are named none is ignored by them, and ignores are few", async () => {
+  const { parts, first, fire, goToNext, end, record } = await start(["one"]);
+  const at = { stack: first, stackName: "one" };
+  const given = { reason: "known", actor: "ann", forMs: 1000 * MINUTE };
+  const attributes = Array.from({ length: MAX_DRIFTED_ATTRIBUTES }, (_, index) => `a${index}`);
+  for (const attribute of attributes) {
+    await ignoreDrift(parts, at, { ...given, address: "lab_object.a", attribute });
+  }
+  await fire();
+  await goToNext();
+  await fire();
+  const object = { address: "lab_object.a", deposed: "", deleted: false, attributes };
+  await end((await record()).check, { changed: 1, deleted: 0, objects: [object] });
+  expect(await record()).toMatchObject({ changed: 1, ignoredChanged: 0 });
+  for (let left = MAX_IGNORES - attributes.length; left > 0; left -= 1) {
+    await ignoreDrift(parts, at, { ...given, address: `lab_object.b${left}`, attribute: "" });
+  }
+  const one = { ...given, address: "lab_object.c", attribute: "" };
+  await expect(ignoreDrift(parts, at, one)).rejects.toMatchObject({ code: "unprocessable" });
+  // The same again is no further one.
+  await ignoreDrift(parts, at, { ...one, address: "lab_object.b1", reason: "longer" });
+  expect((await record()).ignores.at(-1)).toMatchObject({ reason: "longer" });
 });
 
 it("a user's run keeps a remedy out", async () => {

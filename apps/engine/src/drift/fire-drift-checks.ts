@@ -29,6 +29,7 @@ import {
 } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { endPastIgnores } from "../queue/drift-ignores.ts";
 import { DRIFT_ACTOR, readDrift } from "../queue/drift-record.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { phaseOf } from "../queue/run-row.ts";
@@ -69,7 +70,10 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   let open = 0;
   for (const { stack, drift } of drifts.values()) {
     if (drift === undefined) continue;
-    const { check } = drift;
+    const { check, ignoredUntilMs } = drift;
+    if (ignoredUntilMs !== 0 && ignoredUntilMs <= nowMs) {
+      await each(parts, stack, async () => endPastIgnores(parts, stack));
+    }
     const isOpen =
       check !== "" && (await each(parts, stack, async () => isOpenCheck(parts, stack, check)));
     if (isOpen === undefined) continue;

@@ -68,6 +68,8 @@ export interface DriftFact {
   readonly key: string;
   readonly changed: number;
   readonly deleted: number;
+  /** Objects that differ and are ignored. */
+  readonly ignored: number;
   /** 0 before the first check. */
   readonly checkedAtMs: number;
   /** 0 without drift. */
@@ -231,6 +233,7 @@ export const DRIFTS: FollowedKind<DriftFact> = {
       key: placeKey(resource.id),
       changed,
       deleted,
+      ignored: drift.ignoredChanged + drift.ignoredDeleted,
       checkedAtMs: Number(checkedAtMs),
       sinceMs: Number(sinceMs),
       run,

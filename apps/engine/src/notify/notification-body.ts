@@ -30,7 +30,8 @@ export function notificationBody(
 }
 
 function message({ project: { account, project }, event, stackName, origin }: BodyFacts) {
-  const { id, run, runNumber, phase, reasonCode, mode, planOnly, actor, drifted, stack } = event;
+  const { id, run, runNumber, phase, reasonCode, mode, planOnly, actor, drifted, ignored, stack } =
+    event;
   return {
     id,
     event: event.event,
@@ -50,6 +51,7 @@ function message({ project: { account, project }, event, stackName, origin }: Bo
     }),
     ...(actor !== "" && { actor }),
     ...(drifted > 0 && { drifted }),
+    ...(ignored > 0 && { ignored }),
     url: linkOf({ project: { account, project }, event, stackName, origin }),
   };
 }

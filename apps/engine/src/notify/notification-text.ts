@@ -27,6 +27,7 @@ export function notificationLine(
       ? `The stack ${linked(place)} ${what}`
       : `Run ${linked(`#${event.runNumber}`)} of ${plain(place)} ${what}`;
   const code = event.reasonCode === "" ? "" : ` (${plain(event.reasonCode)})`;
-  const count = event.drifted === 0 ? "" : `: ${event.drifted} objects`;
+  const others = event.ignored === 0 ? "" : `, and ${event.ignored} that are ignored`;
+  const count = event.drifted === 0 ? "" : `: ${event.drifted} objects${others}`;
   return `${about}${code}${count}`;
 }

@@ -8,8 +8,9 @@ import {
   StackDrift,
 } from "@stackwright/proto/stackwright";
 import { derivedRunId } from "../domain/derived-run-id.ts";
+import { allDriftOf, touchesIgnored } from "../domain/drift-ignore.ts";
 import { DRIFT_CHECK, DRIFT_REMEDY, driftRuleOf, isAppliedReaction } from "../domain/drift-rule.ts";
-import { boundDrift, type FoundDrift } from "../domain/found-drift.ts";
+import { type FoundDrift, NO_DRIFT } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import {
   memberPlace,
@@ -20,6 +21,7 @@ import {
 } from "../domain/run-places.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { recordCount } from "./count-drift.ts";
 import { addRun } from "./enqueue.ts";
 import { noteEvent } from "./note-event.ts";
 import { readQueue } from "./stack-queue.ts";
@@ -75,35 +77,24 @@ export async function recordDrift(
   }
   const isPart = run.targets.length > 0;
   const all = isPart ? withPart(row.message, run.targets, found) : found;
-  const { changed, deleted, objects } = boundDrift(all);
-  const isDrifted = changed + deleted > 0;
-  const { objects: former, sinceMs, remedy } = row.message;
-  const isSame = JSON.stringify(objects) === JSON.stringify(former);
+  const { isDrifted, isSame, drifted, ignored } = recordCount(tx, row, all);
   tx.update(row, {
     check: "",
     lastProblem: "",
     // Of the others nothing is known since then.
     checkedAtMs: isPart ? row.message.checkedAtMs : BigInt(tx.nowMs),
     run: id,
-    changed,
-    deleted,
-    objects: objects.map((one) => ({ ...one, attributes: [...one.attributes] })),
-    sinceMs: !isDrifted ? 0n : sinceMs === 0n ? BigInt(tx.nowMs) : sinceMs,
-    remedy: isDrifted && isSame ? remedy : "",
   });
   if (isDrifted && !isSame) {
-    const drifted = changed + deleted;
-    await noteEvent(tx, { event: "drift.found", stack, run: id, runNumber: run.number, drifted });
+    const facts = { run: id, runNumber: run.number, drifted, ignored };
+    await noteEvent(tx, { event: "drift.found", stack, ...facts });
   }
   if (isDrifted) await requestRemedy(tx, stack, row, run);
 }
 
 /** What is known of all objects after a check of some: of drift beyond what is named it is not known which objects it is of, and it stays. */
-function withPart(
-  { changed, deleted, objects }: StackDrift,
-  targets: readonly string[],
-  found: FoundDrift,
-): FoundDrift {
+function withPart(known: StackDrift, targets: readonly string[], found: FoundDrift): FoundDrift {
+  const { changed, deleted, objects } = allDriftOf(known);
   const checked = new Set([...targets, ...found.objects.map(({ address }) => address)]);
   const replaced = objects.filter(({ address }) => checked.has(address));
   const gone = replaced.filter((one) => one.deleted).length;
@@ -131,8 +122,10 @@ export async function recordFailedCheck(
 export async function clearDrift(tx: Transaction, stack: StackReference, run: Run): Promise<void> {
   if (run.targets.length > 0 || run.skipRefresh) return;
   const row = await tx.find(SERVER_KINDS.drift, stackPlace(stack));
-  if (row === undefined || row.message.sinceMs === 0n) return;
-  tx.update(row, { changed: 0, deleted: 0, objects: [], sinceMs: 0n, remedy: "" });
+  if (row === undefined) return;
+  const { sinceMs, ignoredChanged, ignoredDeleted } = row.message;
+  if (sinceMs === 0n && ignoredChanged + ignoredDeleted === 0) return;
+  recordCount(tx, row, NO_DRIFT);
 }
 
 /** Whether the state of a stack is the one that a check compared, and stays so until the batch is written. */
@@ -189,7 +182,7 @@ async function requestRemedy(
       automatic: true,
       cause: `${DRIFT_REMEDY}${check.id}`,
       message: `${accepts ? "Records" : "Removes"} the drift that run ${check.number} found`,
-      ...remedyRules(rule, project),
+      ...remedyRules(rule, project, touchesIgnored(drift)),
     });
     tx.update(row, { remedy: made.id });
   } catch (error) {
@@ -199,12 +192,16 @@ async function requestRemedy(
   }
 }
 
-/** A plan that waits for approval keeps no other run out; it is applied without one where both the rule and the project say so. */
+/**
+ * A plan that waits for approval keeps no other run out; it is applied without one where both the rule and the project say so, and a user
+ * has let nothing be that it would undo with the rest.
+ */
 function remedyRules(
   rule: DriftRule,
   project: Project | undefined,
+  isOfIgnored: boolean,
 ): { readonly autoApply: boolean; readonly savedPlan: boolean } {
-  const autoApply =
-    isAppliedReaction(rule) && !(project !== undefined && requiresApproval(project));
+  const wantsApproval = isOfIgnored || (project !== undefined && requiresApproval(project));
+  const autoApply = isAppliedReaction(rule) && !wantsApproval;
   return { autoApply, savedPlan: !autoApply };
 }

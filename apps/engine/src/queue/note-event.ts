@@ -15,7 +15,15 @@ type NotedEvent = {
 } & Partial<
   Pick<
     NotificationEvent,
-    "run" | "runNumber" | "phase" | "reasonCode" | "actor" | "mode" | "planOnly" | "drifted"
+    | "run"
+    | "runNumber"
+    | "phase"
+    | "reasonCode"
+    | "actor"
+    | "mode"
+    | "planOnly"
+    | "drifted"
+    | "ignored"
   >
 >;
 

@@ -2,43 +2,69 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLifecycleRunner, serveFunction } from "@stackwright/fg-bridge/function";
-import { computed, createProvider, defineResource, required, types } from "@stackwright/mux/kit";
+import {
+  computed,
+  createProvider,
+  defineResource,
+  optional,
+  required,
+  types,
+} from "@stackwright/mux/kit";
 import { onTestFinished } from "vitest";
 
 const PROJECT = "a".repeat(32);
-/** Of the function that is served. */
+/** Of the functions that are served: the second one has another schema. */
 export const URN = `urn:fss:local:${PROJECT}:function:default:notes:latest`;
+export const LATER_URN = `urn:fss:local:${PROJECT}:function:default:notes:later`;
 
-/** A function with a provider, and the file for `--functions` that says where it is. The end of the test stops it. */
+const LIFE = {
+  create: () => ({ id: "one" }),
+  update: () => ({}),
+  delete: () => undefined,
+};
+
+/** Functions with a provider, and the file for `--functions` that says where they are. The end of the test stops them. */
 export async function startNotesFunction(): Promise<{ readonly table: string }> {
-  const note = defineResource({
+  const id = computed(types.string, { stable: true });
+  const text = required(types.string);
+  const note = defineResource({ attributes: { id, text }, ...LIFE });
+  const titled = defineResource({
     attributes: {
-      id: computed(types.string, { stable: true }),
-      text: required(types.string),
+      id,
+      text,
+      title: required(types.string),
+      tags: optional(types.list(types.string)),
     },
-    create: () => ({ id: "one" }),
-    update: () => ({}),
-    delete: () => undefined,
+    ...LIFE,
   });
+  const share = defineResource({ attributes: { id, with: text }, ...LIFE });
+  const first = await serveNotes({ notes_note: note });
+  const later = await serveNotes({ notes_note: titled, notes_share: share });
+  const scratch = await mkdtempDisposable(join(tmpdir(), "notes-function-"));
+  onTestFinished(() => scratch.remove());
+  const table = join(scratch.path, "functions.json");
+  const content = {
+    projects: [PROJECT],
+    functions: { [URN]: { url: first }, [LATER_URN]: { url: later } },
+    networks: ["127.0.0.0/8"],
+  };
+  await writeFile(table, JSON.stringify(content), { mode: 0o600 });
+  return { table };
+}
+
+type Resources = NonNullable<Parameters<typeof createProvider>[0]["resources"]>;
+
+async function serveNotes(resources: Resources): Promise<string> {
   const runner = createLifecycleRunner({
     name: "notes",
     create: () =>
       createProvider({
         config: {},
         configure: () => undefined,
-        resources: { notes_note: note },
+        resources,
       }),
   });
   const server = await serveFunction({ runner, port: 0 });
   onTestFinished(async () => server[Symbol.asyncDispose]());
-  const scratch = await mkdtempDisposable(join(tmpdir(), "notes-function-"));
-  onTestFinished(() => scratch.remove());
-  const table = join(scratch.path, "functions.json");
-  const content = {
-    projects: [PROJECT],
-    functions: { [URN]: { url: server.url } },
-    networks: ["127.0.0.0/8"],
-  };
-  await writeFile(table, JSON.stringify(content), { mode: 0o600 });
-  return { table };
+  return server.url;
 }

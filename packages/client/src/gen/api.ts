@@ -110,6 +110,18 @@ export interface Caller {
   readonly stacks?: readonly string[] | undefined;
 }
 
+export interface ChangedTypeUse {
+  readonly project: string;
+  readonly stack: string;
+  readonly types: readonly ({
+  readonly name: string;
+  readonly data: boolean;
+  readonly objects: number;
+  /** one of its changes may break a configuration */
+  readonly breaks: boolean;
+})[];
+}
+
 export interface Claim {
   readonly protocol: number;
   readonly account: string;
@@ -227,6 +239,17 @@ export interface ConnectedStack {
   readonly paths?: readonly string[] | undefined;
 }
 
+export interface DriftIgnore {
+  readonly id: string;
+  readonly address: string;
+  /** absent: the whole object */
+  readonly attribute?: string | undefined;
+  readonly reason: string;
+  readonly actor: string;
+  readonly at: string;
+  readonly until: string;
+}
+
 export interface DriftPart {
   /** patterns of types of objects, such as aws_iam_* */
   readonly types: readonly string[];
@@ -248,6 +271,8 @@ export interface DriftRule {
 export interface DriftStatus {
   readonly changed: number;
   readonly deleted: number;
+  /** objects that differ and are ignored; absent if none */
+  readonly ignored?: number | undefined;
   /** when the check ended; absent before the first one */
   readonly checked_at?: string | undefined;
   /** since when there is drift */
@@ -264,6 +289,8 @@ export interface DriftedObject {
   readonly deleted: boolean;
   /** names of those that differ */
   readonly attributes: readonly string[];
+  /** names of those that differ, too, and are ignored */
+  readonly ignored_attributes?: readonly string[] | undefined;
 }
 
 export interface DriftedStack {
@@ -540,6 +567,16 @@ export interface NewClaim {
   readonly wait_seconds?: number | undefined;
   /** whether plans of schedules are wanted; true by default */
   readonly background?: boolean | undefined;
+}
+
+export interface NewDriftIgnore {
+  /** address of the object, as the drift has it */
+  readonly address: string;
+  /** without it all that differs of the object, also that it is gone */
+  readonly attribute?: string | undefined;
+  readonly reason: string;
+  /** when it counts again */
+  readonly expires_in_seconds: number;
 }
 
 export interface NewFreeze {
@@ -1384,6 +1421,19 @@ export interface ScheduleChange {
   readonly paused?: boolean | undefined;
 }
 
+export interface SchemaChange {
+  readonly of: "provider" | "resource" | "data" | "ephemeral" | "function";
+  /** of the type or the function; empty for the configuration of the provider */
+  readonly name: string;
+  /** dotted names of blocks and attributes; empty for the type itself */
+  readonly path: string;
+  readonly change: "added" | "removed" | "type" | "mode" | "sensitive" | "write-only" | "deprecated" | "nesting" | "items" | "version" | "signature";
+  readonly before: string;
+  readonly after: string;
+  /** a configuration that was right may be refused, or mean something else */
+  readonly breaks: boolean;
+}
+
 export interface ShownDifference {
   readonly kind: string;
 }
@@ -1440,6 +1490,11 @@ export interface StackDrift {
   readonly since?: string | undefined;
   /** the first ones */
   readonly objects: readonly DriftedObject[];
+  /** objects that differ and are ignored; absent if none */
+  readonly ignored?: number | undefined;
+  readonly ignored_objects?: readonly DriftedObject[] | undefined;
+  /** what is ignored, whether it differs or not */
+  readonly ignores?: readonly DriftIgnore[] | undefined;
   /** the run that was requested for it */
   readonly remedy?: string | undefined;
   readonly problem?: string | undefined;
@@ -2353,6 +2408,24 @@ export interface Operations {
     };
     readonly output: Role;
   };
+  /** Ignore the drift of an object or an attribute no more: it counts again at once: `DELETE /api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}`. */
+  readonly HeedDrift: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly ignore: string;
+    };
+    readonly output: undefined;
+  };
+  /** Ignore the drift of an object or of one of its attributes until a time; a former ignore of the same is replaced: `POST /api/v1/projects/{project}/stacks/{stack}/drift/ignores`. */
+  readonly IgnoreDrift: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: NewDriftIgnore;
+    };
+    readonly output: DriftIgnore;
+  };
   /** Get tokens of the run of a claim, for the audiences that the variables of its stack name: `POST /api/v1/worker/claims/{run}/identity`. */
   readonly IssueRunIdentity: {
     readonly input: {
@@ -2401,6 +2474,8 @@ export interface Operations {
   readonly total: number;
   /** stacks that were checked */
   readonly checked: number;
+  /** objects of these stacks that differ and are ignored */
+  readonly ignored: number;
 };
   };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
@@ -2540,6 +2615,26 @@ export interface Operations {
     };
     readonly output: {
   readonly schedules: readonly Schedule[];
+};
+  };
+  /** Compare the schemas of two versions of a private provider, with the stacks that have objects of the changed types: `GET /api/v1/private-providers/{provider}/schema-changes`. */
+  readonly ListSchemaChanges: {
+    readonly input: {
+      readonly from: string;
+      readonly to: string;
+      readonly provider: string;
+    };
+    readonly output: {
+  readonly source: string;
+  readonly changes: readonly SchemaChange[];
+  /** changes */
+  readonly total: number;
+  /** changes that may break a configuration */
+  readonly breaking: number;
+  /** stacks that the caller may see */
+  readonly uses: readonly ChangedTypeUse[];
+  /** there are more stacks than are listed */
+  readonly more_uses: boolean;
 };
   };
   /** List login sessions that are not over: `GET /api/v1/sessions`. */
@@ -3441,6 +3536,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  HeedDrift: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}","query":[],"headers":[]},
+  IgnoreDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
@@ -3462,6 +3559,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListRoles: {"method":"GET","path":"/api/v1/roles","query":[],"headers":[]},
   ListRuns: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":["limit","after","order"],"headers":[],"items":"runs"},
   ListSchedules: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
+  ListSchemaChanges: {"method":"GET","path":"/api/v1/private-providers/{provider}/schema-changes","query":["from","to"],"headers":[]},
   ListSessions: {"method":"GET","path":"/api/v1/sessions","query":[],"headers":[]},
   ListStackTools: {"method":"GET","path":"/api/v1/projects/{project}/tools","query":["limit","after"],"headers":[],"items":"stacks"},
   ListStacks: {"method":"GET","path":"/api/v1/projects/{project}/stacks","query":["limit","after"],"headers":[],"items":"stacks"},

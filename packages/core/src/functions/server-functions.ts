@@ -1,5 +1,6 @@
 import type { TargetTableOptions } from "@stackwright/fg-bridge";
 import type { BridgeEndpoint } from "@stackwright/fg-bridge/bridge";
+import { changesOfSchemas, type ProviderSchema, type SchemaChange } from "@stackwright/mux/router";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import type { FunctionProbe } from "@stackwright/registry";
 import { EngineError } from "../errors.ts";
@@ -18,6 +19,11 @@ interface ServerFunctionTargets extends AsyncDisposable {
   readonly bridge: BridgeArchiveSource;
   /** Checks functions. */
   readonly probe: FunctionProbe;
+  /** Asks two functions for their schemas, and compares them. Rejects as a check does where one does not answer as it should. */
+  readonly schemaChanges: (
+    asked: { readonly account: string; readonly before: string; readonly after: string },
+    options: { readonly signal: AbortSignal },
+  ) => Promise<readonly SchemaChange[]>;
   /** How a run of an account calls one function, with the credentials for it. */
   readonly callOf: (functionUrn: string, account: string) => FunctionRows;
 }
@@ -75,6 +81,21 @@ export async function openServerFunctions(
     if (table.account === undefined || table.account === account) return;
     throw new Error(`functions of account ${account} are not called by this server`);
   };
+  const schemaOf = async (
+    functionUrn: string,
+    options: { readonly signal: AbortSignal },
+  ): Promise<ProviderSchema> => {
+    const { createPluginClient } = await import("@stackwright/tfplugin");
+    const provider = createPluginClient(transportTo(functionUrn));
+    try {
+      const { schema, diagnostics } = await provider.schema(options);
+      const failure = diagnostics.find(({ severity }) => severity === "error");
+      if (failure !== undefined) throw new Error(failure.summary);
+      return schema;
+    } finally {
+      await provider.close();
+    }
+  };
   const owned = resources.move();
   return {
     bridge,
@@ -86,6 +107,11 @@ export async function openServerFunctions(
         if (result.kind !== "usable") throw new Error(result.reason);
         return { schemaDigest: result.schemaDigest };
       },
+    },
+    async schemaChanges({ account, before, after }, options) {
+      requireAccount(account);
+      const [was, is] = await Promise.all([schemaOf(before, options), schemaOf(after, options)]);
+      return changesOfSchemas(was, is);
     },
     callOf(functionUrn, account) {
       requireAccount(account);

@@ -30,13 +30,13 @@ export function DriftPage() {
       <PageHead title="Drift">
         <p className="quiet">
           {isLoaded
-            ? `${drifted.length} of ${checked.length} checked stacks differ from what is recorded`
+            ? `${drifted.length} of ${checked.length} checked stacks differ from what is recorded${ignoredText(checked)}`
             : "Stacks whose objects differ from what is recorded"}
         </p>
       </PageHead>
       {!isLoaded && problem === undefined && <Loading what="stacks" />}
       {!isLoaded && problem !== undefined && <ProblemBox error={problem} />}
-      {isLoaded && drifted.length === 0 && <NoDrift checked={checked.length} />}
+      {isLoaded && drifted.length === 0 && <NoDrift checked={checked} />}
       {drifted.length > 0 && (
         <div className="filters" role="search">
           <input
@@ -66,11 +66,35 @@ export function DriftPage() {
   );
 }
 
-function NoDrift({ checked }: { readonly checked: number }) {
-  if (checked > 0) {
+/** What the stacks have beside the drift that counts; empty where nothing is ignored. */
+function ignoredText(checked: readonly StackStatus[]): string {
+  const ignored = checked.reduce((sum, { drift }) => sum + (drift?.ignored ?? 0), 0);
+  if (ignored === 0) return "";
+  return `; ${ignored} ${ignored === 1 ? "object that differs is" : "objects that differ are"} ignored`;
+}
+
+function NoDrift({ checked }: { readonly checked: readonly StackStatus[] }) {
+  if (checked.length > 0) {
+    const ignoring = checked.filter(({ drift }) => (drift?.ignored ?? 0) > 0);
     return (
       <Empty title="No stack has drift">
-        <p>The objects of all checked stacks are as they were recorded.</p>
+        {ignoring.length === 0 ? (
+          <p>The objects of all checked stacks are as they were recorded.</p>
+        ) : (
+          <>
+            <p>Nothing differs beside what is ignored in</p>
+            <ul className="plain-list">
+              {ignoring.slice(0, MAX_ROWS).map(({ id, project, name, drift }) => (
+                <li key={id}>
+                  <Link to={`${stackPath({ project, stack: name })}/drift`}>
+                    {project}/{name}
+                  </Link>
+                  <span className="quiet">{drift?.ignored} ignored</span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       </Empty>
     );
   }
@@ -126,7 +150,10 @@ function DriftRow({ stack: { project, name, drift } }: { readonly stack: StackSt
           {name}
         </Link>
       </th>
-      <td>{driftCounts(drift)}</td>
+      <td>
+        {driftCounts(drift)}
+        {drift.ignored !== undefined && <span className="quiet">, {drift.ignored} ignored</span>}
+      </td>
       <td data-label="since">{drift.since !== undefined && <Time at={drift.since} />}</td>
       <td data-label="checked">
         {drift.checked_at !== undefined && <Time at={drift.checked_at} />}

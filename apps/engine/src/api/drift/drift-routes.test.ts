@@ -84,3 +84,27 @@ it("a check without drift says when it was made; other projects see nothing of i
   const seen = await call("GET", "/api/v1/drift", { token: elsewhere });
   expect(seen.json).toMatchObject({ stacks: [], checked: 0 });
 });
+
+it("differences are ignored for a reason and a time, by deployers, with an entry in the audit trail", async () => {
+  const { call, tokenOf } = await start("none");
+  const day = 86_400;
+  const body = { address: "lab_object.a", reason: "by hand", expires_in_seconds: day };
+  const planner = await tokenOf("planner");
+  const refused = await call("POST", `${DRIFT}/ignores`, { body, token: planner });
+  expect(refused.json["code"]).toBe("forbidden");
+  for (const wrong of [{ reason: "" }, { expires_in_seconds: 0 }, { expires_in_seconds: 1e9 }]) {
+    const answer = await call("POST", `${DRIFT}/ignores`, { body: { ...body, ...wrong } });
+    expect(answer.json["code"]).toBe("invalid_request");
+  }
+  const made = await call("POST", `${DRIFT}/ignores`, { body: { ...body, attribute: "size" } });
+  const { id, at, until } = made.json;
+  expect(made).toMatchObject({ status: 201, json: { address: "lab_object.a", attribute: "size" } });
+  expect(Date.parse(String(until)) - Date.parse(String(at))).toBe(day * 1_000);
+  expect((await call("GET", DRIFT)).json["ignores"]).toEqual([made.json]);
+  expect((await call("DELETE", `${DRIFT}/ignores/${String(id)}`)).status).toBe(204);
+  expect((await call("DELETE", `${DRIFT}/ignores/${String(id)}`)).status).toBe(404);
+  expect((await call("GET", DRIFT)).json).not.toHaveProperty("ignores");
+  const audit = await call("GET", "/api/v1/audit");
+  expect(audit.text).toContain('"IgnoreDrift"');
+  expect(audit.text).toContain('"HeedDrift"');
+});

@@ -9,6 +9,7 @@ import { stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { checkDrift } from "../../drift/fire-drift-checks.ts";
+import { endIgnore, ignoreDrift } from "../../queue/drift-ignores.ts";
 import { readDrift } from "../../queue/drift-record.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import { type ApiParts, ProjectName, routeSchema, StackParams, stackOf } from "../api-parts.ts";
@@ -17,11 +18,24 @@ import { RunSchema, runViewOf } from "../runs/run-view.ts";
 import { StatusDrift, statusDriftOf } from "../watch/status-view.ts";
 import { synced } from "../watch/synced.ts";
 import { visibleTo } from "../watch/topic.ts";
-import { DriftRuleSettings, DriftView, driftRuleFrom, driftViewOf } from "./drift-view.ts";
+import {
+  DriftIgnoreView,
+  DriftRuleSettings,
+  DriftView,
+  driftRuleFrom,
+  driftViewOf,
+  ignoreViewOf,
+  NewDriftIgnore,
+} from "./drift-view.ts";
 
 const DRIFT = "/projects/:project/stacks/:stack/drift";
 /** Drifted stacks of one answer. */
 const MAX_LISTED = 1_000;
+
+const IgnoreParams = Type.Object({
+  ...StackParams.properties,
+  ignore: Type.String({ pattern: "^[0-9A-Z]{26}$" }),
+});
 
 type InStack = { Params: Static<typeof StackParams> };
 
@@ -52,6 +66,9 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
             stacks: Type.Array(DriftedStack),
             total: Type.Integer({ description: "stacks with drift" }),
             checked: Type.Integer({ description: "stacks that were checked" }),
+            ignored: Type.Integer({
+              description: "objects of these stacks that differ and are ignored",
+            }),
           }),
         },
         { querystring: Query },
@@ -84,6 +101,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         stacks: found.slice(0, limit).map((one) => ({ ...one, drift: statusDriftOf(one.drift) })),
         total: found.length,
         checked: checked.length,
+        ignored: checked.reduce((sum, { drift }) => sum + drift.ignored, 0),
       };
     },
   );
@@ -187,6 +205,49 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { reference, name } = await stackOf(parts, principal, request.params);
       const run = await checkDrift(parts, { stack: reference, stackName: name, actor });
       return reply.code(201).send(runViewOf(run));
+    },
+  );
+
+  fastify.post<InStack & { Body: Static<typeof NewDriftIgnore> }>(
+    `${DRIFT}/ignores`,
+    {
+      schema: routeSchema(
+        "Ignore the drift of an object or of one of its attributes until a time; a former ignore of the same is replaced",
+        "IgnoreDrift",
+        { 201: DriftIgnoreView },
+        { params: StackParams, body: NewDriftIgnore },
+        { 422: "the stack ignores as much as it may" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { reference, name } = await stackOf(parts, principal, request.params);
+      const { address, attribute = "", reason, expires_in_seconds: seconds } = request.body;
+      const ignore = await ignoreDrift(
+        parts.audited(request),
+        { stack: reference, stackName: name },
+        { address, attribute, reason, actor: principal.actor, forMs: seconds * 1_000 },
+      );
+      return reply.code(201).send(ignoreViewOf(ignore));
+    },
+  );
+
+  fastify.delete<{ Params: Static<typeof IgnoreParams> }>(
+    `${DRIFT}/ignores/:ignore`,
+    {
+      schema: routeSchema(
+        "Ignore the drift of an object or an attribute no more: it counts again at once",
+        "HeedDrift",
+        { 204: Type.Null() },
+        { params: IgnoreParams },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const { reference } = await stackOf(parts, principalOf(request), request.params);
+      await endIgnore(parts.audited(request), reference, request.params.ignore);
+      return reply.code(204).send();
     },
   );
 }

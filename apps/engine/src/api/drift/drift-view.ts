@@ -1,5 +1,17 @@
-import { DriftRule, type Project, type StackDrift } from "@stackwright/proto/stackwright";
+import {
+  type DriftIgnore,
+  DriftRule,
+  type Project,
+  type StackDrift,
+} from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import {
+  allDriftOf,
+  countDrift,
+  ignoredOf,
+  MAX_IGNORE_REASON,
+  MAX_IGNORED_DAYS,
+} from "../../domain/drift-ignore.ts";
 import {
   DRIFT_REACTIONS,
   driftRuleOf,
@@ -10,7 +22,10 @@ import {
   nextOfAll,
   TYPE_PATTERN,
 } from "../../domain/drift-rule.ts";
+import { type FoundDrift, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
 import { timeOf } from "../runs/run-view.ts";
+
+type FoundObject = FoundDrift["objects"][number];
 
 const Reaction = Type.Union(
   [Type.Literal("report"), Type.Literal("plan"), Type.Literal("repair"), Type.Literal("accept")],
@@ -69,8 +84,51 @@ const DriftedObjectView = Type.Object(
     deposed: Type.Optional(Type.String()),
     deleted: Type.Boolean({ description: "it is gone" }),
     attributes: Type.Array(Type.String(), { description: "names of those that differ" }),
+    ignored_attributes: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "names of those that differ, too, and are ignored",
+      }),
+    ),
   },
   { title: "DriftedObject" },
+);
+
+/** A difference that is let be, as a request says it. */
+export const NewDriftIgnore = Type.Object(
+  {
+    address: Type.String({
+      minLength: 1,
+      maxLength: MAX_DRIFTED_TEXT,
+      description: "address of the object, as the drift has it",
+    }),
+    attribute: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_DRIFTED_TEXT,
+        description: "without it all that differs of the object, also that it is gone",
+      }),
+    ),
+    reason: Type.String({ minLength: 1, maxLength: MAX_IGNORE_REASON }),
+    expires_in_seconds: Type.Integer({
+      minimum: 1,
+      maximum: MAX_IGNORED_DAYS * 86_400,
+      description: "when it counts again",
+    }),
+  },
+  { additionalProperties: false, title: "NewDriftIgnore" },
+);
+
+export const DriftIgnoreView = Type.Object(
+  {
+    id: Type.String(),
+    address: Type.String(),
+    attribute: Type.Optional(Type.String({ description: "absent: the whole object" })),
+    reason: Type.String(),
+    actor: Type.String(),
+    at: Type.String(),
+    until: Type.String(),
+  },
+  { title: "DriftIgnore" },
 );
 
 export const DriftView = Type.Object(
@@ -84,6 +142,13 @@ export const DriftView = Type.Object(
     deleted: Type.Integer({ description: "objects that were deleted outside" }),
     since: Type.Optional(Type.String()),
     objects: Type.Array(DriftedObjectView, { description: "the first ones" }),
+    ignored: Type.Optional(
+      Type.Integer({ description: "objects that differ and are ignored; absent if none" }),
+    ),
+    ignored_objects: Type.Optional(Type.Array(DriftedObjectView)),
+    ignores: Type.Optional(
+      Type.Array(DriftIgnoreView, { description: "what is ignored, whether it differs or not" }),
+    ),
     remedy: Type.Optional(Type.String({ description: "the run that was requested for it" })),
     problem: Type.Optional(Type.String()),
   },
@@ -95,7 +160,8 @@ export function driftViewOf(
   drift: StackDrift,
   project: Project | undefined,
 ): Static<typeof DriftView> {
-  const { nextAtMs, check, checkedAtMs, run, changed, deleted, sinceMs, objects, remedy } = drift;
+  const { nextAtMs, check, checkedAtMs, run, changed, deleted, sinceMs, ignores, remedy } = drift;
+  const { counted, ignored } = countDrift(allDriftOf(drift), ignores);
   const rule = drift.rule ?? project?.drift;
   const isChecked = driftRuleOf(drift, project) !== undefined;
   return {
@@ -113,14 +179,50 @@ export function driftViewOf(
     changed,
     deleted,
     ...(sinceMs !== 0n && { since: timeOf(sinceMs) }),
-    objects: objects.map(({ address, deposed, deleted: isGone, attributes }) => ({
-      address,
-      ...(deposed !== "" && { deposed }),
-      deleted: isGone,
-      attributes: [...attributes],
-    })),
+    objects: counted.objects.map((one) => objectViewOf(one, ignoredOfAll(drift, one))),
+    ...(ignored.objects.length > 0 && {
+      ignored: ignored.changed + ignored.deleted,
+      ignored_objects: ignored.objects.map((one) => objectViewOf(one)),
+    }),
+    ...(ignores.length > 0 && { ignores: ignores.map(ignoreViewOf) }),
     ...(remedy !== "" && { remedy }),
     ...(drift.lastProblem !== "" && { problem: drift.lastProblem }),
+  };
+}
+
+/** The attributes of an object, of which others count, that are ignored. */
+function ignoredOfAll(
+  { objects, ignores }: StackDrift,
+  { address, deposed }: FoundObject,
+): readonly string[] {
+  const whole = objects.find((one) => one.address === address && one.deposed === deposed);
+  return whole === undefined ? [] : ignoredOf(whole, ignores).attributes;
+}
+
+function objectViewOf(
+  { address, deposed, deleted, attributes }: FoundObject,
+  ignored: readonly string[] = [],
+): Static<typeof DriftedObjectView> {
+  return {
+    address,
+    ...(deposed !== "" && { deposed }),
+    deleted,
+    attributes: [...attributes],
+    ...(ignored.length > 0 && { ignored_attributes: [...ignored] }),
+  };
+}
+
+/** A difference that is let be as the API shows it. */
+export function ignoreViewOf(ignore: DriftIgnore): Static<typeof DriftIgnoreView> {
+  const { id, address, attribute, reason, actor, atMs, untilMs } = ignore;
+  return {
+    id,
+    address,
+    ...(attribute !== "" && { attribute }),
+    reason,
+    actor,
+    at: timeOf(atMs),
+    until: timeOf(untilMs),
   };
 }
 

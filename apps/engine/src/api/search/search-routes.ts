@@ -1,5 +1,5 @@
 import type { Principal } from "@stackwright/registry";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
 import { searchResources, sortedStacks } from "../../live/search-resources.ts";
@@ -12,6 +12,7 @@ import {
   usesOfVariableSet,
 } from "../../live/where-used.ts";
 import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
+import { endOfRequest } from "../end-of-request.ts";
 import { synced } from "../watch/synced.ts";
 import { visibleTo } from "../watch/topic.ts";
 
@@ -124,7 +125,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const { q = "", type, project, limit = 100 } = request.query;
-      const signal = endOf(reply, stopping);
+      const signal = endOfRequest(reply, stopping);
       const stacks = await visibleStacks(principalOf(request), signal, project);
       await synced(live.resources.all, clock, signal, live.resources.listed);
       const part = q.toLowerCase();
@@ -167,7 +168,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if (version !== undefined && kind !== "provider" && kind !== "module") {
         throw new ServerError("invalid_request", "only a provider and a module have a version");
       }
-      const signal = endOf(reply, stopping);
+      const signal = endOfRequest(reply, stopping);
       const principal = principalOf(request);
       const stacks = await visibleStacks(principal, signal);
       if (kind === "provider") {
@@ -207,11 +208,4 @@ function placeOf(text: string): { readonly project: string; readonly name: strin
     throw new ServerError("invalid_request", `"${text}" is not PROJECT/NAME`);
   }
   return { project, name };
-}
-
-/** Aborts when the caller leaves, and when the server stops. */
-function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => gone.abort());
-  return AbortSignal.any([gone.signal, stopping]);
 }

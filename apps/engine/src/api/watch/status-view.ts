@@ -18,6 +18,9 @@ export const StatusDrift = Type.Object(
   {
     changed: Type.Integer(),
     deleted: Type.Integer(),
+    ignored: Type.Optional(
+      Type.Integer({ description: "objects that differ and are ignored; absent if none" }),
+    ),
     checked_at: Type.Optional(
       Type.String({ description: "when the check ended; absent before the first one" }),
     ),
@@ -94,10 +97,11 @@ function freezeOf(freeze: NonNullable<StackStatus["freeze"]>): StatusFreezeView 
 }
 
 export function statusDriftOf(drift: StackDriftStatus): Static<typeof StatusDrift> {
-  const { changed, deleted, checkedAtMs, sinceMs, run, problem } = drift;
+  const { changed, deleted, ignored, checkedAtMs, sinceMs, run, problem } = drift;
   return {
     changed,
     deleted,
+    ...(ignored !== 0 && { ignored }),
     ...(checkedAtMs !== 0 && { checked_at: new Date(checkedAtMs).toISOString() }),
     ...(sinceMs !== 0 && { since: new Date(sinceMs).toISOString() }),
     ...(run !== "" && { run }),

@@ -9,6 +9,7 @@ import { Time } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { PublishProviderDialog } from "./publish-provider-dialog.tsx";
+import { SchemaChanges } from "./schema-changes.tsx";
 
 interface Version {
   readonly provider_version: string;
@@ -30,6 +31,9 @@ interface Health {
   readonly failures: number;
   readonly problem: string;
 }
+
+/** Versions are numbers with dots, which is enough to propose the newest ones. */
+const VERSION_ORDER = new Intl.Collator("en", { numeric: true });
 
 /** One private provider: versions with the health of their functions, and the stacks that use them. */
 export function ProviderPage() {
@@ -119,6 +123,19 @@ export function ProviderPage() {
                     </tbody>
                   </table>
                 </TableScroll>
+              )}
+            </Loaded>
+          </section>
+          <section aria-labelledby="changes">
+            <h2 id="changes">What changed between versions</h2>
+            <Loaded query={versions} what="versions">
+              {({ versions: found }) => (
+                <SchemaChanges
+                  provider={provider}
+                  versions={found
+                    .map((one) => one.provider_version)
+                    .toSorted((a, b) => VERSION_ORDER.compare(b, a))}
+                />
               )}
             </Loaded>
           </section>

@@ -11,6 +11,8 @@ import { planViewQuery } from "../../plan/plan-view-query.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
 import { DriftRuleCard } from "./drift-rule-card.tsx";
+import { IgnoreDriftDialog } from "./ignore-drift-dialog.tsx";
+import { IgnoredDrift } from "./ignored-drift.tsx";
 import { StartRunDialog } from "./start-run-dialog.tsx";
 import { useRefreshOnChange } from "./use-refresh-on-change.ts";
 
@@ -36,6 +38,7 @@ export function DriftTab() {
             <DriftRuleCard drift={drift} />
           </div>
           <DriftedObjects drift={drift} />
+          <IgnoredDrift drift={drift} />
         </>
       )}
     </Loaded>
@@ -113,8 +116,9 @@ function LastCheck({ drift }: { readonly drift: StackDrift }) {
 
 function resultText(drift: StackDrift): string {
   if (drift.checked_at === undefined) return "not checked yet";
-  const { changed, deleted } = drift;
-  return changed + deleted === 0 ? "no drift" : `${driftCounts(drift)} elsewhere`;
+  const { changed, deleted, ignored = 0 } = drift;
+  const counted = changed + deleted === 0 ? "no drift" : `${driftCounts(drift)} elsewhere`;
+  return ignored === 0 ? counted : `${counted}, ${ignored} ignored`;
 }
 
 function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
@@ -134,14 +138,18 @@ function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
       </Empty>
     );
   }
-  if (objects.length === 0) {
+  const total = drift.changed + drift.deleted;
+  if (total === 0) {
     return (
       <Empty title="No drift">
-        <p>The objects of this stack are as they were recorded.</p>
+        <p>
+          {drift.ignored === undefined
+            ? "The objects of this stack are as they were recorded."
+            : "Nothing differs beside what is ignored."}
+        </p>
       </Empty>
     );
   }
-  const total = drift.changed + drift.deleted;
   return (
     <section aria-labelledby="drifted">
       <div className="section-head">
@@ -184,7 +192,9 @@ interface DriftedObjectProps {
 
 function DriftedObject({ object, view }: DriftedObjectProps) {
   const place = useStackPlace();
-  const { address, deposed, deleted, attributes } = object;
+  const { caller } = useServer();
+  const [isIgnoring, setIgnoring] = useState(false);
+  const { address, deposed, deleted, attributes, ignored_attributes: ignored = [] } = object;
   const lines = view === undefined ? [] : bodyLines(view.body);
   return (
     <details className={`change ${deleted ? "delete" : "update"}`} open={lines.length <= 12}>
@@ -195,13 +205,24 @@ function DriftedObject({ object, view }: DriftedObjectProps) {
         {address}
         {deposed !== undefined && ` (deposed object ${deposed})`} {deleted ? "is gone" : "differs"}
         {attributes.length > 0 && <span className="quiet">: {attributes.join(", ")}</span>}
+        {ignored.length > 0 && <span className="quiet"> (ignored: {ignored.join(", ")})</span>}
       </summary>
       <DiffText lines={lines} />
-      <p>
+      <p className="inline">
         <Link to={`${stackPath(place)}/resources`} search={{ address }}>
           What is recorded
         </Link>
+        {mayDo(caller, "deployer", place.project) && (
+          <button
+            type="button"
+            aria-label={`Ignore the drift of ${address}…`}
+            onClick={() => setIgnoring(true)}
+          >
+            Ignore…
+          </button>
+        )}
       </p>
+      {isIgnoring && <IgnoreDriftDialog object={object} onClose={() => setIgnoring(false)} />}
     </details>
   );
 }

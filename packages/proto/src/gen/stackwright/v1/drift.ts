@@ -73,7 +73,7 @@ export interface StackDrift {
   changed: number;
   /** Objects that were deleted outside. */
   deleted: number;
-  /** Those objects, up to a bound. */
+  /** Those objects with the ignored ones, up to a bound. */
   objects: DriftedObject[];
   /** Since when there is drift, in milliseconds since 1970; 0 without drift. */
   sinceMs: bigint;
@@ -81,6 +81,31 @@ export interface StackDrift {
   remedy: string;
   /** When each part of its rule is checked next, in milliseconds since 1970, in the order of the rule. */
   partNextAtMs: bigint[];
+  /** What does not count although it differs. Those that have ended are here until the next sweep. */
+  ignores: DriftIgnore[];
+  /** Objects that were changed outside, beside those that count, and are ignored. */
+  ignoredChanged: number;
+  /** Objects that were deleted outside, beside those that count, and are ignored. */
+  ignoredDeleted: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A difference that a user has looked at and lets be, until a time. */
+export interface DriftIgnore {
+  /** ULID. */
+  id: string;
+  /** Address of the object. */
+  address: string;
+  /** Name of the attribute; empty: whatever differs of the object, also that it is gone. */
+  attribute: string;
+  /** Why. */
+  reason: string;
+  /** Id of the credential that wrote it. */
+  actor: string;
+  /** When, in milliseconds since 1970. */
+  atMs: bigint;
+  /** When it counts again, in milliseconds since 1970. */
+  untilMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -318,6 +343,9 @@ function createBaseStackDrift(): StackDrift {
     sinceMs: 0n,
     remedy: "",
     partNextAtMs: [],
+    ignores: [],
+    ignoredChanged: 0,
+    ignoredDeleted: 0,
   };
 }
 
@@ -386,6 +414,15 @@ export const StackDrift: MessageFns<StackDrift> = {
         writer.int64(v);
       }
       writer.join();
+    }
+    for (const v of message.ignores) {
+      DriftIgnore.encode(v!, writer.uint32(130).fork()).join();
+    }
+    if (message.ignoredChanged !== 0) {
+      writer.uint32(136).uint32(message.ignoredChanged);
+    }
+    if (message.ignoredDeleted !== 0) {
+      writer.uint32(144).uint32(message.ignoredDeleted);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -541,6 +578,30 @@ export const StackDrift: MessageFns<StackDrift> = {
 
             break;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.ignores.push(DriftIgnore.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.ignoredChanged = reader.uint32();
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.ignoredDeleted = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -590,6 +651,165 @@ export const StackDrift: MessageFns<StackDrift> = {
     message.sinceMs = (object.sinceMs !== undefined && object.sinceMs !== null) ? BigInt(object.sinceMs) : 0n;
     message.remedy = object.remedy ?? "";
     message.partNextAtMs = object.partNextAtMs?.map((e) => BigInt(e)) || [];
+    message.ignores = object.ignores?.map((e) => DriftIgnore.fromPartial(e)) || [];
+    message.ignoredChanged = object.ignoredChanged ?? 0;
+    message.ignoredDeleted = object.ignoredDeleted ?? 0;
+    return message;
+  },
+};
+
+function createBaseDriftIgnore(): DriftIgnore {
+  return { id: "", address: "", attribute: "", reason: "", actor: "", atMs: 0n, untilMs: 0n };
+}
+
+export const DriftIgnore: MessageFns<DriftIgnore> = {
+  encode(message: DriftIgnore, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.attribute !== "") {
+      writer.uint32(26).string(message.attribute);
+    }
+    if (message.reason !== "") {
+      writer.uint32(34).string(message.reason);
+    }
+    if (message.actor !== "") {
+      writer.uint32(42).string(message.actor);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.atMs);
+    }
+    if (message.untilMs !== 0n) {
+      if (BigInt.asIntN(64, message.untilMs) !== message.untilMs) {
+        throw new globalThis.Error("value provided for field message.untilMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.untilMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftIgnore {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftIgnore();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.attribute = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reason = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.untilMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftIgnore>): DriftIgnore {
+    return DriftIgnore.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftIgnore>): DriftIgnore {
+    const message = createBaseDriftIgnore();
+    message.id = object.id ?? "";
+    message.address = object.address ?? "";
+    message.attribute = object.attribute ?? "";
+    message.reason = object.reason ?? "";
+    message.actor = object.actor ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.untilMs = (object.untilMs !== undefined && object.untilMs !== null) ? BigInt(object.untilMs) : 0n;
     return message;
   },
 };

@@ -12,6 +12,7 @@ export {
   UserIdentity,
 } from "./access.ts";
 export {
+  DriftIgnore,
   DriftPart,
   DriftRule,
   DriftRule_Reaction,

@@ -100,6 +100,8 @@ export interface NotificationEvent {
   drifted: number;
   /** The destinations that have not heard of it. */
   waits: NotificationWait[];
+  /** Objects that differ and are ignored, where the event is about drift. */
+  ignored: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -616,6 +618,7 @@ function createBaseNotificationEvent(): NotificationEvent {
     planOnly: false,
     drifted: 0,
     waits: [],
+    ignored: 0,
   };
 }
 
@@ -665,6 +668,9 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
     }
     for (const v of message.waits) {
       NotificationWait.encode(v!, writer.uint32(106).fork()).join();
+    }
+    if (message.ignored !== 0) {
+      writer.uint32(112).uint32(message.ignored);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -794,6 +800,14 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
             message.waits.push(NotificationWait.decode(reader, reader.uint32()));
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.ignored = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -839,6 +853,7 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
     message.planOnly = object.planOnly ?? false;
     message.drifted = object.drifted ?? 0;
     message.waits = object.waits?.map((e) => NotificationWait.fromPartial(e)) || [];
+    message.ignored = object.ignored ?? 0;
     return message;
   },
 };
