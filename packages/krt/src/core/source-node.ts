@@ -6,19 +6,25 @@ import type {
 } from "../collection.ts";
 import { KrtError } from "../errors.ts";
 import type { Kind } from "../kind.ts";
+import { NameTable } from "./name-table.ts";
 import type { NodeType } from "./node.ts";
 import type { Row } from "./row.ts";
 import { RowNode } from "./row-node.ts";
 import type { Owner } from "./scope.ts";
+
+/** So many writes find their rows by key, out of order, before rows are remembered by their names. */
+const STRAY_WRITES = 16;
 
 /**
  * A collection that is written from outside. Its writes are what turns begin with.
  *
  * Lists are mostly written in the same order again (a source that is listed anew, all objects updated in
  * turn), so while writes come in the order of the rows the next row is tried first: comparing names
- * is cheaper than putting a key together and looking it up.
+ * is cheaper than putting a key together and looking it up. A collection that is written in another order remembers its rows
+ * by their names instead, once it has been for a while.
  *
- * Invariant: `#bySlot[slot]` is a row that was once at that slot. One that has a value still is there.
+ * Invariant: `#bySlot[slot]` is a row that was once at that slot, and `#byName` has rows that once were under these names. One
+ * that has a value still is there: a row that left the map never gets a value again.
  */
 export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
   readonly type: NodeType;
@@ -26,6 +32,9 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
   /** Slot of the last write, and whether it was the one behind the write before. */
   #lastSlot = -2;
   #inOrder = false;
+  /** Writes that found their rows by key, out of order. */
+  #strays = 0;
+  #byName: NameTable<T> | undefined;
 
   constructor(owner: Owner, kind: Kind<T>, options: CollectionOptions, type: NodeType = "source") {
     super(owner, type, kind, options);
@@ -128,9 +137,9 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
 
   /** Writes one object within an open batch. An object equal to the present one leaves it in place. */
   put(object: T, force: boolean): Row<T> {
-    const next = this.#inOrder ? this.#nextRow(object) : undefined;
+    const next = (this.#inOrder ? this.#nextRow(object) : undefined) ?? this.#byName?.find(object);
     if (next !== undefined) {
-      this.#lastSlot = next.slot;
+      this.#wrote(next);
       if (this.graph.writes.recordsUndo) this.#recordUndo(next.key, next);
       return this.#update(next, object, force);
     }
@@ -144,7 +153,15 @@ export class SourceNode<T> extends RowNode<T> implements InputCollection<T> {
       return added;
     }
     this.#wrote(row);
+    if (!this.#inOrder) this.#stray(object, row);
     return this.#update(row, object, force);
+  }
+
+  /** A row was found by its key, out of order. */
+  #stray(object: T, row: Row<T>): void {
+    if (!this.kind.keyIsName || this.#strays++ < STRAY_WRITES) return;
+    this.#byName ??= NameTable.of(this.kind);
+    this.#byName?.remember(object, row, this.count(false));
   }
 
   #update(row: Row<T>, object: T, force: boolean): Row<T> {
