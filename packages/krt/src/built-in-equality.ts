@@ -28,8 +28,8 @@ const BUILT_IN: ReadonlyMap<unknown, CompareBuiltIn> = new Map<unknown, CompareB
   [Set.prototype, equalSets],
   [DataView.prototype, equalViews],
   [ArrayBuffer.prototype, equalBuffers],
-  [SharedArrayBuffer.prototype, equalBuffers],
-  ...bufferOfNode(),
+  ...globalClass("SharedArrayBuffer", equalBuffers),
+  ...globalClass("Buffer", equalViews),
   [URL.prototype, (a: URL, b: URL) => a.href === b.href],
   [URLSearchParams.prototype, equalEntries],
   [Headers.prototype, equalEntries],
@@ -48,9 +48,13 @@ export function builtInComparison(prototype: unknown): CompareBuiltIn | undefine
   return Object.getPrototypeOf(prototype) === TYPED_ARRAY ? equalViews : undefined;
 }
 
-function bufferOfNode(): [unknown, CompareBuiltIn][] {
-  const { Buffer } = globalThis as { Buffer?: { readonly prototype: unknown } };
-  return Buffer === undefined ? [] : [[Buffer.prototype, equalViews]];
+/** A class that not every place has: `Buffer` is Node's, and pages have `SharedArrayBuffer` only where they are isolated. */
+function globalClass(
+  name: "Buffer" | "SharedArrayBuffer",
+  compare: CompareBuiltIn,
+): [unknown, CompareBuiltIn][] {
+  const known = (globalThis as { [N in typeof name]?: { readonly prototype: unknown } })[name];
+  return known === undefined ? [] : [[known.prototype, compare]];
 }
 
 function equalPatterns(a: RegExp, b: RegExp): boolean {

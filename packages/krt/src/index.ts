@@ -7,8 +7,6 @@ export type {
   GroupBy,
 } from "./aggregate.ts";
 export { count, max, min, sum } from "./aggregate.ts";
-export type { ChannelMessages } from "./channels.ts";
-export { createChannels } from "./channels.ts";
 export type {
   BatchHandler,
   Cell,

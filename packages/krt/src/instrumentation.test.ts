@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
-import { type ChannelMessages, createChannels, createRuntime } from "./index.ts";
+import { createRuntime } from "./index.ts";
+import { type ChannelMessages, createChannels } from "./node/index.ts";
 
 describe("instrumentation", () => {
   it("is called at fixed points of each turn", async () => {

@@ -15,19 +15,33 @@ export interface Scheduler {
   delay(ms: number, run: () => void): () => void;
 }
 
-/** The scheduler of this process: microtasks, `setImmediate`, and timers that do not hold the process. */
+/**
+ * The scheduler of this process or page: microtasks, timers that do not hold the process, and `setImmediate`, or messages where there
+ * is none, since timers of a page that follow each other are made to wait.
+ */
 export function createScheduler(): Scheduler {
   return {
     now: () => performance.now(),
     random: Math.random,
     microtask: (run) => queueMicrotask(run),
-    macrotask: (run) => {
-      setImmediate(run);
-    },
+    macrotask: typeof setImmediate === "function" ? (run) => void setImmediate(run) : byMessages(),
     delay: (ms, run) => {
-      const timer = setTimeout(run, ms);
-      timer.unref();
-      return () => clearTimeout(timer);
+      // A number in a page.
+      const timer = setTimeout(run, ms) as Partial<NodeJS.Timeout>;
+      timer.unref?.();
+      return () => clearTimeout(timer as NodeJS.Timeout);
     },
+  };
+}
+
+/** One message for each run that waits: a message is a task of its own. */
+function byMessages(): (run: () => void) => void {
+  const waiting: (() => void)[] = [];
+  const { port1, port2 } = new MessageChannel();
+  port1.addEventListener("message", () => waiting.shift()?.());
+  port1.start();
+  return (run) => {
+    waiting.push(run);
+    port2.postMessage(undefined);
   };
 }

@@ -1,5 +1,5 @@
-import type { channel } from "node:diagnostics_channel";
-import type { DeliveryInfo, Instrumentation, InstrumentedNode } from "./instrumentation.ts";
+import { type Channel, channel } from "node:diagnostics_channel";
+import type { DeliveryInfo, Instrumentation, InstrumentedNode } from "../instrumentation.ts";
 
 /** Names of the diagnostics channels, with the messages published on them. */
 export interface ChannelMessages {
@@ -13,19 +13,14 @@ export interface ChannelMessages {
 
 /**
  * Instrumentation that publishes on `node:diagnostics_channel`, for tools that observe a process without
- * support from the application. Builds no messages for channels without subscribers. Browsers have no such channels: there it
- * observes nothing.
+ * support from the application. Builds no messages for channels without subscribers.
  */
 export function createChannels(): Instrumentation {
-  const { process } = globalThis as { process?: Partial<Pick<NodeJS.Process, "getBuiltinModule">> };
-  // Not imported: a bundle for a browser must not ask for it.
-  const open = process?.getBuiltinModule?.("node:diagnostics_channel").channel;
-  if (open === undefined) return {};
   const publish = <N extends keyof ChannelMessages>(
     name: N,
     make: () => ChannelMessages[N],
   ): void => {
-    publishOn(open(name), make);
+    publishOn(channel(name), make);
   };
   return {
     nodeEnd(node, turn) {
@@ -41,6 +36,6 @@ export function createChannels(): Instrumentation {
   };
 }
 
-function publishOn(target: ReturnType<typeof channel>, make: () => unknown): void {
+function publishOn(target: Channel, make: () => unknown): void {
   if (target.hasSubscribers) target.publish(make());
 }

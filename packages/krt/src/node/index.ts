@@ -1,0 +1,2 @@
+export type { ChannelMessages } from "./channels.ts";
+export { createChannels } from "./channels.ts";

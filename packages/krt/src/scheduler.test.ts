@@ -1,0 +1,30 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { createScheduler } from "./index.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("runs later, in order, where there is no setImmediate", async () => {
+  vi.stubGlobal("setImmediate", undefined);
+  const { macrotask, microtask } = createScheduler();
+  const ran: string[] = [];
+  await new Promise<void>((resolve) => {
+    macrotask(() => {
+      ran.push("first");
+      microtask(() => ran.push("micro"));
+    });
+    macrotask(() => {
+      ran.push("second");
+      macrotask(resolve);
+    });
+    ran.push("now");
+  });
+  expect(ran).toEqual(["now", "first", "micro", "second"]);
+});
+
+it("timers that are numbers are canceled as well", () => {
+  let cleared: unknown;
+  vi.stubGlobal("setTimeout", () => 7);
+  vi.stubGlobal("clearTimeout", (timer: unknown) => (cleared = timer));
+  createScheduler().delay(1000, () => undefined)();
+  expect(cleared).toBe(7);
+});
