@@ -15,11 +15,20 @@ export function resolveRuntimeOptions(options: RuntimeOptions): GraphOptions {
     instrumentation: options.instrumentation,
     sliceMs: positive("sliceMs", options.sliceMs ?? 4),
     maxTurnMs: positive("maxTurnMs", options.maxTurnMs ?? Number.POSITIVE_INFINITY),
+    lazy: lazyTurns(options.turns ?? "eager"),
     highWater: positive("highWater", options.highWater ?? 10_000),
     timing: options.timing ?? false,
     explain: options.explain ?? false,
     strict: strictMode(options.strict ?? "off", onError),
   };
+}
+
+function lazyTurns(turns: "eager" | "lazy"): boolean {
+  if (turns === "lazy" || turns === "eager") return turns === "lazy";
+  throw new KrtError(
+    "KRT_INVALID_OPTION",
+    `turns must be "eager" or "lazy", but is ${String(turns)}`,
+  );
 }
 
 function throwLater(scheduler: Scheduler): (error: KrtError) => void {

@@ -49,6 +49,14 @@ export interface RuntimeOptions {
    */
   readonly maxTurnMs?: number;
   /**
+   * When what was written is propagated. `eager`: before the write, or the outermost batch, returns. `lazy`: with the first read of
+   * any collection after it, and at the end of the task (in a microtask) at the latest, so that all writes of a task that nobody
+   * looks at in between are one turn, and several to one key are one change. Readers see the same either way; handlers get fewer
+   * events. A batch, a new collection and `sliced` begin with what was written before propagated.
+   * @default "eager"
+   */
+  readonly turns?: "eager" | "lazy";
+  /**
    * Length of a handler's queue that is reported as a diagnostic, and again at each doubling.
    * @default 10000
    */
@@ -176,6 +184,7 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
   }
 
   get version(): number {
+    this.#graph.writes.pay();
     return this.#graph.turn.number;
   }
 
@@ -199,10 +208,12 @@ class RuntimeHandle extends ScopeHandle implements Runtime {
   }
 
   audit(options?: AuditOptions): AuditFinding[] {
+    this.#graph.writes.pay();
     return auditGraph(this.#graph, options);
   }
 
   inspect(): Inspector {
+    this.#graph.writes.pay();
     return new GraphInspector(this.#graph);
   }
 

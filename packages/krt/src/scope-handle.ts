@@ -66,6 +66,7 @@ export class ScopeHandle implements Scope {
   /** The owner behind this scope, for parts of this package that make nodes of their own. */
   get owner(): Owner {
     if (this.#owner.disposed) throw new KrtError("KRT_DISPOSED", "the scope was disposed");
+    this.#owner.graph.writes.pay();
     return this.#owner;
   }
 

@@ -51,8 +51,10 @@ export class Delivery {
   readonly #drain = (): void => {
     this.#scheduled = false;
     if (this.#draining) return;
-    this.#draining = true;
     const graph = this.#graph;
+    // Handlers run between turns: none is to be made while one is on the stack.
+    graph.writes.pay();
+    this.#draining = true;
     const deadline = graph.now() + graph.options.sliceMs;
     while (this.#ready.length > 0) {
       const round = this.#ready;

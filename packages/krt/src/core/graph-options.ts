@@ -16,6 +16,8 @@ export interface GraphOptions {
   readonly instrumentation: Instrumentation | undefined;
   readonly sliceMs: number;
   readonly maxTurnMs: number;
+  /** Whether the turn of a write is made at the end of the task, or when something is read. */
+  readonly lazy: boolean;
   readonly highWater: number;
   readonly timing: boolean;
   readonly explain: boolean;

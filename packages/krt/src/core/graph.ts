@@ -80,7 +80,9 @@ export class Graph {
     });
   }
 
+  /** Has readers see what was written, and refuses reads that are not tracked where that is asked for. */
   guardRead(node: AnyNode): void {
+    this.writes.pay();
     if (this.options.strict !== undefined && this.tracker.running) {
       this.options.strict.untrackedRead(node);
     }
@@ -139,7 +141,7 @@ export class Graph {
       turn.after(() => node.dispose());
       throw error;
     } finally {
-      writes.end();
+      writes.endNow();
     }
   }
 

@@ -354,6 +354,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   // ---- sync ----
 
   get synced(): boolean {
+    this.graph.writes.pay();
     return this.syncState === SyncState.committed;
   }
 
@@ -376,6 +377,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
       subscription.unsubscribe();
       return subscription;
     }
+    this.graph.writes.pay();
     this.subscribers.add(subscription);
     subscription.start(options.replay ?? true);
     return subscription;
@@ -402,6 +404,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
   dispose(): void {
     if (this.#disposed) return;
     this.graph.guardWrite(this.name);
+    this.graph.writes.pay();
     if (this.graph.turn.isOpen) {
       this.subscribers.endAll();
       this.graph.turn.after(() => this.dispose());
@@ -414,7 +417,7 @@ export abstract class CollectionNode<T> implements Collection<T>, Leveled<AnyNod
     if (this.awaiting.size > 0) {
       this.graph.writes.begin();
       for (const entry of Array.from(this.awaiting)) entry.mark();
-      this.graph.writes.end();
+      this.graph.writes.endNow();
     }
     this.subscribers.endAll();
     this.indexes.release();

@@ -23,6 +23,8 @@ type Deferred = readonly Step[] | SlicedJob;
  *   batch in a turn of its own, as soon as neither is the case. A deferred transaction is a transaction
  *   again when it is carried out: what fails then undoes all of it.
  * - `#undo`, while a transaction is on the stack, has a way back for every write since it began.
+ * - Where turns are lazy, `#owed` holds from a write to the turn that takes it in: at the end of the task, or with the first read,
+ *   batch or new collection before it. A microtask to that end is scheduled while it holds.
  */
 export class PendingWrites {
   readonly #graph: Graph;
@@ -33,6 +35,7 @@ export class PendingWrites {
   #groupIsAtomic = false;
   #flushing = false;
   #undo: Write[] | undefined;
+  #owed = false;
 
   constructor(graph: Graph) {
     this.#graph = graph;
@@ -45,7 +48,7 @@ export class PendingWrites {
 
   /** Whether nothing is being written, and nothing waits to be. */
   get isIdle(): boolean {
-    return this.#depth === 0 && this.#deferred.length === 0;
+    return this.#depth === 0 && this.#deferred.length === 0 && !this.#owed;
   }
 
   /** Whether a write made now has to wait for the end of a handler call or of a sliced turn. */
@@ -64,8 +67,32 @@ export class PendingWrites {
   }
 
   end(): void {
-    if (--this.#depth === 0) this.#graph.turn.run();
+    if (--this.#depth > 0) return;
+    if (this.#graph.options.lazy) this.#owe();
+    else this.#graph.turn.run();
   }
+
+  /** Ends a batch whose turn is to be made at once, whatever turns are. */
+  endNow(): void {
+    if (--this.#depth > 0) return;
+    this.#owed = false;
+    this.#graph.turn.run();
+  }
+
+  #owe(): void {
+    if (this.#owed) return;
+    this.#owed = true;
+    this.#graph.options.scheduler.microtask(this.pay);
+  }
+
+  /** Makes the turn of what was written, if it was not made yet and may be. */
+  readonly pay = (): void => {
+    if (!this.#owed || this.#depth > 0) return;
+    const { turn } = this.#graph;
+    if (turn.isPropagating || turn.isOpen) return;
+    this.#owed = false;
+    turn.run();
+  };
 
   /** Runs writes without a turn of their own. */
   within<R>(write: () => R): R {
@@ -98,6 +125,7 @@ export class PendingWrites {
 
   batch<R>(write: () => R): R {
     this.#graph.guardWrite("a batch");
+    this.pay();
     if (this.defers) return this.#deferBatch(write, false);
     this.#depth++;
     try {
@@ -110,6 +138,7 @@ export class PendingWrites {
   /** A batch whose writes are undone when it throws. Undone, too, inside an outer batch. */
   transaction<R>(write: () => R): R {
     this.#graph.guardWrite("a transaction");
+    this.pay();
     if (this.defers) return this.#deferBatch(write, true);
     this.#depth++;
     const outer = this.#undo;
@@ -166,6 +195,7 @@ export class PendingWrites {
   sliced(feed: () => boolean): Promise<void> {
     this.#graph.guardWrite("a sliced turn");
     this.#graph.checkOpen();
+    this.pay();
     return new Promise((resolve, reject) => {
       this.#deferred.push({ feed, resolve, reject });
       this.flush();
@@ -202,7 +232,7 @@ export class PendingWrites {
         this.#graph.report(KrtError.from(error));
       }
     }
-    this.end();
+    this.endNow();
   }
 }
 

@@ -11,11 +11,17 @@ const factor = Number(process.env.STACKWRIGHT_RUNS ?? 1);
 const numRuns = Math.round(400 * factor);
 const timeout = 20_000 + 5_000 * factor;
 
-function run(given: Program, tickMs: number, maxTurnMs: number): void {
+function run(
+  given: Program,
+  tickMs: number,
+  maxTurnMs: number,
+  turns: "eager" | "lazy" = "eager",
+): void {
   const errors: KrtError[] = [];
   const scheduler = new ManualScheduler(tickMs);
   const rt = createRuntime({
     scheduler,
+    turns,
     onError: (error) => errors.push(error),
     ...(maxTurnMs > 0 && { maxTurnMs, sliceMs: maxTurnMs }),
   });
@@ -46,6 +52,14 @@ describe("S052 random programs agree with an oracle that recomputes everything",
     fc.assert(
       fc.property(program, fc.integer({ min: 1, max: 4 }), (given, steps) => run(given, 1, steps)),
       { numRuns: Math.ceil(numRuns / 2) },
+    );
+  });
+
+  it("with turns when somebody looks", async ({ annotate }) => {
+    await annotate(`${Math.ceil(numRuns / 4)} programs`, "count");
+    fc.assert(
+      fc.property(program, (given) => run(given, 0, 0, "lazy")),
+      { numRuns: Math.ceil(numRuns / 4) },
     );
   });
 });
