@@ -1,4 +1,12 @@
-import { byIndex, byKey, byKeys, type Collection, kind, type Scope } from "@stackwright/krt";
+import {
+  byIndex,
+  byKey,
+  byKeys,
+  type Collection,
+  kind,
+  type OutputOf,
+  type Scope,
+} from "@stackwright/krt";
 
 /** What is known of a stack without its state: which outputs of others it was made with. */
 export interface Stack {
@@ -75,35 +83,34 @@ export function directStaleness(
 }
 
 /**
- * Which stacks are stale by themselves or because a stack is that they depend on, directly or through
- * others. One collection cannot read itself, so the walk along the dependencies is done by each stack on
- * its own; it fetches the stacks on its way and runs again only when one of these changes.
+ * Which stacks are stale by themselves or because a stack is that they depend on, directly or through others: what is known of a stack
+ * follows from what is known of those whose outputs it uses. A change touches the stacks that depend on it, and goes no further
+ * than it makes a difference. Stacks that use each other in a circle have no staleness, and are reported.
  */
 export function transitiveStaleness(
   scope: Scope,
   stacks: Collection<Stack>,
   direct: Collection<Staleness>,
 ): Collection<Staleness> {
-  return scope.derive(
+  return scope.deriveRecursive(
     direct,
-    (ctx, own): Staleness => {
-      const reasons = [...own.reasons];
-      const seen = new Set([own.stack]);
-      const next = [own.stack];
-      for (let name = next.pop(); name !== undefined; name = next.pop()) {
-        for (const { stack } of ctx.fetchOne(stacks, byKey(name))?.inputs ?? []) {
-          if (seen.has(stack)) continue;
-          seen.add(stack);
-          next.push(stack);
-          if (ctx.fetchOne(direct, byKey(stack))?.stale === true) {
-            reasons.push({ type: "upstream", what: stack });
-          }
-        }
+    (ctx, own, stalenessOf: OutputOf<Staleness>): Staleness => {
+      const inputs = ctx.fetchOne(stacks, byKey(own.stack))?.inputs ?? [];
+      const upstream = new Set<string>();
+      for (const { stack } of inputs) {
+        const { reasons = [] } = stalenessOf(stack) ?? {};
+        if (reasons.some(({ type }) => type !== "upstream")) upstream.add(stack);
+        for (const { type, what } of reasons) if (type === "upstream") upstream.add(what);
       }
+      const reasons = [...own.reasons, ...Array.from(upstream, (what) => upstreamReason(what))];
       return { ...own, stale: reasons.length > 0, reasons };
     },
     { kind: STALENESS, name: "staleness" },
   );
+}
+
+function upstreamReason(what: string): Reason {
+  return { type: "upstream", what };
 }
 
 /** The stacks that use an output of each stack, so that "who is hit by this?" is one look-up. */

@@ -76,6 +76,19 @@ export type ManyTransformation<I, O, F = void> = (
   fetched: F,
 ) => Iterable<O> | undefined | null;
 
+/**
+ * The output of another input of the same derivation, by the key of that input; `undefined` where there is no such input or it has
+ * no output. The transformation runs again when it changes. Throws `KRT_CONTEXT` outside of the run it was given to.
+ */
+export type OutputOf<O> = (key: string) => O | undefined;
+
+/** One input, and outputs of other inputs, to at most one output. */
+export type RecursiveTransformation<I, O> = (
+  context: TransformationContext,
+  input: I,
+  outputOf: OutputOf<O>,
+) => O | undefined | null;
+
 /** No input to at most one output. */
 export type SingletonTransformation<O> = (context: TransformationContext) => O | undefined | null;
 

@@ -45,7 +45,7 @@ export interface KrtErrorDetails {
   readonly collection?: string;
   /** Key of the input or object concerned. */
   readonly key?: string;
-  /** Names of collections, first and last equal, of a cycle. */
+  /** Names of collections, or keys of inputs of one collection, first and last equal, of a cycle. */
   readonly path?: readonly string[];
   /** Keys of all inputs concerned. */
   readonly inputs?: readonly string[];

@@ -10,6 +10,7 @@ import type {
   ManyFromTransformation,
   ManyTransformation,
   Output,
+  RecursiveTransformation,
   SingletonTransformation,
   Transformation,
   TransformationContext,
@@ -22,6 +23,8 @@ import { LabelIndex } from "./core/label-index.ts";
 import { ManyNode } from "./core/many-node.ts";
 import { NestedJoinNode } from "./core/nested-join-node.ts";
 import type { AnyNode, CollectionNode } from "./core/node.ts";
+import { OrderedNode } from "./core/ordered-node.ts";
+import { RecursiveNode } from "./core/recursive-node.ts";
 import { Owner } from "./core/scope.ts";
 import { SingleNode } from "./core/single-node.ts";
 import { SourceNode } from "./core/source-node.ts";
@@ -37,6 +40,7 @@ import type {
   DeclaredOptions,
   DeriveOptions,
   JoinOptions,
+  OrderOptions,
   Scope,
   ScopeOptions,
   SourceOptions,
@@ -135,6 +139,16 @@ export class ScopeHandle implements Scope {
     const spec = specOf(nodeOf(input), transformation, options);
     const kind = options.kind ?? shapeKind<O>();
     return this.#enter(new SingleNode<I, O>(this.owner, "derive", kind, spec, options));
+  }
+
+  deriveRecursive<I, O extends Output, Tr extends KindCapability = never>(
+    input: Collection<I>,
+    transformation: RecursiveTransformation<I, O>,
+    options: DeriveOptions<O, Tr> = {},
+  ): Collection<O, Tr> {
+    const spec = specOf(nodeOf(input), transformation as Transform<I, O>, options);
+    const kind = options.kind ?? shapeKind<O>();
+    return this.#enter(new RecursiveNode<I, O>(this.owner, "derive", kind, spec, options));
   }
 
   deriveMany<I, O, Tr extends KindCapability = never>(
@@ -240,6 +254,21 @@ export class ScopeHandle implements Scope {
     return this.#enter(new ViewNode<B, T>(this.owner, node, project, kind, options));
   }
 
+  ordered<T, Tr extends KindCapability = never>(
+    collection: Collection<T, Tr>,
+    compare: (a: T, b: T) => number,
+    options: OrderOptions<T, Tr> = {},
+  ): Collection<T, Tr> {
+    const base = nodeOf(collection) as CollectionNode<T>;
+    const { limit = Number.POSITIVE_INFINITY, offset = 0 } = options;
+    const whole = limit === Number.POSITIVE_INFINITY && offset === 0;
+    const window = { limit: wholeNumber("limit", limit), offset: wholeNumber("offset", offset) };
+    const kind = options.kind ?? base.kind;
+    return this.#enter(
+      new OrderedNode<T>(this.owner, base, compare, whole ? undefined : window, kind, options),
+    );
+  }
+
   aggregate<T, A extends Aggregators<T>>(
     collection: Collection<T>,
     values: A,
@@ -300,6 +329,12 @@ export class ScopeHandle implements Scope {
       node.indexes.add<string>(owner, extract, { name });
     node.queries.labelIndexes.push(new LabelIndex<T>(names, trait, createStore, labelsOf));
   }
+}
+
+function wholeNumber(name: string, value: number): number {
+  if (value >= 0 && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY))
+    return value;
+  throw new KrtError("KRT_INVALID_OPTION", `${name} must be a whole number, but is ${value}`);
 }
 
 /** The owner behind a scope. Throws `KRT_FOREIGN` for a scope that this package did not make. */

@@ -10,6 +10,7 @@ import type {
   ManyFromTransformation,
   ManyTransformation,
   Output,
+  RecursiveTransformation,
   SingletonTransformation,
   Transformation,
   TransformationContext,
@@ -74,6 +75,20 @@ export interface ViewOptions<T, Tr extends KindCapability> extends KindOptions<T
   readonly equals?: Equals<T>;
 }
 
+/** Options of ordered views. */
+export interface OrderOptions<T, Tr extends KindCapability> extends KindOptions<T, Tr> {
+  /**
+   * How many objects are shown at most.
+   * @default all
+   */
+  readonly limit?: number;
+  /**
+   * How many objects come before the first one that is shown.
+   * @default 0
+   */
+  readonly offset?: number;
+}
+
 /** What a transformation with status returns. */
 export interface WithStatus<S, R> {
   readonly status: S | undefined;
@@ -131,6 +146,15 @@ export interface Scope extends Disposable {
     transformation: Transformation<I, O, FetchedBy<F>>,
     options: DeclaredOptions<O, F, Tr>,
   ): Collection<O, Tr>;
+  /**
+   * At most one output per input, which may depend on outputs of other inputs: the transformation asks for them by their keys. Inputs
+   * that depend on each other in a circle fail with `KRT_CYCLE` and have no output, for as long as they do; others are not concerned.
+   */
+  deriveRecursive<I, O extends Output, Tr extends KindCapability = never>(
+    input: Collection<I>,
+    transformation: RecursiveTransformation<I, O>,
+    options?: DeriveOptions<O, Tr>,
+  ): Collection<O, Tr>;
   /** Any number of outputs per input. */
   deriveMany<I, O, Tr extends KindCapability = never>(
     input: Collection<I>,
@@ -184,6 +208,16 @@ export interface Scope extends Disposable {
     base: Collection<B>,
     project: (object: B) => T,
     options?: ViewOptions<T, Tr>,
+  ): Collection<T, Tr>;
+
+  /**
+   * The objects of a collection in an order, or the first ones, or a page of them. Lists, iteration, and fetches without filters are in
+   * that order; objects that are alike for `compare` stand by their keys. The kind is that of the collection unless given.
+   */
+  ordered<T, Tr extends KindCapability = never>(
+    collection: Collection<T, Tr>,
+    compare: (a: T, b: T) => number,
+    options?: OrderOptions<T, Tr>,
   ): Collection<T, Tr>;
 
   /** Values over all objects of a collection, which follow each change at the cost of the change. */

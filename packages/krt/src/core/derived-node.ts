@@ -122,7 +122,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     if (this.primary?.syncState === SyncState.unsynced) return true;
     if (this.#declared?.ready === false) return true;
     this.#computing = true;
-    const done = this.#entries.takeIn() && this.#runDirty();
+    const done = this.#entries.takeIn() && this.runDirty();
     this.#computing = false;
     if (!done) return false;
     if (!this.#claims.isEmpty) {
@@ -135,7 +135,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   /** The input of an entry is gone. */
   endEntry(entry: Entry): void {
     entry.state |= GONE;
-    this.#unsuspend(entry);
+    this.unsuspend(entry);
     this.#recover(entry);
     releaseFrom(entry.links);
     entry.links = undefined;
@@ -144,25 +144,36 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     this.#status?.drop(entry.input.key);
   }
 
-  /** Runs dirty entries, those included that become dirty meanwhile. */
-  #runDirty(): boolean {
+  /** Runs dirty entries, those included that become dirty meanwhile. False: call again. */
+  protected runDirty(): boolean {
     const { level, graph } = this;
-    while (this.#next < this.#dirty.count) {
-      const entry = this.#dirty.at(this.#next++);
-      entry.state &= ~DIRTY;
-      if ((entry.state & GONE) === 0) this.#run(entry);
+    for (let entry = this.firstDirty; entry !== undefined; entry = this.firstDirty) {
+      this.#next++;
+      this.run(entry);
       if (this.level !== level && graph.turn.queue.hasUpTo(this.level - 1)) return false;
       if (this.#next % RUNS_PER_CLOCK === 0 && graph.turn.outOfTime()) return false;
     }
-    this.#dirty.clear();
-    this.#next = 0;
     return true;
   }
 
-  #run(entry: Entry): void {
+  /** The entry that is to run next, or `undefined` when all have. It stays the first one until it is dirty no more. */
+  protected get firstDirty(): Entry | undefined {
+    while (this.#next < this.#dirty.count) {
+      const entry = this.#dirty.at(this.#next);
+      if ((entry.state & (DIRTY | GONE)) === DIRTY) return entry;
+      this.#next++;
+    }
+    this.#dirty.clear();
+    this.#next = 0;
+    return undefined;
+  }
+
+  /** Runs a dirty entry, which is then dirty no more unless it has to wait for its turn. */
+  protected run(entry: Entry): void {
+    entry.state &= ~DIRTY;
     const { counters, context } = this;
     const { tracker } = this.graph;
-    if ((entry.state & SUSPENDED) !== 0) this.#unsuspend(entry);
+    if ((entry.state & SUSPENDED) !== 0) this.unsuspend(entry);
     let result: R | undefined;
     let failure: { readonly error: unknown } | undefined;
     tracker.begin(entry);
@@ -177,14 +188,19 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     const discarded = context.end(entry, abandoned === undefined && failure === undefined);
     if (abandoned !== undefined) {
       counters.abandoned++;
-      if (abandoned === "order") entry.mark();
+      if (abandoned === "order") this.postpone(entry);
       else this.#suspend(entry, abandoned);
     } else if (failure !== undefined) {
-      this.#fail(entry, failure.error);
+      this.fail(entry, failure.error);
     } else {
       counters.runs++;
       this.#accept(entry, result as R, discarded);
     }
+  }
+
+  /** The run of an entry read something that is not final: it runs again in this turn. */
+  protected postpone(entry: Entry): void {
+    entry.mark();
   }
 
   #execute(entry: Entry, input: I): R {
@@ -194,7 +210,12 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   }
 
   #call(input: I): R {
-    return this.#transform(this.context, input, this.#declared?.read(input) as never);
+    return this.#transform(this.context, input, this.given(input) as never);
+  }
+
+  /** What a transformation gets beside its input. */
+  protected given(input: I): unknown {
+    return this.#declared?.read(input);
   }
 
   /** The value of an entry's input as of now. */
@@ -220,7 +241,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
         this.#status.put(entry.input.key, this.inputOf(entry), status);
       }
     } catch (error) {
-      this.#fail(entry, error);
+      this.fail(entry, error);
       return;
     }
     this.#recover(entry);
@@ -233,13 +254,13 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     this.#suspended.set(entry, source);
   }
 
-  #unsuspend(entry: Entry): void {
+  protected unsuspend(entry: Entry): void {
     entry.state &= ~SUSPENDED;
     this.#suspended.get(entry)?.awaiting.delete(entry);
     this.#suspended.delete(entry);
   }
 
-  #fail(entry: Entry, cause: unknown): void {
+  protected fail(entry: Entry, cause: unknown): void {
     const { key } = entry.input;
     const error = transformationError(this.name, key, cause);
     this.counters.failed++;
@@ -346,6 +367,16 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
     }
   }
 
+  /** The keys of other inputs whose outputs the last run of an entry read. */
+  ownReadsOf(_entry: Entry): readonly string[] {
+    return [];
+  }
+
+  /** The entries whose last run read the output of this input. */
+  ownReadersOf(_input: string): readonly Entry[] {
+    return [];
+  }
+
   failureOf(entry: Entry): KrtError | undefined {
     return this.#failures.get(entry);
   }
@@ -356,7 +387,7 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
 
   protected release(): void {
     for (const entry of this.#entries) {
-      this.#unsuspend(entry);
+      this.unsuspend(entry);
       this.#recover(entry);
       entry.state |= GONE;
       releaseFrom(entry.links);

@@ -44,6 +44,7 @@ export type NodeType =
   | "join"
   | "nested-join"
   | "view"
+  | "ordered"
   | "group"
   | "aggregate";
 

@@ -49,6 +49,11 @@ export class Tracker {
     return this.#entry === undefined ? undefined : this.#run;
   }
 
+  /** Whether the run on the stack is for comparison only. */
+  get isDry(): boolean {
+    return this.#dry;
+  }
+
   /** The entry whose run is on the stack. */
   get entry(): Entry | undefined {
     return this.#entry;
@@ -163,6 +168,11 @@ export class Tracker {
     const entry = this.#entry;
     if (entry !== undefined) source.awaiting.add(entry);
     this.#abandon(source);
+  }
+
+  /** Gives the run on the stack up, to be made again in this turn. */
+  giveUp(): never {
+    return this.#abandon(this.abandoned ?? "order");
   }
 
   #abandon(reason: Abandoned): never {

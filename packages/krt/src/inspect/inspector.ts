@@ -137,6 +137,12 @@ export class GraphInspector implements Inspector {
         }
       }
     }
+    if (node instanceof DerivedNode) {
+      const owner = isThere ? (row.owner as Entry | undefined) : undefined;
+      for (const entry of node.ownReadersOf(owner?.input.key ?? key)) {
+        found.set(entry, { collection: node.name, input: entry.input.key });
+      }
+    }
     return [...found.values()];
   }
 
@@ -201,6 +207,11 @@ function explainEntry(node: DerivedNode<unknown, unknown>, entry: Entry): Explan
       filters: query.filters.map(describeFilter).join(" and "),
       matches: query.read().length,
     });
+  }
+  for (const key of node.ownReadsOf(entry)) {
+    const read = node.entries.of(key);
+    const matches = read?.output === undefined ? 0 : 1;
+    dependencies.push({ collection: node.name, filters: `output of input ${key}`, matches });
   }
   return {
     collection: node.name,

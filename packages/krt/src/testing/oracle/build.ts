@@ -34,6 +34,7 @@ import {
   groupsAt,
   keyAt,
   merged,
+  orderOf,
   projectionOf,
   runFetches,
   singletonOf,
@@ -168,6 +169,7 @@ export class Builder {
       case "join":
       case "nested":
       case "view":
+      case "ordered":
       case "groups":
       case "sums":
         return this.#combine(desc, refs);
@@ -197,7 +199,7 @@ export class Builder {
   }
 
   #combine(
-    desc: Extract<NodeDesc, { type: "join" | "nested" | "view" | "groups" | "sums" }>,
+    desc: Extract<NodeDesc, { type: "join" | "nested" | "view" | "ordered" | "groups" | "sums" }>,
     refs: readonly number[],
   ): Omit<BuiltNode, "runs"> {
     const rt = this.#rt;
@@ -222,6 +224,11 @@ export class Builder {
       }
       case "view":
         return { objects: rt.view(base, viewed, options) };
+      case "ordered": {
+        const { offset, limit } = desc;
+        const window = { offset, ...(limit > 0 && { limit }) };
+        return { objects: rt.ordered(base, orderOf, { ...options, ...window }) };
+      }
       case "groups": {
         const groups = this.#indexOf(base).asCollection();
         return {

@@ -324,6 +324,7 @@ function referencesOf(desc: NodeDesc): readonly number[] {
     case "nested":
       return desc.members;
     case "view":
+    case "ordered":
     case "groups":
     case "sums":
       return [desc.of];

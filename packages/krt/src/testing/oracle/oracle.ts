@@ -7,6 +7,7 @@ import {
   fulfils,
   grouped,
   merged,
+  orderOf,
   projectionOf,
   runFetches,
   singletonOf,
@@ -99,6 +100,10 @@ export class OracleNode {
         this.contents = new Map(
           Array.from(this.refs[0]?.contents ?? [], ([key, object]) => [key, viewed(object)]),
         );
+        this.synced ||= this.refs[0]?.synced ?? false;
+        return;
+      case "ordered":
+        this.#evaluateOrdered(desc.offset, desc.limit);
         this.synced ||= this.refs[0]?.synced ?? false;
         return;
       case "groups":
@@ -223,6 +228,15 @@ export class OracleNode {
       const shown = members.find((member) => member.contents.has(key));
       if (shown?.forced.has(key) === true) this.forced.add(key);
     }
+  }
+
+  #evaluateOrdered(offset: number, limit: number): void {
+    const base = this.refs[0] as OracleNode;
+    const order = Array.from(base.contents).sort(
+      ([one, a], [other, b]) => orderOf(a, b) || (one < other ? -1 : 1),
+    );
+    this.contents = new Map(order.slice(offset, limit === 0 ? undefined : offset + limit));
+    for (const key of this.contents.keys()) if (base.forced.has(key)) this.forced.add(key);
   }
 
   #evaluateGroups(sums: boolean): void {

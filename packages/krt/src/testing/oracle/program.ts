@@ -58,6 +58,13 @@ export type NodeDesc =
   | { readonly type: "join"; readonly members: readonly number[]; readonly merge: boolean }
   | { readonly type: "nested"; readonly members: readonly number[]; readonly merge: boolean }
   | { readonly type: "view"; readonly of: number }
+  | {
+      readonly type: "ordered";
+      readonly of: number;
+      readonly offset: number;
+      /** All of them where it is 0. */
+      readonly limit: number;
+    }
   | { readonly type: "groups"; readonly of: number }
   | { readonly type: "sums"; readonly of: number };
 
@@ -165,6 +172,12 @@ const node: fc.Arbitrary<NodeDesc> = fc.oneof(
   fc.record({ type: fc.constant("join" as const), members, merge: fc.boolean() }),
   fc.record({ type: fc.constant("nested" as const), members, merge: fc.boolean() }),
   fc.record({ type: fc.constant("view" as const), of: small }),
+  fc.record({
+    type: fc.constant("ordered" as const),
+    of: small,
+    offset: fc.nat({ max: 2 }),
+    limit: fc.nat({ max: 3 }),
+  }),
   fc.record({ type: fc.constant("groups" as const), of: small }),
   fc.record({ type: fc.constant("sums" as const), of: small }),
 );

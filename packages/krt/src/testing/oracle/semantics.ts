@@ -118,6 +118,11 @@ export function viewed(object: Obj): Obj {
   return { ...object, n: Math.floor(object.n / 2) };
 }
 
+/** An order in which objects may be alike; those are told apart by their keys. */
+export function orderOf(a: Obj, b: Obj): number {
+  return a.n - b.n;
+}
+
 export function grouped(group: string, objects: readonly Obj[]): Obj {
   return { key: group, n: digest(objects) % 6, g: group, labels: {}, selector: {} };
 }
