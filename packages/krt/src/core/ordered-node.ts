@@ -8,7 +8,7 @@ import { SortedList } from "./sorted-list.ts";
 import { KEYS_PER_YIELD, SteppedNode } from "./stepped-node.ts";
 
 /** The part of an order that is shown. */
-export interface Window {
+interface Window {
   readonly offset: number;
   readonly limit: number;
 }
