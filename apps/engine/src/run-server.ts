@@ -65,6 +65,8 @@ import { upstreamHostsOf, upstreamNamespacesOf } from "./upstream/upstream-names
 import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
 import { OutgoingHosts } from "./vcs/provider/outgoing-hosts.ts";
 import { VcsWorker } from "./vcs/vcs-worker.ts";
+import { DeliveryLimits } from "./vcs-api/delivery-limits.ts";
+import { driftHookPlugin } from "./vcs-api/drift-hook-plugin.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
 import { LiveServers } from "./worker/live-servers.ts";
 import type { OfferedTool } from "./worker/offered-tools.ts";
@@ -91,9 +93,9 @@ interface RunServerOptions {
   readonly kubernetes?: KubernetesChoice | undefined;
   readonly capacity?: number | undefined;
   readonly metrics?: RunMetrics | undefined;
+  readonly liveMetrics?: LiveMetrics | undefined;
   /** Where the time of steps is reported. @default nowhere */
   readonly spans?: SpanSink | undefined;
-  readonly liveMetrics?: LiveMetrics | undefined;
   /** Knows what is part of which trace. */
   readonly traces: TraceScope;
   /** Bounds of each step. */
@@ -227,6 +229,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     upstreamHosts.keys(),
   );
   const hosts = new OutgoingHosts(options.vcsHosts);
+  const hooked = { ...parts, limits: new DeliveryLimits(clock) };
   const notifications = {
     logger,
     hosts: new OutgoingHosts(options.notificationHosts, undefined, "--notification-host"),
@@ -307,7 +310,8 @@ export function openRunServer(options: RunServerOptions): RunServer {
             }),
           }),
       },
-      { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, parts) },
+      { prefix: "/hooks/vcs", plugin: async (fastify) => hookPlugin(fastify, hooked) },
+      { prefix: "/hooks/drift", plugin: async (fastify) => driftHookPlugin(fastify, hooked) },
       {
         prefix: "/state/v1",
         plugin: async (fastify) =>

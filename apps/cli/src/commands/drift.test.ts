@@ -92,3 +92,27 @@ it("says what is wrong", { timeout: 60_000 }, async () => {
     expect([refused.code, refused.error]).toEqual([1, expect.stringContaining(message)]);
   }
 });
+
+it("a hook is made with its address and a secret that is shown once, listed and deleted", {
+  timeout: 60_000,
+}, async () => {
+  const { drift } = await start();
+  const project = ["--project", "web"];
+  expect((await drift("hooks", ...project)).output).toBe("The project web has no drift hooks.\n");
+  const made = await drift("hook", "cloud", "--for", "o*", ...project, "--json");
+  expect(made.code, made.error).toBe(0);
+  const hook = JSON.parse(made.output) as Record<string, string>;
+  expect(hook).toMatchObject({
+    name: "cloud",
+    stacks: ["o*"],
+    webhook_path: "/hooks/drift/default/web/cloud",
+    webhook_secret: expect.stringMatching(/^[\w-]{43}$/),
+  });
+  const again = await drift("hook", "cloud", ...project);
+  expect([again.code, again.error]).toEqual([1, expect.stringContaining("has a drift hook")]);
+  const listed = await drift("hooks", ...project);
+  expect(listed.output).toMatch(/^cloud: o\*, by \S+\n$/);
+  expect(listed.output).not.toContain(hook["webhook_secret"]);
+  const gone = await drift("unhook", "cloud", ...project);
+  expect([gone.code, gone.output]).toEqual([0, "Deleted the drift hook cloud.\n"]);
+});

@@ -3,6 +3,7 @@ import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { attendRun } from "../runs/attend-run.ts";
 import { comparisonLines } from "../runs/comparison-text.ts";
+import { dependentLines } from "../runs/dependent-lines.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { obstaclesOf } from "../runs/run-obstacles.ts";
 import {
@@ -74,7 +75,11 @@ export async function runsShow(
     for (const line of await comparisonLines(server, run)) terminal.write(`${line}\n`);
     for (const line of await obstaclesOf(server, run, context.signal)) terminal.write(`${line}\n`);
     const plan = await planTextOf(server, run);
-    if (plan !== undefined) humanRunView(terminal, run).plan(plan);
+    if (plan !== undefined) {
+      humanRunView(terminal, run).plan(plan);
+      const lines = await dependentLines(server, run, context.signal);
+      for (const line of lines) terminal.write(`${line}\n`);
+    }
     return EXIT.ok;
   });
 }

@@ -6,8 +6,10 @@ import type {
   DriftSetOptions,
   DriftShowOptions,
 } from "../commands/drift.ts";
-import type { ServerStackOptions } from "../runs/run-place.ts";
+import type { DriftHookOptions } from "../commands/drift-hooks.ts";
+import type { ServerProjectOptions, ServerStackOptions } from "../runs/run-place.ts";
 import type { CommandAction, Define } from "./program.ts";
+import { collect } from "./run-commands.ts";
 import { withServerOptions } from "./server-run-commands.ts";
 
 const CODE = "end with 2 where there is drift";
@@ -96,4 +98,37 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
     const { driftUnset } = await import("../commands/drift.ts");
     await run(command, async (context) => driftUnset(options, context));
   });
+
+  withProject(define("hook <name>", "let another system ask for checks, by signed webhooks", drift))
+    .option(
+      "--for <pattern>",
+      "stacks that it may ask about; may be repeated, all by default",
+      collect,
+      [],
+    )
+    .action(async (name: string, options: DriftHookOptions, command: Command) => {
+      const { driftHook } = await import("../commands/drift-hooks.ts");
+      await run(command, async (context) => driftHook(name, options, context));
+    });
+
+  withProject(define("hooks", "list the hooks of a project", drift)).action(
+    async (options: ServerProjectOptions, command: Command) => {
+      const { driftHooks } = await import("../commands/drift-hooks.ts");
+      await run(command, async (context) => driftHooks(options, context));
+    },
+  );
+
+  withProject(
+    define("unhook <name>", "delete a hook: its deliveries are refused from then on", drift),
+  ).action(async (name: string, options: ServerProjectOptions, command: Command) => {
+    const { driftUnhook } = await import("../commands/drift-hooks.ts");
+    await run(command, async (context) => driftUnhook(name, options, context));
+  });
+}
+
+function withProject(command: Command): Command {
+  return command
+    .option("--server <url>", "address of the server; without it that of the last login")
+    .option("--project <name>", "the project; STACKWRIGHT_PROJECT, or default")
+    .option("--json", "write JSON", false);
 }

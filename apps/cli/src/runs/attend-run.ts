@@ -1,5 +1,6 @@
 import { isClientError, type Run, type RunLogEvent } from "@stackwright/client";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { dependentLines } from "./dependent-lines.ts";
 import { noteStuck } from "./note-stuck.ts";
 import { obstaclesOf } from "./run-obstacles.ts";
 import type { ServerStack } from "./run-place.ts";
@@ -101,13 +102,12 @@ function isPlanned({ type, to }: RunLogEvent): boolean {
 }
 
 /** Shows the plan of the run and returns its digest; undefined where it was replaced meanwhile. */
-async function showPlan(
-  { client, place, run, view }: AttendedRun,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+async function showPlan(attended: AttendedRun, signal: AbortSignal): Promise<string | undefined> {
+  const { client, place, run, view } = attended;
   try {
     const { data, text } = await client.showPlan({ ...place, run: run.id }, { signal });
     view.plan(text);
+    for (const line of await dependentLines(attended, run, signal)) view.note(line);
     return typeof data["digest"] === "string" ? data["digest"] : undefined;
   } catch (error) {
     if (!isClientError(error, "not_found")) throw error;

@@ -5,6 +5,7 @@ import {
   ConsoleCodes,
   CreationCount,
   DeviceLogin,
+  DriftHook,
   Freeze,
   IdempotencyRecord,
   KeptState,
@@ -146,6 +147,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["stack"],
     maxBytes: 256 * KIB,
     retention: "with the stack",
+  }),
+  driftHook: kindOf("DriftHook", DriftHook, {
+    scope: "project",
+    nameParts: ["hook"],
+    maxBytes: 64 * KIB,
+    retention: "until deleted",
   }),
   ticket: kindOf("RunTicket", RunTicket, {
     scope: "project",

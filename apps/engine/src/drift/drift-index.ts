@@ -13,7 +13,7 @@ interface DriftFact {
   /** Absent where the record cannot be read. */
   readonly drift?: Pick<
     StackDrift,
-    "stackName" | "rule" | "nextAtMs" | "partNextAtMs" | "check" | "checkAtMs"
+    "stackName" | "rule" | "nextAtMs" | "partNextAtMs" | "check" | "checkAtMs" | "asked"
   > & {
     /** When the first ignore ends; 0 where nothing is ignored. */
     readonly ignoredUntilMs: number;
@@ -79,13 +79,11 @@ function emptyFacts(logger: Logger) {
     };
   };
   const drift = readable((resource) => {
-    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignores } = decodeRecord(
-      KINDS.drifts,
-      resource,
-    );
+    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignores, asked } =
+      decodeRecord(KINDS.drifts, resource);
     const ends = ignores.map(({ untilMs }) => Number(untilMs));
     const ignoredUntilMs = ends.length === 0 ? 0 : Math.min(...ends);
-    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignoredUntilMs };
+    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignoredUntilMs, asked };
   });
   return {
     drifts: new FactsOf<DriftFact>(placeKey, (resource) => {

@@ -2,8 +2,11 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import {
   type DriftPart,
+  type DriftRequest,
+  type DriftRule,
   type Run,
   Run_Mode,
+  type StackDrift,
   StateObject,
   StateObject_Mode,
 } from "@stackwright/proto/stackwright";
@@ -34,12 +37,21 @@ import { DRIFT_ACTOR, readDrift } from "../queue/drift-record.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
-import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
+import { isOutside, readStackTool } from "../queue/stack-tool.ts";
+import {
+  idOf,
+  type StoredRow,
+  type Transaction,
+  type TransactionParts,
+  transact,
+} from "../queue/transaction.ts";
 import type { DriftIndex, NamedStack } from "./drift-index.ts";
 
 // Invariants:
 // - The run of a check and the next time of its stack are written in one step, which fails if another server did it first; its id follows from
 //   stack and time. So any number of servers make one run for each time.
+// - What deliveries of hooks ask for is requested whatever the rule of the stack says, and takes its turn by time with what is due by rules: a
+//   storm of deliveries keeps no stack from its check of all objects.
 // - A stack has one check that has not ended. Of all checks that were requested lately, a bounded number has not ended, so that stacks which
 //   are due together, such as after a night without a server, are checked one after another.
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
@@ -78,13 +90,12 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
       check !== "" && (await each(parts, stack, async () => isOpenCheck(parts, stack, check)));
     if (isOpen === undefined) continue;
     if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) open += 1;
+    if (isOpen) continue;
     const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
-    if (isOpen || rule === undefined) continue;
-    if (isUnnoted(rule, drift, nowMs)) {
-      unnoted.push({ stack, stackName: drift.stackName });
-      continue;
-    }
-    const next = dueCheck(rule, drift, nowMs);
+    const isNoted = rule !== undefined && !isUnnoted(rule, drift, nowMs);
+    if (rule !== undefined && !isNoted) unnoted.push({ stack, stackName: drift.stackName });
+    const byRule = isNoted ? dueCheck(rule, drift, nowMs) : undefined;
+    const next = firstOf(drift.asked, byRule);
     if (next !== undefined) due.push({ stack, atMs: next.atMs });
   }
   for (const named of index.stacks) {
@@ -103,6 +114,16 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     fired += 1;
   }
   return fired;
+}
+
+/** What a stack is checked for first: what was asked for, or what is due by its rule. */
+function firstOf<T extends { readonly atMs: number }>(
+  asked: DriftRequest | undefined,
+  byRule: T | undefined,
+): T | { readonly asked: DriftRequest; readonly atMs: number } | undefined {
+  if (asked === undefined) return byRule;
+  const atMs = Number(asked.atMs);
+  return byRule !== undefined && byRule.atMs < atMs ? byRule : { asked, atMs };
 }
 
 /** What is done for one stack: what fails is logged, and concerns no other, unless the store is away. */
@@ -143,7 +164,7 @@ export async function checkDrift(
     const { check } = row.message;
     const open = check === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, check));
     if (open !== undefined && !isEnded(phaseOf(open.message))) return open.message;
-    const run = await addCheck(tx, { stack, stackName, actor }, tx.nowMs);
+    const run = await addCheck(tx, { stack, stackName, actor }, checkAt(stack, tx.nowMs));
     tx.update(row, { stackName, check: run.id, checkAtMs: BigInt(tx.nowMs) });
     return run;
   });
@@ -160,18 +181,36 @@ interface CheckedPart {
   readonly targets: readonly string[];
 }
 
+/** A check that is requested now. */
+interface NewCheck {
+  /** That of its run. */
+  readonly id: string;
+  readonly atMs: number;
+  readonly message: string;
+  /** Addresses of objects that it is limited to. @default none: all are read */
+  readonly targets?: readonly string[] | undefined;
+}
+
+/** A check of a time, of all objects or of a part. */
+function checkAt(stack: StackReference, atMs: number, part?: CheckedPart): NewCheck {
+  const types = part === undefined ? [] : [...part.types].toSorted();
+  return {
+    id: derivedRunId(atMs, [DRIFT_CHECK, stack.stack, ...types]),
+    atMs,
+    message: part === undefined ? "Looks for drift" : `Looks for drift of ${types.join(", ")}`,
+    targets: part?.targets,
+  };
+}
+
 async function addCheck(
   tx: Transaction,
   { stack, stackName, actor }: CheckedStack,
-  atMs: number,
-  part?: CheckedPart,
+  { id, atMs, message, targets }: NewCheck,
 ): Promise<Run> {
   const { configuration } = (await readQueue(tx, stack)).message;
   if (configuration === "") {
     throw new ServerError("unprocessable", "nothing was applied to the stack by this server yet");
   }
-  const types = part === undefined ? [] : [...part.types].toSorted();
-  const id = derivedRunId(atMs, [DRIFT_CHECK, stack.stack, ...types]);
   const known = await tx.find(RUN_KIND, memberPlace(stack, id));
   // The record was lost and made again.
   if (known !== undefined) throw new ServerError("conflict", `the run ${id} was made already`);
@@ -185,8 +224,8 @@ async function addCheck(
     automatic: true,
     background: true,
     cause: `${DRIFT_CHECK}${new Date(atMs).toISOString()}`,
-    message: part === undefined ? "Looks for drift" : `Looks for drift of ${types.join(", ")}`,
-    ...(part !== undefined && { targets: part.targets }),
+    message,
+    ...(targets !== undefined && { targets }),
     autoApply: false,
   });
 }
@@ -197,7 +236,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
     return await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
       if (due === undefined) return false;
-      const { row, rule, atMs, next } = due;
+      const { row } = due;
       // While the stack is applied, or has to be recovered, a check would only wait for that.
       const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
       if (head !== undefined && head.message.run !== "") return false;
@@ -207,6 +246,8 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
         tx.remove(row);
         return false;
       }
+      if ("asked" in due) return fireAsked(tx, parts, stack, due);
+      const { rule, atMs, next } = due;
       const actor = row.message.rule === undefined ? DRIFT_ACTOR : row.message.actor;
       const { stackName } = row.message;
       const part = due.part === undefined ? undefined : rule.parts[due.part];
@@ -218,7 +259,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
       // So many are read as fast all together.
       const isWhole = part === undefined || targets === undefined || targets.length > MAX_TARGETS;
       const checked = isWhole ? undefined : { types: part.types, targets };
-      const run = await addCheck(tx, { stack, stackName, actor }, atMs, checked);
+      const run = await addCheck(tx, { stack, stackName, actor }, checkAt(stack, atMs, checked));
       const checkAtMs = BigInt(tx.nowMs);
       tx.update(row, { check: run.id, checkAtMs, ...next });
       return true;
@@ -228,33 +269,94 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
     await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
       if (due === undefined) return;
-      tx.update(due.row, { lastProblem: error.message, ...due.next });
+      const over = "asked" in due ? { asked: undefined } : due.next;
+      tx.update(due.row, { lastProblem: error.message, ...over });
     });
     return false;
   }
 }
 
+/** Requests the check that deliveries of hooks asked for. */
+async function fireAsked(
+  tx: Transaction,
+  parts: TransactionParts,
+  stack: StackReference,
+  { row, asked }: { readonly row: StoredRow<StackDrift>; readonly asked: DriftRequest },
+): Promise<boolean> {
+  const { stackName } = row.message;
+  const { run: id, atMs, actor, resources } = asked;
+  // What another tool has recorded, it reads as a whole.
+  const isWhole = resources.length === 0 || isOutside((await readStackTool(tx, stack)).message);
+  const targets = isWhole ? undefined : await objectsOf(parts, stack, resources);
+  if (targets?.length === 0) {
+    const lastProblem = "a hook asked for a check of resources that the stack has not";
+    tx.update(row, { asked: undefined, lastProblem });
+    return false;
+  }
+  const run = await addCheck(
+    tx,
+    { stack, stackName, actor },
+    {
+      id,
+      atMs: Number(atMs),
+      message: "Looks for drift, as a hook asked for it",
+      // So many are read as fast all together.
+      targets: targets === undefined || targets.length > MAX_TARGETS ? undefined : targets,
+    },
+  );
+  tx.update(row, { check: run.id, checkAtMs: BigInt(tx.nowMs), asked: undefined });
+  return true;
+}
+
 async function findDue(tx: Transaction, stack: StackReference) {
   const row = await tx.find(KIND, stackPlace(stack));
   const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
-  const rule = row && driftRuleOf(row.message, project?.message);
-  if (row === undefined || rule === undefined) return undefined;
+  if (row === undefined) return undefined;
   const { check } = row.message;
   const open = check === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, check));
   if (open !== undefined && !isEnded(phaseOf(open.message))) return undefined;
-  const due = dueCheck(rule, row.message, tx.nowMs);
-  if (due === undefined) return undefined;
-  const { part } = due;
-  const { nextAtMs, partNextAtMs } = row.message;
-  const former = part === undefined ? undefined : { part, nextAtMs, partNextAtMs };
-  return { row, rule, ...due, next: nextChecks(rule, stack.stack, tx.nowMs, former) };
+  const rule = driftRuleOf(row.message, project?.message);
+  const due = firstOf(row.message.asked, rule && dueByRule(tx, stack, row.message, rule));
+  return due && { row, ...due };
 }
 
-/** The objects of a stack that are of a part of its rule. What a check finds is compared with the state of its own. */
+/** The check that is due by the rule of a stack, and those that come after it. */
+function dueByRule(tx: Transaction, { stack }: StackReference, drift: StackDrift, rule: DriftRule) {
+  const due = dueCheck(rule, drift, tx.nowMs);
+  if (due === undefined) return undefined;
+  const { part } = due;
+  const { nextAtMs, partNextAtMs } = drift;
+  const former = part === undefined ? undefined : { part, nextAtMs, partNextAtMs };
+  return { rule, ...due, next: nextChecks(rule, stack, tx.nowMs, former) };
+}
+
+/** The objects of a stack that are of a part of its rule. */
 async function addressesOf(
-  { storage }: Pick<TransactionParts, "storage">,
+  parts: Pick<TransactionParts, "storage">,
   stack: StackReference,
   part: DriftPart,
+): Promise<readonly string[]> {
+  return addressesWhere(parts, stack, ({ type }) => isOfPart(part, type));
+}
+
+/** The objects of a stack at some addresses, which may stand for all instances of a resource or a module. */
+async function objectsOf(
+  parts: Pick<TransactionParts, "storage">,
+  stack: StackReference,
+  resources: readonly string[],
+): Promise<readonly string[]> {
+  return addressesWhere(parts, stack, ({ address }) =>
+    resources.some(
+      (one) => address === one || address.startsWith(`${one}[`) || address.startsWith(`${one}.`),
+    ),
+  );
+}
+
+/** Addresses of objects of a stack. What a check finds is compared with the state of its own. */
+async function addressesWhere(
+  { storage }: Pick<TransactionParts, "storage">,
+  stack: StackReference,
+  isMeant: (object: Pick<StateObject, "address" | "type">) => boolean,
 ): Promise<readonly string[]> {
   const { tenancy, name } = memberPlace(stack, "");
   const addresses = new Set<string>();
@@ -267,7 +369,9 @@ async function addressesOf(
     {},
   )) {
     const { address, mode, type } = decodeRecord(OBJECT_KIND, resource);
-    if (mode === StateObject_Mode.MODE_MANAGED && isOfPart(part, type)) addresses.add(address);
+    if (mode === StateObject_Mode.MODE_MANAGED && isMeant({ address, type })) {
+      addresses.add(address);
+    }
   }
   return [...addresses].toSorted();
 }

@@ -82,6 +82,10 @@ export class LiveView implements Disposable {
   /** By key. */
   readonly identified: Collection<StackFact>;
   readonly outputs: Collection<OutputsFact>;
+  /** What stacks were made with, by the key of the stack whose outputs they read. */
+  readonly readersOf: Index<string, OutputsFact>;
+  /** By the key of the stack whose outputs they follow. */
+  readonly followersOf: Index<string, TriggerFact>;
   readonly triggers: Collection<TriggerFact>;
   readonly variableSets: Collection<VariableSetFact>;
   readonly dueTriggers: Collection<DueTrigger>;
@@ -124,7 +128,9 @@ export class LiveView implements Disposable {
     this.identified = stacks;
     this.runsOfStack = runsOfStack;
     this.outputs = outputs;
+    this.readersOf = rt.index(outputs, ({ inputs }) => inputs.map(({ key }) => key));
     this.triggers = triggers;
+    this.followersOf = rt.index(triggers, ({ producer }) => producer);
     this.variableSets = followKind(rt, parts, VARIABLE_SETS);
     this.stacks = deriveStackStatus(rt, {
       stacks,

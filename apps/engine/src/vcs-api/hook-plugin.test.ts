@@ -8,6 +8,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { sealSecret } from "../vcs/connection-secrets.ts";
 import { connectionPlace } from "../vcs/vcs-places.ts";
+import { DeliveryLimits } from "./delivery-limits.ts";
 import { hookPlugin } from "./hook-plugin.ts";
 
 const SECRET = "a-secret-of-the-webhook";
@@ -28,7 +29,7 @@ async function start() {
   await put(SERVER_KINDS.vcsConnection, connectionPlace(REFERENCE), connection);
   const app = fastify();
   onTestFinished(async () => app.close());
-  await app.register(hookPlugin, { ...parts, keys });
+  await app.register(hookPlugin, { ...parts, keys, limits: new DeliveryLimits(clock) });
   let count = 0;
   return async (remoteAddress: string, secret: string): Promise<number> => {
     count += 1;

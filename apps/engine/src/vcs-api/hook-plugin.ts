@@ -1,4 +1,3 @@
-import { KeyedRateLimiter } from "@stackwright/base/limiter";
 import type { StoredKeys } from "@stackwright/core";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
@@ -17,9 +16,12 @@ import { readDelivery } from "../vcs/delivery/read-delivery.ts";
 import { isSigned, signatureOf } from "../vcs/delivery/verify-signature.ts";
 import { receiveDelivery } from "../vcs/receive-delivery.ts";
 import { connectionPlace } from "../vcs/vcs-places.ts";
+import type { DeliveryLimits } from "./delivery-limits.ts";
 
 interface HookPluginOptions extends TransactionParts {
   readonly keys: StoredKeys;
+  /** Of all webhooks of the server. */
+  readonly limits: DeliveryLimits;
 }
 
 const Address = Type.Object({
@@ -31,25 +33,17 @@ type AtAddress = { Params: Static<typeof Address> };
 
 /** Bytes of a delivery. */
 const BODY_LIMIT = 1024 * 1024;
-/** Signed deliveries of one connection; requests of one address, signed or not; and those of an address whose signature is wrong. */
-const CONNECTION_LIMIT = { perSecond: 50, burst: 200 };
-const ADDRESS_LIMIT = { perSecond: 100, burst: 500 };
-const FORGED_LIMIT = { perSecond: 10, burst: 100 };
 
 /**
  * Receives the webhooks of Git servers, to be registered under `/hooks/vcs`: `/ACCOUNT/PROJECT/CONNECTION`. A request without a
  * signature of the right form is refused before its body is read, and nothing of a body is parsed before the signature over its bytes was
- * found right. Whether a connection exists is not said. What is not signed counts against its sender alone, so that no stranger uses up
- * what the Git server of a connection may send.
+ * found right. Whether a connection exists is not said.
  */
 export async function hookPlugin(
   fastify: FastifyInstance,
   options: HookPluginOptions,
 ): Promise<void> {
-  const { storage, keys, clock } = options;
-  const connections = new KeyedRateLimiter(CONNECTION_LIMIT, () => clock.monotonicMs());
-  const addresses = new KeyedRateLimiter(ADDRESS_LIMIT, () => clock.monotonicMs());
-  const forgers = new KeyedRateLimiter(FORGED_LIMIT, () => clock.monotonicMs());
+  const { storage, keys, clock, limits } = options;
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
   fastify.removeAllContentTypeParsers();
@@ -62,8 +56,7 @@ export async function hookPlugin(
       reply.header("cache-control", "no-store");
       const { account, project, connection: name } = request.params;
       const reference = { account, project, name };
-      const retryAfterMs = forgers.waitMs(request.ip) || addresses.take(request.ip);
-      if (retryAfterMs > 0) throw limited(retryAfterMs);
+      limits.admit(request);
       const refused = (): ServerError =>
         new ServerError("unauthenticated", "the delivery has no valid signature");
       const place = connectionPlace(reference);
@@ -76,11 +69,10 @@ export async function hookPlugin(
       const body = await readBytes(request, BODY_LIMIT);
       const { webhookSecret } = await openSecrets(keys, reference, connection);
       if (!isSigned(body, signature, webhookSecret)) {
-        forgers.take(request.ip);
+        limits.forged(request);
         throw refused();
       }
-      const laterMs = connections.take(connection.id);
-      if (laterMs > 0) throw limited(laterMs);
+      limits.receive(connection.id);
       const { repository, branch } = connection;
       const { headers } = request;
       const nowMs = clock.wallMs();
@@ -89,8 +81,4 @@ export async function hookPlugin(
       return reply.code(202).send({ delivery: id, event: event.event, repeated: !isNew });
     },
   );
-}
-
-function limited(retryAfterMs: number): ServerError {
-  return new ServerError("rate_limited", "too many deliveries", { retryAfterMs });
 }

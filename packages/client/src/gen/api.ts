@@ -239,6 +239,35 @@ export interface ConnectedStack {
   readonly paths?: readonly string[] | undefined;
 }
 
+export interface DependentStack {
+  readonly project: string;
+  readonly stack: string;
+  /** 1: it depends on the outputs itself; 2: on a stack that does, and so on */
+  readonly distance: number;
+  /** those that its state was made with */
+  readonly outputs: readonly string[];
+  /** the change requests runs of it */
+  readonly triggered: boolean;
+  /** the stacks in between that it reads or follows */
+  readonly through: readonly ({
+  readonly project: string;
+  readonly stack: string;
+})[];
+}
+
+export interface DriftHook {
+  readonly name: string;
+  /** patterns of names of stacks that it may ask about; none: all of the project */
+  readonly stacks: readonly string[];
+  /** where deliveries are sent, at this server */
+  readonly webhook_path: string;
+  /** shown once: where the hook is created */
+  readonly webhook_secret?: string | undefined;
+  /** who created it, the author of the checks */
+  readonly actor: string;
+  readonly created_at: string;
+}
+
 export interface DriftIgnore {
   readonly id: string;
   readonly address: string;
@@ -567,6 +596,15 @@ export interface NewClaim {
   readonly wait_seconds?: number | undefined;
   /** whether plans of schedules are wanted; true by default */
   readonly background?: boolean | undefined;
+}
+
+export interface NewDriftHook {
+  /** unique in the project; part of the address of the webhook */
+  readonly name: string;
+  /** patterns of names of stacks that it may ask about; none: all of the project */
+  readonly stacks?: readonly string[] | undefined;
+  /** signs deliveries; made by the server by default */
+  readonly webhook_secret?: string | undefined;
 }
 
 export interface NewDriftIgnore {
@@ -918,6 +956,15 @@ export interface PlanComparison {
   /** why nothing was compared */
   readonly reason?: string | undefined;
   readonly at: string;
+}
+
+export interface PlanDependents {
+  /** those that the plan changes; absent where it is too large to be read: all count */
+  readonly outputs?: readonly string[] | undefined;
+  /** the nearest first */
+  readonly stacks: readonly DependentStack[];
+  /** there are more stacks than are listed */
+  readonly more: boolean;
 }
 
 export interface PlanSet {
@@ -1480,6 +1527,14 @@ export interface StackDrift {
   readonly next_at?: string | undefined;
   /** the run of a check that has not ended */
   readonly check?: string | undefined;
+  /** a check that hooks asked for, which is requested next */
+  readonly asked?: {
+    /** the run that it will have */
+    readonly run: string;
+    readonly at: string;
+    /** addresses; none: all */
+    readonly resources: readonly string[];
+  } | undefined;
   readonly checked_at?: string | undefined;
   /** the run of the last check that ended */
   readonly run?: string | undefined;
@@ -2065,6 +2120,14 @@ export interface Operations {
     };
     readonly output: Configuration;
   };
+  /** Let another system ask for checks for drift, by signed webhooks: `POST /api/v1/projects/{project}/drift-hooks`. */
+  readonly CreateDriftHook: {
+    readonly input: {
+      readonly project: string;
+      readonly body: NewDriftHook;
+    };
+    readonly output: DriftHook;
+  };
   /** Create a destination, which gets events from then on: `POST /api/v1/projects/{project}/notifications`. */
   readonly CreateNotificationDestination: {
     readonly input: {
@@ -2174,6 +2237,14 @@ export interface Operations {
     readonly input: {
       readonly webhook: string;
       readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a hook: its deliveries are refused from then on: `DELETE /api/v1/projects/{project}/drift-hooks/{hook}`. */
+  readonly DeleteDriftHook: {
+    readonly input: {
+      readonly project: string;
+      readonly hook: string;
     };
     readonly output: undefined;
   };
@@ -2478,6 +2549,15 @@ export interface Operations {
   readonly ignored: number;
 };
   };
+  /** List the hooks by which other systems ask for checks for drift: `GET /api/v1/projects/{project}/drift-hooks`. */
+  readonly ListDriftHooks: {
+    readonly input: {
+      readonly project: string;
+    };
+    readonly output: {
+  readonly hooks: readonly DriftHook[];
+};
+  };
   /** List the variables that runs of a stack have, with the sets that they are from: `GET /api/v1/projects/{project}/stacks/{stack}/effective-variables`. */
   readonly ListEffectiveVariables: {
     readonly input: {
@@ -2522,6 +2602,15 @@ export interface Operations {
     readonly output: {
   readonly comparisons: readonly ListedComparison[];
 };
+  };
+  /** List the stacks that depend on outputs which the plan of a run changes, also through others: `GET /api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/dependents`. */
+  readonly ListPlanDependents: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly run: string;
+    };
+    readonly output: PlanDependents;
   };
   /** List the plan sets of a project, the newest first: `GET /api/v1/projects/{project}/plan-sets`. */
   readonly ListPlanSets: {
@@ -3497,6 +3586,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
+  CreateDriftHook: {"method":"POST","path":"/api/v1/projects/{project}/drift-hooks","query":[],"headers":[]},
   CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   CreatePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets","query":[],"headers":["idempotency-key"]},
   CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},
@@ -3511,6 +3601,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
   DeleteAuditWebhook: {"method":"DELETE","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
+  DeleteDriftHook: {"method":"DELETE","path":"/api/v1/projects/{project}/drift-hooks/{hook}","query":[],"headers":[]},
   DeleteDriftRule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   DeleteNotificationDestination: {"method":"DELETE","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   DeletePolicySet: {"method":"DELETE","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
@@ -3544,11 +3635,13 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
   ListDrift: {"method":"GET","path":"/api/v1/drift","query":["project","limit"],"headers":[]},
+  ListDriftHooks: {"method":"GET","path":"/api/v1/projects/{project}/drift-hooks","query":[],"headers":[]},
   ListEffectiveVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/effective-variables","query":[],"headers":[]},
   ListModules: {"method":"GET","path":"/api/v1/registry/modules","query":[],"headers":[]},
   ListNotificationDeliveries: {"method":"GET","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries","query":[],"headers":[]},
   ListNotificationDestinations: {"method":"GET","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
   ListPlanComparisons: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/comparisons","query":["limit"],"headers":[]},
+  ListPlanDependents: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/dependents","query":[],"headers":[]},
   ListPlanSets: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets","query":["limit","after"],"headers":[],"items":"plan_sets"},
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},

@@ -26,6 +26,7 @@ import { useDeferredValue, useId, useMemo, useState } from "react";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { useServer } from "../session/server-context.tsx";
 import { DiffText } from "./diff-text.tsx";
+import { PlanDependents } from "./plan-dependents.tsx";
 import { planViewQuery } from "./plan-view-query.ts";
 
 const RISKS: Readonly<Record<RiskClass, string>> = {
@@ -72,7 +73,12 @@ function StoredPlan({
   const query = useQuery(planViewQuery(client, place, digest));
   return (
     <Loaded query={query} what="plan">
-      {(view) => <PlanViewer view={view} />}
+      {(view) => (
+        <>
+          <PlanDependents place={place} digest={digest} />
+          <PlanViewer view={view} />
+        </>
+      )}
     </Loaded>
   );
 }

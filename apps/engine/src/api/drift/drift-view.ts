@@ -136,6 +136,16 @@ export const DriftView = Type.Object(
     rule: Type.Optional(StackRule),
     next_at: Type.Optional(Type.String()),
     check: Type.Optional(Type.String({ description: "the run of a check that has not ended" })),
+    asked: Type.Optional(
+      Type.Object(
+        {
+          run: Type.String({ description: "the run that it will have" }),
+          at: Type.String(),
+          resources: Type.Array(Type.String(), { description: "addresses; none: all" }),
+        },
+        { description: "a check that hooks asked for, which is requested next" },
+      ),
+    ),
     checked_at: Type.Optional(Type.String()),
     run: Type.Optional(Type.String({ description: "the run of the last check that ended" })),
     changed: Type.Integer({ description: "objects that were changed outside" }),
@@ -162,6 +172,7 @@ export function driftViewOf(
 ): Static<typeof DriftView> {
   const { nextAtMs, check, checkedAtMs, run, changed, deleted, sinceMs, ignores, remedy } = drift;
   const { counted, ignored } = countDrift(allDriftOf(drift), ignores);
+  const { asked } = drift;
   const rule = drift.rule ?? project?.drift;
   const isChecked = driftRuleOf(drift, project) !== undefined;
   return {
@@ -174,6 +185,9 @@ export function driftViewOf(
     }),
     ...(isChecked && nextAtMs !== 0n && { next_at: timeOf(nextOfAll(drift)) }),
     ...(check !== "" && { check }),
+    ...(asked !== undefined && {
+      asked: { run: asked.run, at: timeOf(asked.atMs), resources: [...asked.resources] },
+    }),
     ...(checkedAtMs !== 0n && { checked_at: timeOf(checkedAtMs) }),
     ...(run !== "" && { run }),
     changed,

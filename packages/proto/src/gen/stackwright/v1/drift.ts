@@ -87,6 +87,12 @@ export interface StackDrift {
   ignoredChanged: number;
   /** Objects that were deleted outside, beside those that count, and are ignored. */
   ignoredDeleted: number;
+  /** The check that deliveries of hooks asked for and that is not requested yet; absent if none. */
+  asked:
+    | DriftRequest
+    | undefined;
+  /** Deliveries of hooks that asked for checks lately, the oldest first. */
+  deliveries: DriftDelivery[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -106,6 +112,45 @@ export interface DriftIgnore {
   atMs: bigint;
   /** When it counts again, in milliseconds since 1970. */
   untilMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A check that deliveries of hooks asked for. */
+export interface DriftRequest {
+  /** Id of its run, which follows from the stack and the first of the deliveries. */
+  run: string;
+  /** When it was asked for first, in milliseconds since 1970. */
+  atMs: bigint;
+  /** Id of the credential that wrote the hook, the author of the run. */
+  actor: string;
+  /** Addresses of the resources that are checked; empty: all. */
+  resources: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A delivery of a hook. */
+export interface DriftDelivery {
+  /** SHA-256 of the hook and the id of the delivery, in hexadecimal. */
+  sha256: string;
+  /** Id of the run that it asked for. */
+  run: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** By which another system asks for checks of stacks of a project. Name: its name. */
+export interface DriftHook {
+  /** ULID. */
+  id: string;
+  /** Unique in the project. */
+  name: string;
+  /** The encrypted secret that signs deliveries. */
+  secret: Uint8Array;
+  /** Patterns of names of stacks that it may ask about: "*" stands for any characters; empty: all of the project. */
+  stacks: string[];
+  /** Id of the credential that wrote it. */
+  actor: string;
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -346,6 +391,8 @@ function createBaseStackDrift(): StackDrift {
     ignores: [],
     ignoredChanged: 0,
     ignoredDeleted: 0,
+    asked: undefined,
+    deliveries: [],
   };
 }
 
@@ -423,6 +470,12 @@ export const StackDrift: MessageFns<StackDrift> = {
     }
     if (message.ignoredDeleted !== 0) {
       writer.uint32(144).uint32(message.ignoredDeleted);
+    }
+    if (message.asked !== undefined) {
+      DriftRequest.encode(message.asked, writer.uint32(154).fork()).join();
+    }
+    for (const v of message.deliveries) {
+      DriftDelivery.encode(v!, writer.uint32(162).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -602,6 +655,22 @@ export const StackDrift: MessageFns<StackDrift> = {
             message.ignoredDeleted = reader.uint32();
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.asked = DriftRequest.decode(reader, reader.uint32());
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.deliveries.push(DriftDelivery.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -654,6 +723,10 @@ export const StackDrift: MessageFns<StackDrift> = {
     message.ignores = object.ignores?.map((e) => DriftIgnore.fromPartial(e)) || [];
     message.ignoredChanged = object.ignoredChanged ?? 0;
     message.ignoredDeleted = object.ignoredDeleted ?? 0;
+    message.asked = (object.asked !== undefined && object.asked !== null)
+      ? DriftRequest.fromPartial(object.asked)
+      : undefined;
+    message.deliveries = object.deliveries?.map((e) => DriftDelivery.fromPartial(e)) || [];
     return message;
   },
 };
@@ -814,6 +887,356 @@ export const DriftIgnore: MessageFns<DriftIgnore> = {
   },
 };
 
+function createBaseDriftRequest(): DriftRequest {
+  return { run: "", atMs: 0n, actor: "", resources: [] };
+}
+
+export const DriftRequest: MessageFns<DriftRequest> = {
+  encode(message: DriftRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.run !== "") {
+      writer.uint32(10).string(message.run);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.atMs);
+    }
+    if (message.actor !== "") {
+      writer.uint32(26).string(message.actor);
+    }
+    for (const v of message.resources) {
+      writer.uint32(34).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.resources.push(reader.string(true));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftRequest>): DriftRequest {
+    return DriftRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftRequest>): DriftRequest {
+    const message = createBaseDriftRequest();
+    message.run = object.run ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.actor = object.actor ?? "";
+    message.resources = object.resources?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseDriftDelivery(): DriftDelivery {
+  return { sha256: "", run: "" };
+}
+
+export const DriftDelivery: MessageFns<DriftDelivery> = {
+  encode(message: DriftDelivery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256 !== "") {
+      writer.uint32(10).string(message.sha256);
+    }
+    if (message.run !== "") {
+      writer.uint32(18).string(message.run);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftDelivery {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftDelivery();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sha256 = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftDelivery>): DriftDelivery {
+    return DriftDelivery.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftDelivery>): DriftDelivery {
+    const message = createBaseDriftDelivery();
+    message.sha256 = object.sha256 ?? "";
+    message.run = object.run ?? "";
+    return message;
+  },
+};
+
+function createBaseDriftHook(): DriftHook {
+  return { id: "", name: "", secret: emptyBytes, stacks: [], actor: "", createdAtMs: 0n };
+}
+
+export const DriftHook: MessageFns<DriftHook> = {
+  encode(message: DriftHook, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.secret.length !== 0) {
+      writer.uint32(26).bytes(message.secret);
+    }
+    for (const v of message.stacks) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.actor !== "") {
+      writer.uint32(42).string(message.actor);
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.createdAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftHook {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftHook();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.secret = reader.bytes();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.stacks.push(reader.string(true));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.actor = reader.string(true);
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftHook>): DriftHook {
+    return DriftHook.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftHook>): DriftHook {
+    const message = createBaseDriftHook();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.secret = object.secret ?? emptyBytes;
+    message.stacks = object.stacks?.map((e) => e) || [];
+    message.actor = object.actor ?? "";
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    return message;
+  },
+};
+
 function createBaseDriftedObject(): DriftedObject {
   return { address: "", deposed: "", deleted: false, attributes: [] };
 }
@@ -944,3 +1367,5 @@ interface MessageFns<T> {
   create(base?: DeepPartial<T>): T;
   fromPartial(object: DeepPartial<T>): T;
 }
+
+const emptyBytes = new Uint8Array(0);

@@ -12,8 +12,11 @@ export {
   UserIdentity,
 } from "./access.ts";
 export {
+  DriftDelivery,
+  DriftHook,
   DriftIgnore,
   DriftPart,
+  DriftRequest,
   DriftRule,
   DriftRule_Reaction,
   DriftedObject,

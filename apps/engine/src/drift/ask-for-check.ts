@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { StackReference } from "@stackwright/core";
+import type { DriftHook, DriftRequest } from "@stackwright/proto/stackwright";
+import { derivedRunId } from "../domain/derived-run-id.ts";
+import { DRIFT_CHECK } from "../domain/drift-rule.ts";
+import { ServerError } from "../domain/server-error.ts";
+import { readDrift } from "../queue/drift-record.ts";
+import { readQueue } from "../queue/stack-queue.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
+
+// Invariants:
+// - What a delivery asks for and that it was received are written in one step. Its run has an id that follows from the stack and the
+//   delivery, so that a repetition, at whatever server and after whatever failure, asks for nothing.
+// - A stack has one check that was asked for and is not requested yet, which takes further deliveries in. So no storm of events makes more
+//   checks than can be done one after another, and what changed after a check began is checked once more.
+
+/** Deliveries of a stack that are remembered. */
+const MAX_DELIVERIES = 100;
+/** Resources of a check, and characters of their addresses; for more, all are checked. */
+const MAX_RESOURCES = 100;
+const MAX_TEXT = 16 * 1024;
+
+/** An authenticated delivery of a hook. */
+interface HookDelivery {
+  readonly hook: Pick<DriftHook, "id" | "actor">;
+  /** As the sender names it: the same in each repetition. */
+  readonly id: string;
+  /** Addresses; empty: all. */
+  readonly resources: readonly string[];
+}
+
+/**
+ * Notes that a stack is to be checked, which the next sweep of a server does. Resolves with the id of the run, and whether the delivery is
+ * new. `unprocessable` where nothing was applied to the stack yet.
+ */
+export async function askForCheck(
+  parts: TransactionParts,
+  { stack, stackName }: { readonly stack: StackReference; readonly stackName: string },
+  { hook, id, resources }: HookDelivery,
+): Promise<{ readonly run: string; readonly isNew: boolean }> {
+  const sha256 = createHash("sha256").update([hook.id, id].join("\0")).digest("hex");
+  return transact(parts, async (tx) => {
+    const row = await readDrift(tx, stack, stackName);
+    const { asked, deliveries } = row.message;
+    const known = deliveries.find((one) => one.sha256 === sha256);
+    if (known !== undefined) return { run: known.run, isNew: false };
+    if ((await readQueue(tx, stack)).message.configuration === "") {
+      throw new ServerError("unprocessable", "nothing was applied to the stack by this server yet");
+    }
+    const request = asked ?? {
+      run: derivedRunId(tx.nowMs, [DRIFT_CHECK, stack.stack, sha256]),
+      atMs: BigInt(tx.nowMs),
+      actor: hook.actor,
+    };
+    const { run } = request;
+    tx.update(row, {
+      stackName,
+      asked: { ...request, resources: resourcesOf(asked, resources) },
+      deliveries: [...deliveries, { sha256, run }].slice(-MAX_DELIVERIES),
+    });
+    return { run, isNew: true };
+  });
+}
+
+/** What is checked with a further delivery. */
+function resourcesOf(asked: DriftRequest | undefined, more: readonly string[]): string[] {
+  if (more.length === 0 || asked?.resources.length === 0) return [];
+  const all = [...new Set([...(asked?.resources ?? []), ...more])];
+  const text = all.reduce((sum, address) => sum + address.length, 0);
+  return all.length > MAX_RESOURCES || text > MAX_TEXT ? [] : all;
+}
