@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -8,14 +8,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { createServerClient, isClientError, type ServerClient } from "@stackwright/client";
 import { expect, it, onTestFinished } from "vitest";
-import { startCutProxy } from "./testing/cut-proxy.ts";
+import { startEtcdPlace, startPostgresPlace } from "./testing/cut-store.ts";
 import { checkRunHistory, type ObservedRun } from "./testing/run-history.ts";
 import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
 import { startWorkerProcess, type WorkerProcess } from "./testing/start-worker-process.ts";
 import { tarOf } from "./testing/tar-of.ts";
 
-// Three servers on one PostgreSQL, two of them with workers of their own, and two remote workers that know two servers, under load, while
-// processes are killed, stopped for longer than a lease, and cut off. Objects are files of the provider: its own record.
+// Three servers on one PostgreSQL or etcd, two of them with workers of their own, and two remote workers that know two servers, under load,
+// while processes are killed, stopped for longer than a lease, and cut off, members of the cluster too. Objects are files of the provider:
+// its own record.
 //
 // STACKWRIGHT_RUNS=100 multiplies stacks and faults: 200 stacks, 2,000 runs of 20 resources with SOAK_RUNS=9 and SOAK_RESOURCES=20.
 
@@ -25,146 +26,155 @@ const SCALE = Math.max(1, Math.round(Number(process.env["STACKWRIGHT_RUNS"] ?? 1
 const STACKS = 2 * SCALE;
 const RUNS_OF_STACK = Number(process.env["SOAK_RUNS"] ?? 2);
 const RESOURCES = Number(process.env["SOAK_RESOURCES"] ?? 5);
-const FAULTS = 4 * SCALE;
 const PROJECT = "default";
 /** Longer than a lease. */
 const OVER_LEASE_MS = 18_000;
 
-it("every run ends once, in the order of its queue, with one writer per stack and epoch", {
-  retry: 0,
-  timeout: 300_000 + SCALE * 180_000,
-}, async (context) => {
-  const store = process.env["TEST_POSTGRES_URL"];
-  context.skip(store === undefined, "TEST_POSTGRES_URL names no server");
-  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
-  const scratch = await mkdtempDisposable(join(tmpdir(), "runs-soak-"));
-  onTestFinished(() => scratch.remove());
-  const cwd = scratch.path;
-  const lab = join(cwd, "lab");
-  await mkdir(lab);
-  const rc = join(cwd, "rc");
-  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
-  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
-  await writeFile(join(cwd, "key"), "5a".repeat(32), { mode: 0o600 });
-  const key = ["--key-file", "key"];
-  const account = `a${randomBytes(8).toString("hex")}`;
-  const args = ["bootstrap", "--again", "--store", store ?? "", ...key, "--account", account];
-  const { token } = JSON.parse(
-    execFileSync(process.execPath, [MAIN, ...args], { cwd, encoding: "utf8" }),
-  ) as { readonly token: string };
+it.for([
+  { name: "PostgreSQL", start: startPostgresPlace, missing: "TEST_POSTGRES_URL names no server" },
+  { name: "etcd", start: startEtcdPlace, missing: "TEST_ETCD_BIN names no program" },
+])(
+  "every run on $name ends once, in the order of its queue, with one writer per stack and epoch",
+  {
+    retry: 0,
+    timeout: 300_000 + SCALE * 180_000,
+  },
+  async ({ name: kind, start, missing }, context) => {
+    context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+    const place = await start();
+    if (place === undefined) return context.skip(missing);
+    onTestFinished(async () => place[Symbol.asyncDispose]());
+    const { store } = place;
+    const cwd = await mkdtemp(join(tmpdir(), "runs-soak-"));
+    // Executors of a server that was killed end by themselves, and keep their compiled code meanwhile.
+    const retries = { maxRetries: 100, retryDelay: 100 };
+    onTestFinished(async () => rm(cwd, { recursive: true, force: true, ...retries }));
+    const lab = join(cwd, "lab");
+    await mkdir(lab);
+    const rc = join(cwd, "rc");
+    const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
+    await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+    await writeFile(join(cwd, "key"), "5a".repeat(32), { mode: 0o600 });
+    const key = ["--key-file", "key"];
+    const account = `a${randomBytes(8).toString("hex")}`;
+    const args = ["bootstrap", "--again", "--store", store, ...key, "--account", account];
+    const { token } = JSON.parse(
+      execFileSync(process.execPath, [MAIN, ...args], { cwd, encoding: "utf8" }),
+    ) as { readonly token: string };
 
-  const database = new URL(store ?? "");
-  const proxy = await startCutProxy({ host: database.hostname, port: Number(database.port) });
-  onTestFinished(async () => proxy[Symbol.asyncDispose]());
-  const behind = new URL(store ?? "");
-  behind.port = String(proxy.port);
-  const env = { TF_CLI_CONFIG_FILE: rc };
-  const server = async (
-    name: string,
-    at = store ?? "",
-    more: readonly string[] = ["--run-capacity", "1"],
-  ): Promise<ServerProcess> =>
-    startServerProcess(
-      MAIN,
-      ["--store", at, ...key, "--storage-port", "0", "--run-directory", name, ...more],
-      { cwd, env },
-    );
-  // The first server lives and executes nothing: its address stays.
-  const first = await server("first", store, ["--executor", "none"]);
-  let second = await server("second");
-  // The third one reaches the database by a way that is cut at times.
-  const third = await server("third", behind.href);
-  const worker = async (servers: readonly ServerProcess[]): Promise<WorkerProcess> =>
-    startWorkerProcess(
-      MAIN,
-      [
-        "--server",
-        servers.map(({ url }) => url).join(","),
-        "--directory",
-        "elsewhere",
-        "--capacity",
-        "1",
-      ],
-      { cwd, env: { ...env, STACKWRIGHT_TOKEN: token } },
-    );
-  let remote = await worker([third, first]);
-  const other = await worker([first, third]);
-  const client = createServerClient({ server: first.url, token });
+    const env = { TF_CLI_CONFIG_FILE: rc };
+    const server = async (
+      name: string,
+      at = store,
+      more: readonly string[] = ["--run-capacity", "1"],
+    ): Promise<ServerProcess> =>
+      startServerProcess(
+        MAIN,
+        ["--store", at, ...key, "--storage-port", "0", "--run-directory", name, ...more],
+        { cwd, env },
+      );
+    // The first server lives and executes nothing: its address stays.
+    const first = await server("first", store, ["--executor", "none"]);
+    let second = await server("second");
+    // The third one reaches the database by a way that is cut at times.
+    const third = await server("third", place.cutStore);
+    const worker = async (servers: readonly ServerProcess[]): Promise<WorkerProcess> =>
+      startWorkerProcess(
+        MAIN,
+        [
+          "--server",
+          servers.map(({ url }) => url).join(","),
+          "--directory",
+          "elsewhere",
+          "--capacity",
+          "1",
+        ],
+        { cwd, env: { ...env, STACKWRIGHT_TOKEN: token } },
+      );
+    let remote = await worker([third, first]);
+    const other = await worker([first, third]);
+    const client = createServerClient({ server: first.url, token });
 
-  const requested: Requested[] = [];
-  await requestAll(client, lab, 0, requested);
-  const faults: Readonly<Record<string, () => Promise<void>>> = {
-    "kill a remote worker": async () => {
-      remote.child.kill("SIGKILL");
-      remote = await worker([third, first]);
-    },
-    "kill a server": async () => {
-      second.child.kill("SIGKILL");
-      second = await server("second");
-    },
-    "stop a remote worker": async () => {
-      other.child.kill("SIGSTOP");
-      await delay(OVER_LEASE_MS);
-      other.child.kill("SIGCONT");
-    },
-    "cut a server off its database": async () => proxy.cut(OVER_LEASE_MS),
-  };
-  const names = [
-    "stop a remote worker",
-    "cut a server off its database",
-    "kill a server",
-    "kill a remote worker",
-  ];
-  const random = randomOf(7);
-  // Faults of one kind follow one another, those of several overlap.
-  const running = new Map<string, Promise<void>>();
-  for (let index = 0; index < FAULTS; index += 1) {
-    await delay(500 + random() * 3_000);
-    const name = names[index % names.length] ?? "";
-    await running.get(name);
-    running.set(name, faults[name]?.() ?? Promise.resolve());
-  }
-  await Promise.all(running.values());
-  // One run of each stack after the last fault: it finishes what the others left.
-  await requestAll(client, lab, RUNS_OF_STACK, requested);
-
-  const observed: ObservedRun[] = [];
-  for (const { stack, run } of requested) {
-    const place = { project: PROJECT, stack, run };
-    const ended = async (): Promise<boolean> => {
-      try {
-        return ENDS.has((await client.showRun(place)).data.phase);
-      } catch (error) {
-        if (isClientError(error) && error.retryable) return false;
-        throw error;
-      }
+    const requested: Requested[] = [];
+    await requestAll(client, lab, 0, requested);
+    const faults: Readonly<Record<string, () => Promise<void>>> = {
+      "kill a remote worker": async () => {
+        remote.child.kill("SIGKILL");
+        remote = await worker([third, first]);
+      },
+      "kill a server": async () => {
+        second.child.kill("SIGKILL");
+        second = await server("second");
+      },
+      "stop a remote worker": async () => {
+        other.child.kill("SIGSTOP");
+        await delay(OVER_LEASE_MS);
+        other.child.kill("SIGCONT");
+      },
+      "cut a server off its store": async () => place.cut(OVER_LEASE_MS),
+      ...place.faults,
     };
-    await expect.poll(ended, { timeout: 240_000 + SCALE * 120_000, interval: 500 }).toBe(true);
-    const events = [];
-    for await (const event of client.followRun(place)) events.push(event);
-    observed.push({ ...(await client.showRun(place)).data, stack, events });
-  }
-  expect(checkRunHistory(observed)).toEqual([]);
-  const phases = Object.groupBy(observed, ({ phase }) => phase);
-  const counts = Object.fromEntries(
-    Object.entries(phases).map(([phase, runs]) => [phase, runs?.length ?? 0]),
-  );
-  process.stdout.write(
-    `soak of runs: ${JSON.stringify({ stacks: STACKS, runs: observed.length, resources: RESOURCES, faults: FAULTS, ...counts })}\n`,
-  );
-  // What exists is what the last runs declare, each object once: nothing was created twice, and nothing is orphaned.
-  const last = new Map(observed.map(({ stack, phase }) => [stack, phase]));
-  expect([...last.values()].filter((phase) => !/^(?:applied|no_changes)$/.test(phase))).toEqual([]);
-  // A create whose answer a kill took may have happened or not: an operator decides, and until then nothing creates it again.
-  const unresolved = new Set(observed.flatMap(unresolvedNames));
-  const objects = (await objectsOf(lab)).toSorted();
-  const expected = [...last.keys()].flatMap((stack) =>
-    Array.from({ length: RESOURCES }, (_, index) => `${stack}.${index}`),
-  );
-  const certain = (name: string): boolean => !unresolved.has(name);
-  expect(objects.filter(certain)).toEqual(expected.filter(certain).toSorted());
-  expect(objects.filter((name, index) => objects[index - 1] === name)).toEqual([]);
-});
+    const names = [
+      "stop a remote worker",
+      "cut a server off its store",
+      ...Object.keys(place.faults),
+      "kill a server",
+      "kill a remote worker",
+    ];
+    const faultCount = names.length * SCALE;
+    const random = randomOf(7);
+    // Faults of one kind follow one another, those of several overlap.
+    const running = new Map<string, Promise<void>>();
+    for (let index = 0; index < faultCount; index += 1) {
+      await delay(500 + random() * 3_000);
+      const name = names[index % names.length] ?? "";
+      await running.get(name);
+      running.set(name, faults[name]?.() ?? Promise.resolve());
+    }
+    await Promise.all(running.values());
+    // One run of each stack after the last fault: it finishes what the others left.
+    await requestAll(client, lab, RUNS_OF_STACK, requested);
+
+    const observed: ObservedRun[] = [];
+    for (const { stack, run } of requested) {
+      const path = { project: PROJECT, stack, run };
+      const ended = async (): Promise<boolean> => {
+        try {
+          return ENDS.has((await client.showRun(path)).data.phase);
+        } catch (error) {
+          if (isClientError(error) && error.retryable) return false;
+          throw error;
+        }
+      };
+      await expect.poll(ended, { timeout: 240_000 + SCALE * 120_000, interval: 500 }).toBe(true);
+      const events = [];
+      for await (const event of client.followRun(path)) events.push(event);
+      observed.push({ ...(await client.showRun(path)).data, stack, events });
+    }
+    expect(checkRunHistory(observed)).toEqual([]);
+    const phases = Object.groupBy(observed, ({ phase }) => phase);
+    const counts = Object.fromEntries(
+      Object.entries(phases).map(([phase, runs]) => [phase, runs?.length ?? 0]),
+    );
+    process.stdout.write(
+      `soak of runs: ${JSON.stringify({ store: kind, stacks: STACKS, runs: observed.length, resources: RESOURCES, faults: faultCount, ...counts })}\n`,
+    );
+    // What exists is what the last runs declare, each object once: nothing was created twice, and nothing is orphaned.
+    const last = new Map(observed.map(({ stack, phase }) => [stack, phase]));
+    expect([...last.values()].filter((phase) => !/^(?:applied|no_changes)$/.test(phase))).toEqual(
+      [],
+    );
+    // A create whose answer a kill took may have happened or not: an operator decides, and until then nothing creates it again.
+    const unresolved = new Set(observed.flatMap(unresolvedNames));
+    const objects = (await objectsOf(lab)).toSorted();
+    const expected = [...last.keys()].flatMap((stack) =>
+      Array.from({ length: RESOURCES }, (_, index) => `${stack}.${index}`),
+    );
+    const certain = (name: string): boolean => !unresolved.has(name);
+    expect(objects.filter(certain)).toEqual(expected.filter(certain).toSorted());
+    expect(objects.filter((name, index) => objects[index - 1] === name)).toEqual([]);
+  },
+);
 
 const ENDS = new Set<string>([
   "applied",

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** A way to a server of another machine that can be cut. Disposing closes it. */
-interface CutProxy extends AsyncDisposable {
+export interface CutProxy extends AsyncDisposable {
   readonly port: number;
   /** Lets nothing through in either direction, new connections included, for so long. */
   cut(ms: number): Promise<void>;
