@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { RangeRequest } from "@stackwright/proto/etcd";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { restoreBackup, restoreTargetOf } from "../../backup/restore-backup.ts";
 import { writeBackup } from "../../backup/write-backup.ts";
 import { createDirectoryBlobs } from "../../blob/index.ts";
@@ -102,6 +102,27 @@ describe.skipIf(cluster === undefined)("a store in etcd as it was", { timeout: 6
     await refused(made, "was compacted since");
     await copied.close();
     await assertCode(copied.snapshotAt(made), "STORAGE_INCONSISTENT");
+  });
+
+  test("is refused in the same way where the cluster is compacted behind the first page", async () => {
+    await using storage = await createEtcdStorage({ endpoints, root });
+    await storage.writeCAS(sample(A1, HOME, "web"));
+    const made = await revisionNow();
+    await storage.writeCAS(sample(A1, HOME, "api"));
+    const { range } = EtcdClient.prototype;
+    const spy = vi.spyOn(EtcdClient.prototype, "range");
+    spy.mockImplementation(async function compactedBefore(this: EtcdClient, request) {
+      const isName = Buffer.from(request.key).toString() === `${root}epoch`;
+      if (isName && request.revision > 0n) await compactEtcd(endpoints);
+      return range.call(this, request);
+    });
+    try {
+      const error = await assertCode(storage.snapshotAt(made), "STORAGE_INVALID_ARGUMENT");
+      expect(error.message).toContain("was compacted since");
+      expect(error).toMatchObject({ retryable: false, details: { field: "revision" } });
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   describe("in a backup", () => {

@@ -57,8 +57,11 @@ export class EtcdBackend extends EngineBackend implements EtcdStorage {
   ): Promise<IteratorResult<readonly Resource[], undefined>> {
     const first = await pages.next();
     const { client, layout } = this.#source;
+    // The cluster may be compacted between the page and this, as between any two pages.
     const [then, now] = await Promise.all([
-      readText(client, layout.epochKey, at),
+      readText(client, layout.epochKey, at).catch((error: unknown) => {
+        throw goneView(error) ?? error;
+      }),
       readText(client, layout.epochKey),
     ]);
     // Behind the name is where the store is, which later releases have added.
