@@ -109,12 +109,12 @@ describe.skipIf(cluster === undefined)("a store in etcd as it was", { timeout: 6
     await storage.writeCAS(sample(A1, HOME, "web"));
     const made = await revisionNow();
     await storage.writeCAS(sample(A1, HOME, "api"));
-    const { range } = EtcdClient.prototype;
+    const range = client.range.bind(client);
     const spy = vi.spyOn(EtcdClient.prototype, "range");
-    spy.mockImplementation(async function compactedBefore(this: EtcdClient, request) {
+    spy.mockImplementation(async (request) => {
       const isName = Buffer.from(request.key).toString() === `${root}epoch`;
       if (isName && request.revision > 0n) await compactEtcd(endpoints);
-      return range.call(this, request);
+      return range(request);
     });
     try {
       const error = await assertCode(storage.snapshotAt(made), "STORAGE_INVALID_ARGUMENT");

@@ -6,7 +6,8 @@ import { migrate } from "drizzle-orm/postgres-js/migrator";
 import type { Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import type { Connections } from "./connections.ts";
-import { noSessions, toStorageError } from "./server-error.ts";
+import { lackedRights } from "./lacked-rights.ts";
+import { noSessions, serverErrorOf, toStorageError } from "./server-error.ts";
 
 /** Made by drizzle-kit; as far from the compiled file as from this one. */
 const MIGRATIONS = fileURLToPath(new URL("../../../drizzle", import.meta.url));
@@ -28,6 +29,9 @@ const PATIENCE = 6;
 /** What the server says where a lock was not given in time. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
+/** What the server says where a role has no right to do something. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
 /**
  * Checks that the server can keep the engine's promises and brings the tables to the newest layout;
  * with `migrations` false it only checks that they are there.
@@ -35,6 +39,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
  * `STORAGE_SCHEMA`: a server before 15, an encoding other than UTF-8, or tables of a newer release.
  * `STORAGE_INVALID_ARGUMENT`: `synchronous_commit` is off, so acknowledged writes could vanish; or a proxy is in between that
  * does not keep the settings of a session. `STORAGE_LOCKED`: others use the tables that a new layout changes.
+ * `STORAGE_PERMISSION_DENIED`: the role lacks a right, which the message names.
  */
 export async function prepareDatabase(
   connections: Connections,
@@ -46,7 +51,9 @@ export async function prepareDatabase(
     await updateLayout(client, connections.options, migrations);
     return settings;
   } catch (error) {
-    throw toStorageError(error, "read");
+    const answer = serverErrorOf(error);
+    if (answer?.code !== INSUFFICIENT_PRIVILEGE) throw toStorageError(error, "read");
+    throw await lackedRights(client, connections.options.schema, answer);
   } finally {
     await client.end({ timeout: 1 }).catch(() => undefined);
   }
@@ -101,19 +108,11 @@ async function updateLayout(
       });
       return;
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (serverErrorOf(error)?.code !== LOCK_NOT_AVAILABLE) throw error;
       if (performance.now() > deadline) throw await tablesInUse(client, schema, error);
     }
     await delay(RETRY_MS);
   }
-}
-
-/** Whether a migration had to wait too long; the migrator wraps what the server says. */
-function isLockTimeout(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ("code" in cause && cause.code === LOCK_NOT_AVAILABLE) return true;
-  }
-  return false;
 }
 
 /** The refusal of a new layout while others use the tables; it names who they are. */

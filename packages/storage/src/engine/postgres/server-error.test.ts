@@ -55,6 +55,15 @@ describe("toStorageError", () => {
     expect(toStorageError(behind, "write").details).toEqual({ outcome: "unknown" });
   });
 
+  it("finds what the server says behind what the migrator makes of it", () => {
+    const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
+    const message = "permission denied for schema stackwright";
+    const refusal = new Failure({ message, code: "42501", severity: "ERROR" });
+    const wrapped = new Error("Failed query: CREATE TABLE", { cause: refusal });
+    const error = toStorageError(wrapped, "read");
+    expect(error).toMatchObject({ code: "STORAGE_PERMISSION_DENIED", retryable: false, message });
+  });
+
   it("hands on what is one already", () => {
     const error = toStorageError(failure("ECONNREFUSED"), "write");
     expect(toStorageError(error, "read")).toBe(error);

@@ -30,8 +30,10 @@ const DAMAGED = new Set(["XX001", "XX002"]);
  * the session with it or is none of the statement itself (canceled, no memory): those can hit between the commit and its
  * acknowledgement, unless the server says that they hit before.
  */
-export function toStorageError(error: unknown, kind: CallKind): StorageError {
-  if (error instanceof StorageError) return error;
+export function toStorageError(thrown: unknown, kind: CallKind): StorageError {
+  if (thrown instanceof StorageError) return thrown;
+  // The migrator and the query builder wrap what the server says.
+  const error = serverErrorOf(thrown) ?? thrown;
   const code = errorCode(error);
   if (error instanceof postgres.PostgresError && /^(28|42501)/.test(code)) {
     return new StorageError("STORAGE_PERMISSION_DENIED", error.message, { cause: error });
@@ -75,6 +77,14 @@ export function noSessions(cause?: unknown): StorageError {
 function mayHaveCommitted(error: postgres.PostgresError): boolean {
   if (error.severity !== "ERROR") return !NOT_CONNECTED.has(error.code);
   return /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:steps|writes)\(/.test(error.where ?? "");
+}
+
+/** The answer of the server that an error is about, if it is. */
+export function serverErrorOf(error: unknown): postgres.PostgresError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof postgres.PostgresError) return cause;
+  }
+  return undefined;
 }
 
 function errorCode(error: unknown): string {
