@@ -14,7 +14,7 @@ import {
   violationsToDiagnostics,
 } from "@stackwright/tfplugin/checks";
 import type { ResourceChange } from "../plan/change.ts";
-import { applyIgnoreChanges } from "../planner/ignore-changes.ts";
+import { applyIgnoreChanges, ignoredMarks } from "../planner/ignore-changes.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { blockType } from "../walk/block-type.ts";
 import { extractMarks, withoutMarks } from "../walk/object-marks.ts";
@@ -132,7 +132,14 @@ export async function computeFinalPlan(
     config: configured,
     planned,
     reply,
-    sensitive: [...sensitive, ...(reply.sensitive ?? [])],
+    sensitive: [
+      ...ignoredMarks(
+        sensitive,
+        creates ? undefined : change.before,
+        config.lifecycle.ignoreChanges,
+      ),
+      ...(reply.sensitive ?? []),
+    ],
     schema,
     nothingToDo: finalAction === "no-op",
     report,

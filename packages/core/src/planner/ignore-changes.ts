@@ -1,5 +1,6 @@
 import { applyDiff, diff, Path, type Type, Value } from "@stackwright/cty";
 import type { ScopeTraversal } from "@stackwright/lang";
+import { extractMarks } from "../walk/object-marks.ts";
 
 /**
  * A configuration with what is to be ignored as it was before: what is configured there counts when the object is
@@ -18,6 +19,21 @@ export function applyIgnoreChanges(
     ({ path }) => !paths.some((ignoredPath) => path.startsWith(ignoredPath)),
   );
   return restoreWholes(applyDiff(prior, changed), config, prior, paths);
+}
+
+/** Where a configuration is secret once it is as {@link applyIgnoreChanges} makes it: what is ignored is as secret as it was before. */
+export function ignoredMarks(
+  sensitive: readonly Path[],
+  before: Value | undefined,
+  ignored: "all" | readonly ScopeTraversal[],
+): readonly Path[] {
+  if (before === undefined || before.isNull) return sensitive;
+  if (ignored !== "all" && ignored.length === 0) return sensitive;
+  const { plain, sensitive: former } = extractMarks(before);
+  if (ignored === "all") return former;
+  const paths = ignored.map((traversal) => traversalPath(traversal, plain));
+  const isIgnored = (path: Path): boolean => paths.some((one) => path.startsWith(one));
+  return [...sensitive.filter((path) => !isIgnored(path)), ...former.filter(isIgnored)];
 }
 
 /**

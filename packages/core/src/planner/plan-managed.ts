@@ -23,7 +23,7 @@ import type { Target } from "../walk/recorder.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import { attributeCauses } from "./causes.ts";
 import { hasDependencies } from "./has-dependencies.ts";
-import { applyIgnoreChanges } from "./ignore-changes.ts";
+import { applyIgnoreChanges, ignoredMarks } from "./ignore-changes.ts";
 import { infinitePart } from "./infinite-part.ts";
 import type { ManagedInstance } from "./managed-instance.ts";
 import { planProvisioners } from "./plan-provisioners.ts";
@@ -95,7 +95,11 @@ class ManagedPlanner {
       }
     }
     const replacing = reason !== undefined;
-    const marks = [...sensitive, ...(reply.sensitive ?? [])];
+    const before = prior.isNull || replacing ? undefined : current;
+    const marks = [
+      ...ignoredMarks(sensitive, before, config.lifecycle.ignoreChanges),
+      ...(reply.sensitive ?? []),
+    ];
     const after = markObject(reply.planned, this.#it.schema.block, marks);
     secrets.addValue(after);
     const infinite = infinitePart(after);
