@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { firstOfUnknownTypes } from "./compare-case.ts";
+import { ExactNumber } from "../differential/exact-json.ts";
+import { firstDecidedEarlier, firstOfUnknownTypes } from "./compare-case.ts";
 
 const TYPES = { summary: "Inconsistent conditional result types", detail: "" };
 const MAP = {
@@ -19,3 +20,24 @@ it.each([
 ])("finds the step that is refused for %s", (_name, expected, actual, at) => {
   expect(firstOfUnknownTypes({ steps: expected }, { steps: actual })).toBe(at);
 });
+
+const FAILED = {
+  summary: "Resource precondition failed",
+  file: "main.tf",
+  line: new ExactNumber("3"),
+};
+const OTHER = { ...FAILED, line: new ExactNumber("9") };
+
+it.each([
+  ["the same condition", { stage: "plan", errors: [FAILED] }, 1],
+  ["one of two", { stage: "plan", errors: [OTHER] }, 1],
+  ["another condition", { stage: "plan", errors: [{ ...FAILED, line: new ExactNumber("4") }] }, -1],
+  ["something else", { stage: "plan", errors: [{ ...FAILED, summary: "Cycle" }] }, -1],
+  ["nothing before the apply", { stage: "apply", errors: [FAILED] }, -1],
+])(
+  "finds the step in whose plan fails what fails in the apply of the real command: %s",
+  (_name, ours, at) => {
+    const expected = { steps: [GOOD, { stage: "apply", errors: [FAILED, OTHER] }] };
+    expect(firstDecidedEarlier(expected, { steps: [GOOD, ours] })).toBe(at);
+  },
+);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { DifferentialCase } from "../differential/case-files.ts";
 import { compareRecordings, type Deviation } from "../differential/compare.ts";
 import {
+  formatExact,
   type Json,
   type JsonObject,
   listOf,
@@ -44,15 +45,19 @@ export async function compareCase(
       runCase(written, (scratch) => stackwrightTool(undefined, join(scratch, "store")), rc, quick),
     ]);
     const wanted = withoutTriggersOfCreates(withoutEmptyChecks(expected));
+    const until = (step: number): readonly Deviation[] =>
+      compareRecordings({ ...wanted, steps: listOf(wanted["steps"]).slice(0, step) }, actual);
     const refused = firstOfUnknownTypes(expected, actual);
-    if (refused === -1) {
-      return { deviations: compareRecordings(wanted, actual), result: resultOf(expected) };
+    if (refused !== -1) {
+      const result = "passed over for types that only a plan knows";
+      return { deviations: until(refused), result };
     }
-    const before = { ...wanted, steps: listOf(wanted["steps"]).slice(0, refused) };
-    return {
-      deviations: compareRecordings(before, actual),
-      result: "passed over for types that only a plan knows",
-    };
+    const earlier = firstDecidedEarlier(expected, actual);
+    if (earlier !== -1) {
+      const result = "passed over for conditions that our plan decides";
+      return { deviations: until(earlier), result };
+    }
+    return { deviations: compareRecordings(wanted, actual), result: resultOf(expected) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -76,6 +81,34 @@ export function firstOfUnknownTypes(expected: JsonObject, actual: JsonObject): n
         : summary === "Inconsistent conditional result types",
     );
   });
+}
+
+/**
+ * The first step that the real command applies until conditions fail, of which our plan knows already that they do, so that nothing is
+ * applied; -1 where there is none. What comes after it is no comparison.
+ */
+export function firstDecidedEarlier(expected: JsonObject, actual: JsonObject): number {
+  const ours = listOf(actual["steps"]).map(objectOf);
+  return listOf(expected["steps"]).findIndex((one, at) => {
+    const { stage, errors } = objectOf(one);
+    const step = ours[at];
+    if (stage !== "apply" || step?.["stage"] !== "plan") return false;
+    const theirs = new Set(listOf(errors).map((error) => placeOf(objectOf(error))));
+    const found = listOf(step["errors"]).map(objectOf);
+    return (
+      found.length > 0 && found.every((error) => isOfCondition(error) && theirs.has(placeOf(error)))
+    );
+  });
+}
+
+function isOfCondition({ summary }: JsonObject): boolean {
+  return /^Resource (pre|post)condition failed$|output value precondition failed$/.test(
+    textOf(summary),
+  );
+}
+
+function placeOf({ summary, file, line }: JsonObject): string {
+  return JSON.stringify([summary, file ?? null, formatExact(line ?? null)]);
 }
 
 /** Conditions of what has no instance were not checked, which need not be said. */
@@ -139,7 +172,7 @@ export async function writeCase(test: GeneratedCase, folder: string): Promise<Di
     title: test.name,
     ordered: false,
     optional: undefined,
-    finalDestroy: false,
+    finalDestroy: test.finalDestroy ?? false,
     needs: test.needs,
     random: RANDOM_ATTRIBUTES,
     initialState: undefined,

@@ -27,6 +27,8 @@ export interface GeneratedCase {
   /** Folders of `tools/` whose providers it uses. */
   readonly needs: readonly string[];
   readonly steps: readonly GeneratedStep[];
+  /** Whether all is destroyed at the end. @default false */
+  readonly finalDestroy?: boolean;
 }
 
 /** The text of pieces, indented as `fmt` does. */

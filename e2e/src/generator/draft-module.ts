@@ -10,6 +10,7 @@ import {
 } from "./draft.ts";
 import { addResource } from "./draft-resource.ts";
 import { addLocal } from "./draft-values.ts";
+import { optionalValue, optionalVariable, referToOptional } from "./real-constructs.ts";
 import { someType, typeText, type ValueType } from "./value-type.ts";
 
 /** A module with variables, resources and outputs, and sometimes a call of one that was made before. */
@@ -30,6 +31,8 @@ export function someModule(
     outputs: [],
     hasSecrets: false,
     isWide,
+    files: new Map(),
+    aliased: [],
     provided: provided.filter(({ inModules }) => inModules),
   };
   const inputs = new Map<string, ValueType>();
@@ -40,6 +43,11 @@ export function someModule(
     draft.variables.push({ open: `variable "${name}" {`, items });
     draft.references.push({ text: `var.${name}`, type });
     inputs.set(name, type);
+  }
+  const takesOptional = isWide && dice.chance(35);
+  if (takesOptional) {
+    draft.variables.push(optionalVariable(dice.chance(20) ? ["nullable = false"] : []));
+    referToOptional(draft);
   }
   if (dice.chance(40)) addLocal(draft, 0);
   for (let i = 0; i < 1 + dice.below(2); i++) {
@@ -57,7 +65,14 @@ export function someModule(
       items: [`value = ${source(draft).of(type, 3)}`],
     });
   }
-  return { folder: `modules/m${index}`, files: itemsOf(draft, "../../"), inputs, outputs };
+  const uses = new Set(
+    provided
+      .filter(({ type }) => draft.resources.some((one) => one.type === type))
+      .map(({ provider }) => provider),
+  );
+  for (const call of draft.calls) for (const name of call.module.uses) uses.add(name);
+  const files = itemsOf(draft, "../../");
+  return { folder: `modules/m${index}`, files, inputs, outputs, takesOptional, uses };
 }
 
 /** Adds a call of one of the modules. */
@@ -73,7 +88,11 @@ export function addCall(draft: Draft, index: number): void {
     repetition,
     count: dice.below(3),
     keys: KEYS.filter(() => dice.chance(40)),
-    arguments: [...module.inputs].map(([input, type]) => `${input} = ${texts.of(type, 3)}`),
+    arguments: [
+      ...[...module.inputs].map(([input, type]) => `${input} = ${texts.of(type, 3)}`),
+      ...(module.takesOptional ? [`opt = ${optionalValue(draft)}`] : []),
+      ...providersOf(draft, module),
+    ],
   };
   draft.calls.push(call);
   const address = `module.${name}`;
@@ -88,4 +107,11 @@ export function addCall(draft: Draft, index: number): void {
       });
     }
   }
+}
+
+/** The configurations of providers that a call passes, where it passes some. */
+function providersOf({ dice, aliased }: Draft, { uses }: GeneratedModule): readonly string[] {
+  const passed = aliased.filter((name) => uses.has(name) && dice.chance(70));
+  if (passed.length === 0) return [];
+  return [`providers = { ${passed.map((name) => `${name} = ${name}.other`).join(", ")} }`];
 }

@@ -3,7 +3,7 @@ import { type Draft, type GeneratedResource, KEYS, repetitionOf, source } from "
 import { someCondition } from "./draft-values.ts";
 import type { Reference } from "./expression.ts";
 import type { ProviderResource } from "./provider-resources.ts";
-import { BOOL, NUMBER, STRING, someType } from "./value-type.ts";
+import { BOOL, NUMBER, STRING, someType, type ValueType } from "./value-type.ts";
 
 /** Adds a resource, and what others may refer to of it. */
 export function addResource(draft: Draft, index: number, provided?: ProviderResource): void {
@@ -22,6 +22,10 @@ export function addResource(draft: Draft, index: number, provided?: ProviderReso
           ]
         : [];
   const address = `${type}.${name}`;
+  const values =
+    draft.isWide && repetition === "each" && dice.chance(40)
+      ? new Map(KEYS.map((key) => [key, source(draft).of(STRING, 2)]))
+      : undefined;
   const resource: GeneratedResource = {
     type,
     name,
@@ -35,6 +39,10 @@ export function addResource(draft: Draft, index: number, provided?: ProviderReso
       text: `self.${provided?.member ?? "output"}`,
       type: valueType,
     }),
+    ...(values !== undefined && { values }),
+    ...(draft.isWide &&
+      provided === undefined &&
+      dice.chance(10) && { override: overrideOf(draft, valueType) }),
   };
   const texts = source(draft, own);
   if (provided !== undefined) {
@@ -45,6 +53,9 @@ export function addResource(draft: Draft, index: number, provided?: ProviderReso
     if (dice.chance(30)) {
       resource.arguments.push(`triggers_replace = ${texts.of(someType(dice, 1), 2)}`);
     }
+  }
+  if (provided !== undefined && draft.aliased.includes(provided.provider) && dice.chance(40)) {
+    resource.arguments.push(`provider = ${provided.provider}.other`);
   }
   const earlier = draft.resources.at(-1);
   if (earlier !== undefined && dice.chance(12)) {
@@ -73,6 +84,19 @@ export function addResource(draft: Draft, index: number, provided?: ProviderReso
   }
 }
 
+/** What an override file says of a resource in place of its own arguments. */
+function overrideOf(draft: Draft, type: ValueType): readonly ConfigurationItem[] {
+  const { dice } = draft;
+  const items: ConfigurationItem[] = [`input = ${source(draft).of(type, 2)}`];
+  if (dice.chance(40)) {
+    items.push({
+      open: "lifecycle {",
+      items: [`create_before_destroy = ${dice.pick(["true", "false"])}`],
+    });
+  }
+  return items;
+}
+
 function lifecycleOf(
   draft: Draft,
   type: GeneratedResource["type"],
@@ -84,7 +108,8 @@ function lifecycleOf(
   if (dice.chance(40)) items.push("create_before_destroy = true");
   if (type === "terraform_data" && dice.chance(25)) {
     items.push(`ignore_changes = [${dice.pick(["input", "triggers_replace"])}]`);
-  }
+  } else if (draft.isWide && dice.chance(12)) items.push("ignore_changes = all");
+  if (draft.isWide && dice.chance(8)) items.push("prevent_destroy = true");
   const other = draft.resources.at(-1);
   // Terraform has an error of its own where such a resource has no instance.
   const isThere =

@@ -1,7 +1,7 @@
 import type { ConfigurationItem } from "./configuration-tree.ts";
 import type { Dice } from "./dice.ts";
 import { ExpressionSource, type Reference } from "./expression.ts";
-import type { ProviderResource } from "./provider-resources.ts";
+import type { ProviderName, ProviderResource } from "./provider-resources.ts";
 import type { ValueType } from "./value-type.ts";
 
 /** A resource as long as the steps of a case are made. */
@@ -15,6 +15,10 @@ export interface GeneratedResource {
   keys: readonly string[];
   arguments: ConfigurationItem[];
   readonly lifecycle: readonly ConfigurationItem[];
+  /** Values of the instances of `for_each` by their keys; absent where it is a set. */
+  readonly values?: ReadonlyMap<string, string>;
+  /** What an override file says of it. */
+  readonly override?: readonly ConfigurationItem[];
   /** Others are replaced with it, which the real command can do only where it has an instance. */
   triggersOthers: boolean;
 }
@@ -25,6 +29,10 @@ export interface GeneratedModule {
   readonly files: readonly ConfigurationItem[];
   readonly inputs: ReadonlyMap<string, ValueType>;
   readonly outputs: ReadonlyMap<string, ValueType>;
+  /** Whether it has the variable `opt`, whose attributes may be left out. */
+  readonly takesOptional: boolean;
+  /** Providers whose resources it has, itself or in a module that it calls. */
+  readonly uses: ReadonlySet<ProviderName>;
 }
 
 /** A call of a module as long as the steps of a case are made. */
@@ -51,6 +59,10 @@ export interface Draft {
   readonly hasSecrets: boolean;
   /** Whether it has what cases have had since they can be wide. */
   readonly isWide: boolean;
+  /** Files beside `main.tf` that the steps share. */
+  readonly files: Map<string, readonly ConfigurationItem[]>;
+  /** Providers of which there is a second configuration, `other`. */
+  readonly aliased: readonly ProviderName[];
   /** Resource types of real providers that it may use. */
   readonly provided: readonly ProviderResource[];
 }
@@ -77,9 +89,14 @@ function repetitionItems({
   repetition,
   count,
   keys,
-}: Pick<GeneratedResource, "repetition" | "count" | "keys">): readonly string[] {
+  values,
+}: Pick<GeneratedResource, "repetition" | "count" | "keys" | "values">): readonly string[] {
   if (repetition === "none") return [];
   if (repetition === "count") return [`count = ${count}`];
+  if (values !== undefined) {
+    const members = keys.map((key) => `"${key}" = ${values.get(key) ?? '""'}`);
+    return [`for_each = { ${members.join(", ")} }`];
+  }
   return [`for_each = toset([${keys.map((key) => `"${key}"`).join(", ")}])`];
 }
 
@@ -103,4 +120,11 @@ export function itemsOf(draft: Draft, base = "./"): readonly ConfigurationItem[]
     ...draft.extra,
     ...draft.outputs,
   ];
+}
+
+/** What an override file says of the resources of a draft. */
+export function overridesOf({ resources }: Draft): readonly ConfigurationItem[] {
+  return resources.flatMap(({ type, name, override }) =>
+    override === undefined ? [] : [{ open: `resource "${type}" "${name}" {`, items: override }],
+  );
 }

@@ -113,6 +113,19 @@ export class ExpressionSource {
           () => `tostring(${number()})`,
           () => `base64encode(${string()})`,
           () => `join(",", sort(${this.of(strings, less)}))`,
+          ...(this.#isWide
+            ? [
+                () => `trimspace(yamlencode(${this.of(words, less)}))`,
+                () => `cidrsubnet("10.0.0.0/8", 8, floor(abs(${number()})) % 200)`,
+                () => `title(lower(${string()}))`,
+                () => `one(slice([${string()}], 0, 1))`,
+                () => `join("", formatlist("%s-%s", ${this.of(strings, less)}, ${string()}))`,
+                () => `element([${string()}, ${string()}], floor(abs(${number()})))`,
+                () => `join("|", [for k, v in ${this.of(words, less)} : "\${k}=\${v}"])`,
+                () => `join("", regexall("[a-z]+", ${string()}))`,
+                () => `nonsensitive(sensitive(${string()}))`,
+              ]
+            : []),
         ])();
       case "number":
         return dice.pick<() => string>([
@@ -128,6 +141,16 @@ export class ExpressionSource {
           () => `sum(concat(${this.of(numbers, less)}, [0]))`,
           () => `parseint("ff", 16)`,
           () => `-${number()}`.replace("--", ""),
+          ...(this.#isWide
+            ? [
+                () => `ceil(${number()})`,
+                () => `min(concat(${this.of(numbers, less)}, [9])...)`,
+                () => `try(index(${this.of(strings, less)}, ${string()}), 0)`,
+                () => `length(setproduct(${this.of(strings, less)}, ["x", "y"]))`,
+                () => `signum(${number()})`,
+                () => `length(jsondecode(jsonencode(${this.of(strings, less)})))`,
+              ]
+            : []),
         ])();
       case "bool":
         return dice.pick<() => string>([
@@ -147,6 +170,11 @@ export class ExpressionSource {
                 () => `(${bool()} && true)`,
                 () => `(false || ${bool()})`,
                 () => `(${bool()} || false)`,
+                () => `issensitive(${string()})`,
+                () => `(${string()} == null)`,
+                () => `endswith(${string()}, "e")`,
+                () => `strcontains(${string()}, "x")`,
+                () => `(length(${this.of(strings, less)}) <= ${number()})`,
               ]
             : []),
         ])();
@@ -172,6 +200,14 @@ export class ExpressionSource {
               ]
             : []),
           ...(type.element.kind === "number" ? [() => "range(3)"] : []),
+          ...(this.#isWide
+            ? [
+                () => `flatten([for a in [${this.of(type, less)}, ${this.of(type, less)}] : a])`,
+                () => `chunklist(concat(${this.of(type, less)}, [${element()}]), 2)[0]`,
+                () => `coalescelist(${this.of(type, less)}, [${element()}])`,
+                () => `tolist(${this.of(type, less)})[*]`,
+              ]
+            : []),
         ])();
       }
       case "set": {
@@ -193,6 +229,13 @@ export class ExpressionSource {
           () => `{ for k, v in ${this.of(type, less)} : "\${k}!" => v if k != "b" }`,
           () => `zipmap(["p", "q"], [${element()}, ${element()}])`,
           () => `tomap(${this.literal(type, less)})`,
+          ...(this.#isWide
+            ? [
+                () =>
+                  `{ for k, g in { for v in ${this.of({ kind: "list", element: STRING }, less)} : v => ${element()}... if v != "" } : k => g[0] }`,
+                () => `merge([${this.of(type, less)}, ${this.of(type, less)}]...)`,
+              ]
+            : []),
         ])();
       }
       case "object":

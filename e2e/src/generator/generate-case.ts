@@ -6,6 +6,7 @@ import { addResource, someImport } from "./draft-resource.ts";
 import { addCheck, addLocal, addOutput, addVariable } from "./draft-values.ts";
 import { nextStep, stepOf } from "./next-step.ts";
 import { PROVIDER_RESOURCES, type ProviderName } from "./provider-resources.ts";
+import { addRealBlocks, addRealValues } from "./real-constructs.ts";
 
 /** Of a hundred cases, so many use each provider; a case with many of them says little more than one with two. */
 const PROVIDERS: readonly (readonly [ProviderName, percent: number])[] = [
@@ -21,7 +22,9 @@ const PROVIDERS: readonly (readonly [ProviderName, percent: number])[] = [
  * The case of a number: one or two configurations with changes between them. Equal numbers give equal cases.
  *
  * @param isWide with `&&` and `||`, triggers of repeated resources, imports of counted instances and by maps, calls that are removed by
- * a block, and instances that move to other keys; the case of the number is another one then
+ * a block, instances that move to other keys, and what real repositories are written with besides (`real-constructs.ts`): attributes
+ * that may be left out, templates of files, texts of several lines, JSON, override files, functions and second configurations of
+ * providers, data sources, ephemeral resources, blocks written by loops; the case of the number is another one then
  */
 export function generateCase(seed: number, isWide = false): GeneratedCase {
   const dice = new Dice(seed);
@@ -32,7 +35,11 @@ export function generateCase(seed: number, isWide = false): GeneratedCase {
   const steps = [first];
   if (dice.chance(70)) steps.push(nextStep(draft, providers));
   const needs = providers.map((name) => `terraform-provider-${name}`);
-  return { name: `generated-${isWide ? "wide-" : ""}${seed}`, needs, steps };
+  if (isWide) {
+    const finalDestroy = dice.chance(30);
+    return { name: `generated-wide-${seed}`, needs, steps, finalDestroy };
+  }
+  return { name: `generated-${seed}`, needs, steps };
 }
 
 function someDraft(dice: Dice, providers: readonly ProviderName[], isWide: boolean): Draft {
@@ -55,10 +62,13 @@ function someDraft(dice: Dice, providers: readonly ProviderName[], isWide: boole
     outputs: [],
     hasSecrets,
     isWide,
+    files: new Map(),
+    aliased: isWide ? providers.filter((name) => dice.chance(name === "lab" ? 20 : 40)) : [],
     provided,
   };
   for (let i = 0; i < 1 + dice.below(4); i++) addVariable(draft, i);
   for (let i = 0; i < dice.below(5); i++) addLocal(draft, i);
+  if (isWide) addRealValues(draft, providers);
   const count = 1 + dice.below(5);
   for (let i = 0; i < count; i++) {
     const own = provided.length > 0 && dice.chance(45) ? dice.pick(provided) : undefined;
@@ -66,6 +76,7 @@ function someDraft(dice: Dice, providers: readonly ProviderName[], isWide: boole
     if (modules.length > 0 && dice.chance(35)) addCall(draft, draft.calls.length);
     if (dice.chance(25)) addLocal(draft, 10 + i);
   }
+  if (isWide) addRealBlocks(draft, providers);
   if (dice.chance(35)) addCheck(draft);
   for (let i = 0; i < 1 + dice.below(4); i++) addOutput(draft, i);
   return draft;

@@ -99,7 +99,7 @@ async function judge(test: GeneratedCase): Promise<void> {
   await writeCase(small, folder);
   writeFileSync(
     join(folder, "case.json"),
-    `${JSON.stringify({ title: test.name, needs: small.needs, final_destroy: false })}\n`,
+    `${JSON.stringify({ title: test.name, needs: small.needs, final_destroy: small.finalDestroy ?? false })}\n`,
   );
   const lines = deviations.map(({ step, field, message }) => `  ${step} ${field}: ${message}`);
   process.stdout.write(`DIFFERENT ${test.name} (${folder})\n${lines.join("\n")}\n`);

@@ -1,5 +1,5 @@
 import type { ConfigurationItem, GeneratedStep } from "./configuration-tree.ts";
-import { type Draft, type GeneratedResource, itemsOf, KEYS } from "./draft.ts";
+import { type Draft, type GeneratedResource, itemsOf, KEYS, overridesOf } from "./draft.ts";
 import { hasInstances } from "./draft-resource.ts";
 import { ExpressionSource } from "./expression.ts";
 import { PROVIDER_BLOCKS, PROVIDER_SOURCES, type ProviderName } from "./provider-resources.ts";
@@ -12,6 +12,7 @@ export function stepOf(
   edits: Partial<GeneratedStep> = {},
 ): GeneratedStep {
   const sources = providers.map((name) => `${name} = { source = "${PROVIDER_SOURCES[name]}" }`);
+  const overrides = overridesOf(draft);
   const head: ConfigurationItem[] =
     providers.length > 0
       ? [{ open: "terraform {", items: [{ open: "required_providers {", items: sources }] }]
@@ -19,6 +20,7 @@ export function stepOf(
   for (const name of providers) {
     const block = PROVIDER_BLOCKS[name];
     if (block !== undefined) head.push(block);
+    if (draft.aliased.includes(name)) head.push(secondOf(name));
   }
   return {
     mode: "apply",
@@ -28,9 +30,17 @@ export function stepOf(
     ...edits,
     files: new Map([
       ["main.tf", [...head, ...itemsOf(draft), ...more]],
+      ...draft.files,
+      ...(overrides.length > 0 ? [["main_override.tf", overrides] as const] : []),
       ...draft.modules.map(({ folder, files }) => [`${folder}/main.tf`, files] as const),
     ]),
   };
+}
+
+/** A second configuration of a provider. */
+function secondOf(name: ProviderName): ConfigurationItem {
+  const items = name === "lab" ? ['directory = "../other-lab"'] : [];
+  return { open: `provider "${name}" {`, items: ['alias = "other"', ...items] };
 }
 
 /** The next configuration: some changes of the one before. */
@@ -46,10 +56,7 @@ export function nextStep(draft: Draft, providers: readonly ProviderName[]): Gene
     const change = dice.below(7);
     if (change === 0) {
       renames.set(address, `${resource.type}.${resource.name}_new`);
-      more.push({
-        open: "moved {",
-        items: [`from = ${address}`, `to = ${resource.type}.${resource.name}_new`],
-      });
+      more.push(...movesOf(draft, address));
       resource.name = `${resource.name}_new`;
     } else if (change === 1) {
       const { count, keys } = resource;
@@ -105,12 +112,25 @@ export function nextStep(draft: Draft, providers: readonly ProviderName[]): Gene
   const step = stepOf(draft, [], providers, edits);
   const files = new Map(
     [...step.files].map(([path, items]) =>
-      path === "main.tf"
-        ? ([path, [...items.map((item) => renamed(item, renames)), ...more]] as const)
+      isOfRoot(path)
+        ? ([
+            path,
+            [...items.map((item) => renamed(item, renames)), ...(path === "main.tf" ? more : [])],
+          ] as const)
         : ([path, items] as const),
     ),
   );
   return { ...step, files };
+}
+
+/** A move to a new name, sometimes by way of another one, as it is left of an earlier move. */
+function movesOf({ dice, isWide }: Draft, from: string): readonly ConfigurationItem[] {
+  const by = isWide && dice.chance(40) ? [`${from}_old`] : [];
+  const way = [from, ...by, `${from}_new`];
+  const moves = way
+    .slice(1)
+    .map((to, at) => ({ open: "moved {", items: [`from = ${way[at]}`, `to = ${to}`] }));
+  return isWide && dice.chance(50) ? moves.toReversed() : moves;
 }
 
 /** Moves of instances whose keys are gone to keys that are new. */
@@ -127,9 +147,14 @@ function keyMoves(
   }));
 }
 
+function isOfRoot(path: string): boolean {
+  return !path.includes("/");
+}
+
 /** Whether anything of the configuration names an address. */
 function isUsed(draft: Draft, address: string): boolean {
-  return new RegExp(`\\b${address}\\b`).test(JSON.stringify(itemsOf(draft)));
+  const all = [itemsOf(draft), overridesOf(draft), ...draft.files.values()];
+  return new RegExp(`\\b${address}\\b`).test(JSON.stringify(all));
 }
 
 function renamed(item: ConfigurationItem, renames: ReadonlyMap<string, string>): ConfigurationItem {

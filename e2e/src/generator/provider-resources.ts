@@ -148,9 +148,10 @@ export const PROVIDER_RESOURCES: readonly ProviderResource[] = [
 ];
 
 /** What providers make at random, by type. */
-export const RANDOM_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map(
-  PROVIDER_RESOURCES.filter(({ random }) => random.length > 0).map(({ type, random }) => [
-    type,
-    random,
-  ]),
-);
+export const RANDOM_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
+  ...PROVIDER_RESOURCES.filter(({ random }) => random.length > 0).map(
+    ({ type, random }) => [type, random] as const,
+  ),
+  ["tls_cert_request", ["id", "cert_request_pem", "private_key_pem"]],
+  ["data.null_data_source", ["id", "random"]],
+]);
