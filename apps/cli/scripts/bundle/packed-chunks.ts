@@ -9,7 +9,10 @@ interface Outputs {
 }
 
 /** What the functions of chunks get, in this order (`bin/run-bundle.cjs`). */
-const PARAMETERS = "require,builtin,module,exports,load,fileOfBundle,__filename,__dirname";
+const PARAMETERS =
+  "require,builtinOfBundle,module,exports,loadOfBundle,fileOfBundle,__filename,__dirname";
+/** Those that no source may have as a name of its own: it would be called in place of the parameter. */
+const RESERVED = /\b(?:builtin|load|file)OfBundle\b/;
 
 /** A file with several chunks. */
 interface Pack {
@@ -65,6 +68,9 @@ export async function packChunks(
 
 /** A chunk as a function that runs it. */
 async function asFunction(text: string, chunks: readonly string[]): Promise<string> {
+  const [taken] = RESERVED.exec(text) ?? [];
+  if (taken !== undefined)
+    throw new Error(`a source has the name ${taken}, which is that of the bundle`);
   const { code } = await transform(text, {
     format: "cjs",
     platform: "node",
@@ -86,11 +92,14 @@ async function asFunction(text: string, chunks: readonly string[]): Promise<stri
   const body = code
     .trimEnd()
     .replaceAll(/\bimport\(("\.\/[^"]+")\)/g, (written, name: string) =>
-      known.has(name) ? `load(${name})` : written,
+      known.has(name) ? `loadOfBundle(${name})` : written,
     )
     // Modules of Node are loaded when something of them is used.
-    .replaceAll(/\b(import_\w+)=__toESM\(require\(("node:[\w/]+")\)(?:,1)?\)/g, "$1=builtin($2)")
-    .replaceAll(/\b(import_\w+)=require\(("node:[\w/]+")\)/g, "$1=builtin($2)")
+    .replaceAll(
+      /\b(import_\w+)=__toESM\(require\(("node:[\w/]+")\)(?:,1)?\)/g,
+      "$1=builtinOfBundle($2)",
+    )
+    .replaceAll(/\b(import_\w+)=require\(("node:[\w/]+")\)/g, "$1=builtinOfBundle($2)")
     // Only chunks import it, and they need no mark of the form that it had.
     .replace(/module\.exports=__toCommonJS\((\w+)\)/, "module.exports=$1");
   return `(${PARAMETERS})=>{${body}\n}`;
