@@ -40,6 +40,31 @@ describe("loadModuleTree", () => {
     ]);
   });
 
+  it("refuses links that lead nowhere, and passes over those to folders and of editors", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "load-tree-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "main.tf"), "");
+    writeFileSync(join(folder, "text"), "locals { a = 1 }");
+    symlinkSync("text", join(folder, "linked.tf"));
+    symlinkSync(".", join(folder, "folder.tf"));
+    symlinkSync("user@host.1234", join(folder, ".#main.tf"));
+    symlinkSync("nowhere", join(folder, "notes.txt"));
+    symlinkSync("nowhere", join(folder, "shared.tf"));
+    symlinkSync("circle_override.tf", join(folder, "circle_override.tf"));
+    for (const machine of [undefined, MACHINE]) {
+      const files = createDirectoryFiles(folder, machine && { machine });
+      const { root, diagnostics } = await loadModuleTree(files);
+      expect(diagnostics.map(({ severity, detail }) => [severity, detail])).toEqual([
+        ["error", 'The file "shared.tf" is a link that leads to no file of the configuration.'],
+        [
+          "error",
+          'The file "circle_override.tf" is a link that leads to no file of the configuration.',
+        ],
+      ]);
+      expect(root.config.locals.size).toBe(1);
+    }
+  });
+
   it("reports problems of all modules with their files", async () => {
     const { diagnostics } = await load({
       "main.tf": 'module "a" { source = "./a" }\nnope {}',

@@ -181,6 +181,19 @@ class TreeLoader {
     this.#fail("Too many modules", detail, first);
   }
 
+  /** A file that is passed over would take the objects that it declares out of the configuration, and so destroy them. */
+  #reportBrokenLinks(files: BundleFiles, folder: string, prefix: string): void {
+    const { primary, override } = selectModuleFiles(files.brokenLinks?.(folder) ?? []);
+    for (const name of [...primary, ...override]) {
+      this.diagnostics.push({
+        severity: "error",
+        code: "LANG_CONFIG",
+        summary: "Failed to read file",
+        detail: `The file "${prefix}${name}" is a link that leads to no file of the configuration.`,
+      });
+    }
+  }
+
   async load(place: Place): Promise<ModuleNode> {
     const { path, files, folder } = place;
     const { limits, rfsTemplates } = this.#options;
@@ -203,6 +216,7 @@ class TreeLoader {
         detail: `The file "${prefix}${name}" is ${meaning}, which is not supported. It has no effect.`,
       });
     }
+    this.#reportBrokenLinks(files, folder, prefix);
     const children = new Map<string, ModuleNode>();
     const { caller, call: own } = place;
     const early = new EarlyScope(

@@ -34,6 +34,8 @@ export interface BundleFiles {
   exists(path: string): boolean;
   /** Names of the regular files directly in a folder, sorted; none where there is no such folder. */
   names(folder: string): readonly string[];
+  /** Names of the links directly in a folder that lead to no file of the bundle and to no folder, sorted. */
+  brokenLinks?(folder: string): readonly string[];
   /**
    * Paths of the regular files below a folder, relative to it, with forward slashes, sorted. With a pattern those that do not
    * match it may be left out.

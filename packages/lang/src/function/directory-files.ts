@@ -110,6 +110,15 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
         .map(({ name }) => name)
         .toSorted();
     },
+    brokenLinks: (path) => {
+      const place = locate(path);
+      if (place === undefined || stat(place)?.isDirectory() !== true) return [];
+      const inside = machine === undefined ? root : undefined;
+      return readdirSync(place, { withFileTypes: true })
+        .filter((entry) => entry.isSymbolicLink() && isBroken(inside, join(place, entry.name)))
+        .map(({ name }) => name)
+        .toSorted();
+    },
     list: (path, pattern) => {
       const place = locate(path);
       const found: string[] = [];
@@ -147,5 +156,14 @@ function isFileInside(root: string | undefined, place: string): boolean {
     return inside && statSync(real).isFile();
   } catch {
     return false;
+  }
+}
+
+/** Whether a link leads to nothing, round in a circle, or out of the folder, where there is one. */
+function isBroken(root: string | undefined, place: string): boolean {
+  try {
+    return !isFileInside(root, place) && !statSync(place).isDirectory();
+  } catch {
+    return true;
   }
 }
