@@ -38,7 +38,12 @@ export async function runCommand(
     const path = namedCommand(all, program)?.path ?? [];
     // To read authorities takes as long as these commands take.
     if (!OFFLINE.has(path[0]?.name() ?? "")) trustAuthorities(process.streams.env);
-    for (const note of variableNotes(process.streams.env)) process.streams.error.write(`${note}\n`);
+    const notes = [...variableNotes(process.streams.env)];
+    if (namesProxy(process.streams.env) && !WITHOUT_PROXY.has(path[0]?.name() ?? "")) {
+      const { useProxies } = await import("./use-proxies.ts");
+      notes.push(...useProxies(process.streams.env));
+    }
+    for (const note of notes) process.streams.error.write(`${note}\n`);
     await program.parseAsync([...normalizeOptions(all, [program, ...path])], { from: "user" });
     return code;
   } catch (error) {
@@ -53,6 +58,23 @@ export async function runCommand(
 
 /** Commands that connect to nothing. */
 const OFFLINE: ReadonlySet<string> = new Set(["version", "fmt"]);
+
+/** Commands that connect to nothing, and those whose connections are the business of an operator. */
+const WITHOUT_PROXY: ReadonlySet<string> = new Set([
+  ...OFFLINE,
+  "docs",
+  "execute",
+  "functions",
+  "lsp",
+  "serve",
+  "worker",
+]);
+
+const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+
+function namesProxy(env: NodeJS.ProcessEnv): boolean {
+  return PROXY_VARIABLES.some((name) => (env[name] ?? "") !== "");
+}
 
 const HELP = /^(?:-h|--?help)$/;
 

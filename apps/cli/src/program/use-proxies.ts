@@ -1,0 +1,63 @@
+import process from "node:process";
+import { CommandError } from "../command-error.ts";
+import { bypassesProxy, parseProxies } from "./proxy-settings.ts";
+
+/** What of Node's way to send requests decides about their connection. */
+interface Dispatcher {
+  dispatch(options: { readonly origin?: string | URL }, handler: unknown): boolean;
+}
+
+/**
+ * Sends the requests of the process through the proxies of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, as the reference command does.
+ * Node knows the variables as well, but proxies addresses of this machine too, and reads no networks in `NO_PROXY`: which requests go
+ * through a proxy is decided here. Returns notes for the user where this Node cannot do it; `CommandError` for a proxy that is not a valid address.
+ */
+export function useProxies(env: NodeJS.ProcessEnv): readonly string[] {
+  const proxies = parseProxies(env);
+  // Node has been told to do it by itself.
+  if (proxies === undefined || env["NODE_USE_ENV_PROXY"] === "1") return [];
+  const http: { readonly setGlobalProxyFromEnv?: (env: NodeJS.ProcessEnv) => unknown } =
+    process.getBuiltinModule("node:http");
+  if (http.setGlobalProxyFromEnv === undefined) {
+    return [
+      "Note: HTTPS_PROXY and HTTP_PROXY have no effect with this Node. Use 24.14 or newer, or set NODE_USE_ENV_PROXY=1.",
+    ];
+  }
+  // The first use of one of its classes loads what requests are sent with.
+  void globalThis.Headers;
+  const places = dispatcherPlaces();
+  const direct = places.map((place) => dispatchers[place]);
+  try {
+    http.setGlobalProxyFromEnv({
+      ...(proxies.http !== undefined && { http_proxy: proxies.http }),
+      ...(proxies.https !== undefined && { https_proxy: proxies.https }),
+      no_proxy: proxies.names,
+    });
+  } catch (cause) {
+    throw new CommandError("The proxy of HTTPS_PROXY or HTTP_PROXY is not a valid address.", {
+      cause,
+      advice: "Write http://HOST:PORT or https://HOST:PORT.",
+    });
+  }
+  for (const [index, place] of places.entries()) {
+    const [alone, proxied] = [direct[index], dispatchers[place]];
+    if (alone === undefined || proxied === undefined) continue;
+    dispatchers[place] = {
+      dispatch: (options, handler) =>
+        (bypassesProxy(proxies, String(options.origin)) ? alone : proxied).dispatch(
+          options,
+          handler,
+        ),
+    };
+  }
+  return [];
+}
+
+const dispatchers = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
+
+/** Where Node keeps what sends requests; the name ends with a number that may change. */
+function dispatcherPlaces(): readonly symbol[] {
+  return Object.getOwnPropertySymbols(globalThis).filter((symbol) =>
+    symbol.description?.startsWith("undici.globalDispatcher"),
+  );
+}
