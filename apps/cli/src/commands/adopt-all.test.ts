@@ -14,7 +14,11 @@ it("adopts root modules into one embedded store, and repeats only what is left",
     ]),
   );
   const { run, path } = await folderWith(files);
-  const env = { STACKWRIGHT_STORE: "sqlite:shared" };
+  const shared = { STACKWRIGHT_STORE: "sqlite:shared" };
+  const refused = await run(["adopt", "--all", "--yes", "stacks"], shared);
+  expect(refused.error).toContain("export STACKWRIGHT_KEY_FILE=");
+  expect([refused.code, existsSync(path("shared"))]).toEqual([1, false]);
+  const env = { ...shared, STACKWRIGHT_KEY: "11".repeat(32) };
   const one = await run(["adopt", "--all", "--yes", "--json", "stacks"], env);
   expect(JSON.parse(one.output)).toMatchObject({ summary: { adopted: 7, changes: 1, failed: 0 } });
   expect(one.code).toBe(2);

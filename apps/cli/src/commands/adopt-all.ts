@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Semaphore } from "@stackwright/base/limiter";
@@ -41,6 +41,9 @@ export async function adoptAll(
   const { terminal } = context;
   const old = oldTreatment(options.old);
   const base = resolve(context.directory, directory);
+  if (statSync(base, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new CommandError(`There is no folder "${printable(directory)}".`);
+  }
   const roots = findRoots(base);
   if (roots.length === 0) {
     if (options.json) terminal.write(reportJson([]));
@@ -53,6 +56,7 @@ export async function adoptAll(
       advice: "See what would happen with --dry-run, then run it with --yes.",
     });
   }
+  if (!options.dryRun && roots.length > 1) requireOneKey(options, context);
   const nameOf = stackNames(roots, base, options, context);
   const { env, store } = fromOneDirectory(options, context);
   const backendConfig = options.backendConfig.map((given) => fromAbove(given, context));
@@ -77,6 +81,24 @@ export async function adoptAll(
   if (options.json) terminal.write(reportJson(reports));
   else terminal.write(`\n${summaryText(reports)}\n`);
   return reportExitCode(reports);
+}
+
+/** Each root module would make a key of its own, with which the others cannot read what they share. */
+function requireOneKey({ store }: AdoptAllOptions, { env }: CommandContext): void {
+  const isSet = (name: string): boolean => (env[name] ?? "") !== "";
+  if (store === undefined && !isSet("STACKWRIGHT_STORE")) return;
+  // A folder for all of them has one key as well.
+  if (["", "_FILE", "_COMMAND"].some((end) => isSet(`STACKWRIGHT_KEY${end}`))) return;
+  if (isSet("STACKWRIGHT_DIR")) return;
+  throw new CommandError(
+    "The root modules would share a store, and no key: each would make its own.",
+    {
+      advice: `Make one, keep it apart from the store, and name it for all commands of the store:
+
+  (umask 077; openssl rand -base64 32 > state.key)
+  export STACKWRIGHT_KEY_FILE=$PWD/state.key`,
+    },
+  );
 }
 
 /** A file of backend arguments in the directory of the command is one for all; any other name is one in each root module. */
