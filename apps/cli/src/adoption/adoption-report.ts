@@ -44,7 +44,10 @@ export function reportExitCode(roots: readonly RootReport[]): ExitCode {
 /** Lines about one workspace. */
 export function workspaceText(report: WorkspaceReport): string {
   const { verdict, stack, place, objects, outputs, problem, changes = [], drift = [] } = report;
-  const counts = objects === undefined ? "" : `${objects} objects, ${outputs} outputs`;
+  const counts =
+    objects === undefined
+      ? ""
+      : `${counted(objects, "object")}, ${counted(outputs ?? 0, "output")}`;
   const lines = [place];
   switch (verdict) {
     case "adopted":
@@ -109,4 +112,8 @@ export function comparisonLines(comparison: WorkspaceReport["comparison"]): stri
 
 function planLine({ changes = [] }: WorkspaceReport): string {
   return changes.length === 0 ? "the plan is empty" : `the plan has ${changes.length} changes`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -14,7 +14,13 @@ export async function givenState(
     file === "-"
       ? Buffer.from(await terminal.readAll())
       : await readFile(resolve(directory, file)).catch((error: unknown) => {
-          throw new CommandError(`The state file "${file}" is not readable.`, { cause: error });
+          const isFolder = (error as NodeJS.ErrnoException).code === "EISDIR";
+          throw new CommandError(
+            isFolder
+              ? `"${file}" is a folder. Adopt its root module with "stackwright --chdir ${file} adopt", or all below it with "stackwright adopt --all ${file}".`
+              : `The state file "${file}" is not readable.`,
+            { cause: error },
+          );
         });
   if (bytes.length === 0) throw new CommandError(`The state "${file}" is empty.`);
   const place = file === "-" ? "standard input" : `file ${file}`;

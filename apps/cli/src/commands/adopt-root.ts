@@ -8,7 +8,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { planText } from "../render/plan-text.ts";
 import { decrypted } from "../session/old-backend.ts";
-import { loadProject } from "../session/project.ts";
+import { loadProject, requireConfiguration } from "../session/project.ts";
 import { detectFor } from "../session/require-adopted.ts";
 import { stackName } from "../session/stack-name.ts";
 
@@ -65,6 +65,7 @@ export async function adoptRoot(
     }
     if (root.workspaces.every(({ verdict }) => verdict === "none")) {
       const project = await loadProject(context);
+      requireConfiguration(project);
       const { verdict } = detectFor(project, options, context);
       terminal.write(
         verdict === "none"

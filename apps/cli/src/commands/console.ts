@@ -86,7 +86,7 @@ export async function answerExpressions(
   { json }: Pick<ConsoleOptions, "json">,
   { terminal }: Pick<CommandContext, "terminal">,
 ): Promise<ExitCode> {
-  const isPrompted = terminal.interactive && !json;
+  const isPrompted = terminal.interactive && terminal.redraws && !json;
   const given = isPrompted
     ? terminal.promptedEntries("> ", expressionContinues)
     : json

@@ -11,7 +11,7 @@ import { expireSavedPlans, planRetention } from "../session/expire-plans.ts";
 import { checkGeneratedFile, generateConfiguration } from "../session/generate-configuration.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import { openEngine } from "../session/open-engine.ts";
-import { writePlanFile } from "../session/plan-file.ts";
+import { requirePlaceOfPlan, shellWord, writePlanFile } from "../session/plan-file.ts";
 import { loadProject, requireConfiguration } from "../session/project.ts";
 import { readOnlyState } from "../session/read-only-state.ts";
 import { requireAdopted } from "../session/require-adopted.ts";
@@ -45,6 +45,8 @@ export async function plan(
   const written = await loadProject(context, undefined, early);
   if (!options.destroy) requireConfiguration(written);
   await requireAdopted(written, options, context);
+  const { out } = options;
+  if (out !== undefined) await requirePlaceOfPlan(resolve(context.directory, out));
   using view = options.json
     ? new JsonRenderer(context.terminal, "plan")
     : new HumanRenderer(context.terminal, options);
@@ -96,7 +98,7 @@ export async function plan(
       await expireSavedPlans(session, state.reference, retention, context);
       if (!options.json && !isAutomated(context.env)) {
         context.terminal.write(
-          `\nThe plan is kept. To do exactly this: stackwright up ${options.out}\n`,
+          `\nThe plan is kept. To do exactly this: stackwright up ${shellWord(options.out)}\n`,
         );
       }
     }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { PublishedModule, PublishedModuleVersion, UploadBody } from "@stackwright/client";
 import { moduleCacheFolder } from "@stackwright/core";
 import { ModuleError, parseModuleSource } from "@stackwright/lang";
+import { isStrictVersion } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -37,6 +38,11 @@ export async function modulesPublish(
   context: CommandContext,
 ): Promise<ExitCode> {
   const module = moduleOf(address);
+  if (!isStrictVersion(version)) {
+    throw new CommandError(`"${printable(version)}" is not a version.`, {
+      advice: "Write one with three numbers, such as 1.2.0.",
+    });
+  }
   const { from, archive, json, server } = options;
   if ([folder, from, archive].filter((one) => one !== undefined).length > 1) {
     throw new CommandError("Name one of a folder, --archive and --from.");

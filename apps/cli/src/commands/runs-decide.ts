@@ -95,9 +95,13 @@ async function approvedDigest(
   }
   if (yes) return digest;
   if (!terminal.interactive || json) {
-    throw new CommandError("Approval is required, but the input is not a terminal.", {
-      advice: "Use --yes to approve the present plan, or --plan-digest DIGEST to approve that one.",
-    });
+    throw new CommandError(
+      "Approval is required, but no question can be asked: input and output have to be a terminal.",
+      {
+        advice:
+          "Use --yes to approve the present plan, or --plan-digest DIGEST to approve that one.",
+      },
+    );
   }
   humanRunView(terminal, run).plan(text);
   const question = terminal.style.paint("strong", "Apply this plan?");

@@ -41,7 +41,7 @@ export async function serverLogin(
   const token = await tokenFor(server, options, context, clock);
   if (token === "") {
     throw new CommandError("No token was given.", {
-      advice: "Type it at the prompt, or pass it on standard input: stackwright login < FILE",
+      advice: `Type it at the prompt, or pass it on standard input: stackwright login --server ${server} < FILE`,
     });
   }
   const client = clientOf(server, token);
@@ -93,6 +93,12 @@ function isRemote({ SSH_CONNECTION, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEn
 }
 
 async function givenToken(server: string, { terminal, signal }: CommandContext): Promise<string> {
+  // What is typed would be shown, and nothing would ask for it.
+  if (terminal.typed && !terminal.interactive) {
+    throw new CommandError("The token cannot be asked for: the output is not a terminal.", {
+      advice: `Leave the output as it is, or pass the token on standard input: stackwright login --server ${server} < FILE`,
+    });
+  }
   const typed = terminal.interactive
     ? await terminal.ask(`Token for ${server}: `, { signal, hidden: true })
     : await terminal.readAll();

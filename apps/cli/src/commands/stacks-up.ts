@@ -147,7 +147,7 @@ async function isApproved(
 ): Promise<boolean> {
   if (!terminal.interactive || !options.input) {
     throw new CommandError(
-      "Approval is required to apply the plans, but the input is not a terminal.",
+      "Approval is required to apply the plans, but no question can be asked: input and output have to be a terminal.",
       { advice: "Use --yes." },
     );
   }

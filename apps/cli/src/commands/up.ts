@@ -251,7 +251,7 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
   const mayAnswer = terminal.interactive || (calledAs !== "stackwright" && terminal.mayAsk);
   if (!mayAnswer || options.json || !options.input) {
     throw new CommandError(
-      "Approval is required to apply the plan, but the input is not a terminal.",
+      "Approval is required to apply the plan, but no question can be asked: input and output have to be a terminal.",
       {
         advice: 'Use --yes, or save a plan with "stackwright plan --out FILE" and apply that file.',
       },

@@ -51,6 +51,7 @@ export function createProgram(
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "what a command does and takes")
     .showHelpAfterError(`Run "${calledAs} --help" for the list of commands.`)
+    .configureHelp({ optionDescription })
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => process.streams.output.write(text),
@@ -62,6 +63,9 @@ export function createProgram(
     parent
       .command(name)
       .description(description)
+      .showHelpAfterError(
+        `Run "${[...wordsOf(parent), name.split(" ")[0]].join(" ")} --help" for what it takes.`,
+      )
       .addOption(new Option("--chdir <folder>", "work in this folder").hideHelp())
       .addOption(new Option("--no-color", "plain text without colours").hideHelp())
       .exitOverride();
@@ -82,11 +86,30 @@ export function createProgram(
   return program;
 }
 
+/** What an option does, with the value that it has where it is not given, if that says anything. */
+function optionDescription({ description, defaultValue, argChoices }: Option): string {
+  const notes: string[] = [];
+  if (argChoices !== undefined) notes.push(`choices: ${argChoices.map(quoted).join(", ")}`);
+  if (["string", "number"].includes(typeof defaultValue) && defaultValue !== "") {
+    notes.push(`default: ${String(defaultValue)}`);
+  }
+  return notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
 /** The words of a command behind the name of the program. */
 function nameOf(command: Command): string {
+  return wordsOf(command).slice(1).join(" ");
+}
+
+/** The words of a command, the name of the program first. */
+function wordsOf(command: Command): readonly string[] {
   const words: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) words.unshift(at.name());
-  return words.slice(1).join(" ");
+  return words;
 }
 
 /**

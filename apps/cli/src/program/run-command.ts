@@ -89,13 +89,25 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
   }
   const message = error instanceof Error ? error.message : String(error);
   streams.error.write(`Error: ${linesOf(message)}\n`);
-  const advice = hintOf(error);
+  const advice = hintOf(error) ?? adviceOfSystem(error);
   if (advice !== undefined) streams.error.write(`\n${linesOf(advice)}\n`);
   if (error instanceof CommandError) return EXIT.failed;
   if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
     streams.error.write(`${error.stack ?? ""}\n`);
   }
   return EXIT.failed;
+}
+
+/** What to do where the system refuses to write. */
+function adviceOfSystem(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
+  // Node says ENOENT where a file system that is only read has no such folder.
+  if (error.code === "ENOENT" && error.syscall !== "mkdir") return undefined;
+  if (error.code === "ENOSPC" || error.code === "EDQUOT") {
+    return "There is no space. Make some, and run the command again: what was completed is kept.";
+  }
+  if (!["ENOENT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return undefined;
+  return "The folder has to be writable: state and providers are in .stackwright of the configuration's folder, unless STACKWRIGHT_DIR names another folder, and --store another store.";
 }
 
 /** A message may repeat names of other programs: they move no cursor. */

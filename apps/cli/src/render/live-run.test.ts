@@ -18,6 +18,8 @@ function setUp(interactive: boolean, columns = 60) {
     columns,
     rows: 24,
     interactive,
+    redraws: true,
+    typed: interactive,
     mayAsk: false,
     ask: async () => undefined,
     lines: async function* () {

@@ -104,7 +104,10 @@ export class LiveRun implements Disposable {
     this.#clock = options.clock ?? systemDisplayClock;
     this.#total = options.total;
     this.#quiet = new Set(options.quiet ?? []);
-    this.#area = options.terminal.interactive ? new StatusArea(options.terminal) : undefined;
+    this.#area =
+      options.terminal.interactive && options.terminal.redraws
+        ? new StatusArea(options.terminal)
+        : undefined;
     this.#started = this.#clock.now();
     this.#stopTimer = this.#clock.every(this.#area === undefined ? 1_000 : FRAME_MS, () => {
       this.#tick();

@@ -71,7 +71,7 @@ export async function withServerErrors<T>(server: string, task: () => Promise<T>
     return await task();
   } catch (error) {
     if (!isClientError(error)) throw error;
-    const advice = ADVICE[error.code];
+    const advice = adviceOfConnection(error) ?? ADVICE[error.code];
     const options = advice === undefined ? { cause: error } : { cause: error, advice };
     throw new CommandError(messageOf(error, server), options);
   }
@@ -85,6 +85,31 @@ const ADVICE: Readonly<Partial<Record<ClientError["code"], string>>> = {
   queue_full: "Wait until runs of the stack have ended, or cancel some: stackwright runs list",
   CLIENT_UNREACHABLE: "Check the address, and that the server runs.",
 };
+
+/** Codes of certificates that are not trusted, of Node and of OpenSSL. */
+const UNTRUSTED =
+  /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|CERT_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
+
+/** What the reason of a connection that was not made says about what to do. */
+function adviceOfConnection({ code, cause }: ClientError): string | undefined {
+  if (code !== "CLIENT_UNREACHABLE") return undefined;
+  const reason = (cause as { readonly cause?: { readonly code?: unknown } } | undefined)?.cause
+    ?.code;
+  if (typeof reason !== "string") return undefined;
+  if (reason === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return "The certificate of the server is for another name. Use the name that it is for.";
+  }
+  if (UNTRUSTED.test(reason)) {
+    return "The certificate of the server is not trusted here. SSL_CERT_FILE names a file with that of its authority.";
+  }
+  if (reason === "ERR_SSL_WRONG_VERSION_NUMBER" || reason === "ERR_SSL_PACKET_LENGTH_TOO_LONG") {
+    return "The server has no TLS there: its address begins with http://.";
+  }
+  if (reason === "UND_ERR_SOCKET" || reason === "ECONNRESET") {
+    return "What answers there closed the connection. The address of a server with TLS begins with https://.";
+  }
+  return undefined;
+}
 
 function messageOf({ code, message, problem }: ClientError, server: string): string {
   const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`.replace(/\.$/, "");

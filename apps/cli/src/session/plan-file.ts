@@ -1,5 +1,7 @@
-import { open, writeFile } from "node:fs/promises";
+import { access, constants, open, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { CommandError } from "../command-error.ts";
+import { printable } from "../terminal/printable.ts";
 
 /**
  * What `plan --out` writes: the name of a stored plan. The plan itself is in the store, encrypted like the state; the
@@ -18,7 +20,33 @@ export interface PlanFile {
 }
 
 export async function writePlanFile(path: string, plan: PlanFile): Promise<void> {
-  await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`);
+  await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`).catch((cause: unknown) => {
+    throw notWritable(path, cause);
+  });
+}
+
+/** `CommandError` where a plan file cannot be written to a place: to know it before the plan is made saves the time for that. */
+export async function requirePlaceOfPlan(path: string): Promise<void> {
+  try {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory() === true) throw new Error("it is a folder");
+    await access(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw notWritable(path, error);
+  }
+}
+
+function notWritable(path: string, cause: unknown): CommandError {
+  const reason = cause instanceof Error ? printable(cause.message) : "";
+  return new CommandError(`The plan cannot be written to "${printable(path)}".`, {
+    cause,
+    advice: `Name a file in a folder that can be written to with --out (${reason}).`,
+  });
+}
+
+/** A word as a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Bytes of a plan file: one that is written here has less than a thousand. */

@@ -64,6 +64,10 @@ export function notAdopted({ evidence }: Detection): EngineError {
 
 /** The commands that lead on from a detected state. */
 function adoptionAdvice(evidence: Detection["evidence"]): string {
+  const adopter = evidence.find((one) => one.adopter !== undefined)?.adopter;
+  if (adopter !== undefined) {
+    return `Use that stack: --store ${adopter.store} --stack ${adopter.stack}. To move it to this store, hand it back there\n(stackwright hand-back --store ${adopter.store} --stack ${adopter.stack}), and adopt it here.`;
+  }
   const file = evidence.find(({ kind, objects }) => kind === "state" && objects !== undefined);
   const remote = evidence.some(({ kind }) => kind === "backend" || kind === "terragrunt");
   const steps = [

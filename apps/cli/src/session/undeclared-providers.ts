@@ -20,7 +20,8 @@ export function undeclaredProviderHint(
   { resolution }: Pick<Configuration, "resolution">,
   recorded: ReadonlySet<string>,
 ): unknown {
-  if (!(error instanceof Error)) return error;
+  // What the system refuses, such as to write to a folder, is about no provider.
+  if (!(error instanceof Error) || "syscall" in error) return error;
   // An error that names the provider that is not available needs no note about others.
   const { provider } = error as { readonly provider?: unknown };
   const undeclared = undeclaredProviders(resolution).filter(

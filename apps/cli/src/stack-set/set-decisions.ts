@@ -60,7 +60,7 @@ export async function planSetsApprove(
     if (!options.yes) {
       if (!terminal.interactive || options.json) {
         throw new CommandError(
-          "Approval is required to apply the plans, but the input is not a terminal.",
+          "Approval is required to apply the plans, but no question can be asked: input and output have to be a terminal.",
           { advice: "Use --yes." },
         );
       }

@@ -19,8 +19,12 @@ export interface Terminal {
   readonly columns: number;
   /** Lines that the terminal has at this moment; `Infinity` where the output is none. */
   readonly rows: number;
-  /** Whether a user can interact: questions may be asked, lines may be redrawn. */
+  /** Whether a user can interact: questions may be asked. */
   readonly interactive: boolean;
+  /** Whether lines may be redrawn; some terminals only print (`TERM=dumb`). */
+  readonly redraws: boolean;
+  /** Whether standard input is a terminal: to read all of it waits for a user who sees no question. */
+  readonly typed: boolean;
   /** Whether the environment allows questions; a script may answer them from a pipe. */
   readonly mayAsk: boolean;
   /**
@@ -87,7 +91,9 @@ export function createTerminal(streams: TerminalStreams): Terminal {
     get rows() {
       return isTerminal ? known(output.rows, DEFAULT_HEIGHT) : Number.POSITIVE_INFINITY;
     },
-    interactive: isTerminal && input.isTTY === true && env.TERM !== "dumb" && mayAsk(env),
+    interactive: isTerminal && input.isTTY === true && mayAsk(env),
+    redraws: isTerminal && env.TERM !== "dumb",
+    typed: input.isTTY === true,
     mayAsk: mayAsk(env),
     ask: async (question, options) => askLine(streams, question, options ?? {}),
     lines: () => createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }),

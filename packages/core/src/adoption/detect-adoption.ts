@@ -21,6 +21,8 @@ interface AdoptionEvidence {
   readonly objects?: number;
   /** A state file, relative to the folder. */
   readonly path?: string;
+  /** The stack of another store that adopted it. */
+  readonly adopter?: { readonly stack: string; readonly store: string };
 }
 
 /** What is known about a Terraform state of a configuration, without the network. */
@@ -131,9 +133,9 @@ class Detector {
     if (found === undefined) return [];
     const path = relative(directory, full);
     if (found.kind === "unreadable") {
-      return [
-        { verdict: "possible", kind: "state", path, text: `state file ${path}: ${found.problem}` },
-      ];
+      const { problem, adopter } = found;
+      const text = `state file ${path}: ${problem}`;
+      return [{ verdict: "possible", kind: "state", path, text, ...(adopter && { adopter }) }];
     }
     const { objects, outputs } = found;
     if (objects === 0 && outputs === 0) return [];

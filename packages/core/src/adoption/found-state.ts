@@ -10,7 +10,12 @@ type FoundState =
       readonly serial: number;
     }
   /** There is something, and it cannot be read as a state. */
-  | { readonly kind: "unreadable"; readonly problem: string };
+  | {
+      readonly kind: "unreadable";
+      readonly problem: string;
+      /** The stack that its marker names. */
+      readonly adopter?: { readonly stack: string; readonly store: string };
+    };
 
 /** Reads a state file of any version; undefined where there is none. It is not checked as a whole. */
 export function findState(path: string): FoundState | undefined {
@@ -37,10 +42,12 @@ export function findState(path: string): FoundState | undefined {
   if (typeof version !== "number") return { kind: "unreadable", problem: "it is not a state" };
   if (version > 4) {
     const { adopted_stack: stack, adopted_store: store } = file;
-    const problem =
-      file["adopted_by"] === undefined
-        ? `it has version ${version}`
-        : `it was adopted by the stack ${String(stack)} of the store ${String(store)}`;
+    if (file["adopted_by"] !== undefined) {
+      const adopter = { stack: String(stack), store: String(store) };
+      const problem = `it was adopted by the stack ${adopter.stack} of the store ${adopter.store}`;
+      return { kind: "unreadable", problem, adopter };
+    }
+    const problem = `it has version ${version}`;
     return { kind: "unreadable", problem };
   }
   return {

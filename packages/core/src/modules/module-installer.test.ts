@@ -396,7 +396,7 @@ describe("registries", () => {
     place.call("mods.test/ns/net/aws");
     expect(await place.problem()).toContain("Module has no versions");
     place.tokens.clear();
-    expect(await place.problem()).toContain("rejected the credentials");
+    expect(await place.problem()).toContain("wants credentials, and none are known for it");
     place.hosts.set("mods.test", new Map());
     expect(await place.problem()).toContain("does not offer a registry of modules");
   });

@@ -33,11 +33,25 @@ function unknownType({ reference, schema }: Use, { mode, type, range }: Block): 
   const names = schema.ambiguous?.get(type);
   const place = { severity: "error", code: "ENGINE_PROVIDER_TYPE", subject: range } as const;
   if (names === undefined) {
-    const detail = `The provider ${reference.source} has no ${KINDS[mode]} "${type}".`;
+    const missing = `The provider ${reference.source} has no ${KINDS[mode]} "${type}".`;
+    const detail = missing + meantType(schema, mode, type);
     return { ...place, summary: "Invalid resource type", detail };
   }
   const detail = `Several types of the provider ${reference.source} would be called "${type}", so that none is. They are called ${names.map((name) => `"${name}"`).join(" and ")}.`;
   return { ...place, summary: "Ambiguous resource type", detail };
+}
+
+/** The type that was probably meant: of the other kind, or one of a name like it. */
+function meantType(schema: Use["schema"], mode: ResourceConfig["mode"], type: string): string {
+  const { resources, dataSources, ephemeralResources } = schema;
+  if (mode === "managed" && dataSources.has(type)) {
+    return ` It is a data source: write data "${type}".`;
+  }
+  if (mode === "data" && resources.has(type)) {
+    return ` It is a resource type: write resource "${type}".`;
+  }
+  const own = { managed: resources, data: dataSources, ephemeral: ephemeralResources }[mode];
+  return didYouMean(type, own?.keys() ?? []);
 }
 
 function tokenProblem(

@@ -71,7 +71,7 @@ export function adoptedBackend(
       if (stack !== undefined) return stateOf(stack);
       if (head.adoptedBy === undefined) return asItIs();
       throw new Error(
-        `the state was adopted as the stack "${head.adoptedBy}", which is not in this store`,
+        `the state was adopted as the stack "${head.adoptedBy}", which is not in this store: hand it back there, and adopt both into one store (--store), or adopt it with --mirror`,
       );
     },
   };

@@ -1,5 +1,5 @@
 import { systemClock } from "@stackwright/base/clock";
-import { StorageError } from "@stackwright/storage";
+import { type Resource, StorageError } from "@stackwright/storage";
 import type { Lease } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
@@ -24,5 +24,32 @@ it("says how the lease was lost where the lease knows it", async () => {
   await expect(writerUnder(AbortSignal.abort(lost)).write([])).rejects.toMatchObject({
     code: "ENGINE_FENCE_LOST",
     message: expect.stringContaining("another worker has it"),
+  });
+});
+
+it("says why the store refused to write until then, as where its disk is full", async () => {
+  let isHeld = true;
+  const over = new AbortController();
+  const lease: Pick<Lease, "signal" | "isHeld" | "guard"> = {
+    signal: over.signal,
+    isHeld: () => isHeld,
+    guard: { id: { kind: "lease", name: "one" }, version: "1" } as unknown as Lease["guard"],
+  };
+  const refusal = new StorageError("STORAGE_INCONSISTENT", "the disk is full", {
+    details: { outcome: "not-applied" },
+  });
+  const storage = {
+    ...createMemoryStorage(),
+    writeCAS: async () => {
+      isHeld = false;
+      over.abort(new StorageError("STORAGE_LEASE_LOST", "the lease could not be renewed in time"));
+      throw refusal;
+    },
+  };
+  const writer = new FencedWriter(storage, lease as Lease, systemClock);
+  const resource = { id: { kind: "x", name: "one" } } as unknown as Resource;
+  await expect(writer.write([{ kind: "write", resource }])).rejects.toMatchObject({
+    code: "ENGINE_FENCE_LOST",
+    message: expect.stringContaining("could not be renewed in time: the disk is full"),
   });
 });

@@ -32,6 +32,8 @@ export class FencedWriter {
   readonly #lease: Lease;
   readonly #scheduler: Clock;
   readonly #broken = new AbortController();
+  /** Why the store refused the last write, such as a full disk. */
+  #refusal: string | undefined;
 
   constructor(storage: StorageBackend, lease: Lease, scheduler: Clock) {
     this.#storage = storage;
@@ -50,9 +52,12 @@ export class FencedWriter {
     for (let lost = false; ; ) {
       this.assertHeld();
       try {
-        return await this.#attempt(operations);
+        const stored = await this.#attempt(operations);
+        this.#refusal = undefined;
+        return stored;
       } catch (thrown) {
         const error = StorageError.from(thrown);
+        this.#refusal = refusalOf(error);
         if (error.code === "STORAGE_GUARD_FAILED") throw this.#break(fenceLost(error));
         const conflict = error.code === "STORAGE_CAS_FAILURE" || error.code === "STORAGE_WRONG_UID";
         if (!conflict && error.code !== "STORAGE_INCONSISTENT") throw error;
@@ -74,7 +79,12 @@ export class FencedWriter {
     if (this.#lease.isHeld()) return;
     const { signal } = this.#lease;
     // By the clock it can be over before its own timer says so: then no renewal was answered in time.
-    throw this.#break(signal.aborted ? fenceLost(signal.reason) : rightLost(NOT_RENEWED));
+    // The same refusal kept the lease from being renewed, and is what the user can do something about.
+    const cause: unknown = signal.aborted ? signal.reason : undefined;
+    if (this.#refusal !== undefined && (cause === undefined || isNotRenewed(cause))) {
+      throw this.#break(rightLost(`${NOT_RENEWED}: ${this.#refusal}`, cause));
+    }
+    throw this.#break(cause === undefined ? rightLost(NOT_RENEWED) : fenceLost(cause));
   }
 
   async #attempt(
@@ -142,6 +152,15 @@ export class FencedWriter {
     this.#broken.abort(error);
     return error;
   }
+}
+
+/** What a store says that has certainly not written, and may later. */
+function refusalOf({ code, details, message }: StorageError): string | undefined {
+  return code === "STORAGE_INCONSISTENT" && details.outcome === "not-applied" ? message : undefined;
+}
+
+function isNotRenewed(cause: unknown): boolean {
+  return isStorageError(cause, "STORAGE_LEASE_LOST") && cause.message === NOT_RENEWED;
 }
 
 function fenceLost(cause: unknown): EngineError {

@@ -87,3 +87,7 @@ describe("hideCredentials", () => {
     expect(hideCredentials(text)).toBe(expected);
   });
 });
+
+it("says that the host of a registry has a dot", () => {
+  expect(() => parseModuleSource("localhost:7400/acme/network/aws")).toThrow("a name with a dot");
+});

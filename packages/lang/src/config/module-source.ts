@@ -137,7 +137,9 @@ function parseRemote(address: string, folder: string, source: string): RemoteMod
       source,
       /^[\w.-]+(?:\/[\w.-]+)*$/.test(source)
         ? `it is neither the address of a registry nor of a repository; a local path begins with "./" or "../", as in "./${source}"`
-        : "it is not an address of a known kind",
+        : /^[a-z0-9-]+:\d+\/[^/]+\/[^/]+\/[^/]+$/i.test(source)
+          ? "the host of a registry is an address or a name with a dot, as registry.example.com"
+          : "it is not an address of a known kind",
     );
   }
   const { getter, url } = expanded;

@@ -146,6 +146,8 @@ export class InstallHttpClient {
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
         signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
       });
+      if (token !== undefined || new Headers(headers).has("authorization"))
+        SENT_TOKEN.add(response);
       if (url.protocol === "https:" && response.url !== "" && !response.url.startsWith("https:")) {
         await response.body?.cancel();
         throw invalidResponse(url, "it leads from https to something else");
@@ -168,13 +170,18 @@ export class InstallHttpClient {
   }
 }
 
+/** Responses to requests that had a token. */
+const SENT_TOKEN = new WeakSet<Response>();
+
 /** Rejects where the response is not a good one. */
 export async function requireOk(url: URL, response: Response): Promise<void> {
   if (response.ok) return;
   await response.body?.cancel();
   const { status } = response;
   if (status === 401 || status === 403) {
-    const text = `${url.host} rejected the credentials that were given for it (status ${status})`;
+    const text = SENT_TOKEN.has(response)
+      ? `${url.host} rejected the credentials that were given for it (status ${status})`
+      : `${url.host} wants credentials, and none are known for it (status ${status}); the command login and a block "credentials" of the CLI configuration give some`;
     throw new TfpluginError("TFPLUGIN_REGISTRY_UNAUTHORIZED", text);
   }
   throw invalidResponse(url, `status ${status}`);
