@@ -3,14 +3,17 @@ import { join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { policyBundle } from "../testing/policies/read-policies.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
-import { startNotesFunction, URN } from "../testing/start-notes-function.ts";
+import { LATER_URN, startNotesFunction, URN } from "../testing/start-notes-function.ts";
 import { tarOf } from "../testing/tar-of.ts";
 
 // Pictures of every page, to be looked at: light and dark, narrow and wide. CONSOLE_SCREENSHOTS names their folder.
 
 const FOLDER = process.env["CONSOLE_SCREENSHOTS"] ?? "";
 const LONG = "a-name-that-goes-on-and-on-until-it-is-much-wider-than-a-telephone-is";
+/** As long as names of most things may be. */
+const LONG_NAME = LONG.slice(0, 60).replace(/-$/, "s");
 
 const configuration = (size: string): string => `
 locals { zones = ["a", "b", "c"] }
@@ -91,6 +94,33 @@ it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
     provider_version: "1.0.0",
     function_graph_urn: URN,
   });
+  await put("/v1/private-providers/notes/versions", "POST", {
+    provider_version: "1.1.0",
+    function_graph_urn: LATER_URN,
+  });
+  await put("/v1/private-providers", "POST", {
+    provider_name: LONG_NAME,
+    provider_description: `A provider that ${"explains itself at length, ".repeat(8)}`,
+    provider_version: "10.20.30",
+    function_graph_urn: URN,
+  });
+  await call("POST", "/policy-sets", { name: "security", description: "what nobody wants" });
+  await call("POST", "/policy-sets", { name: LONG_NAME, description: "words ".repeat(20) });
+  const policies = Uint8Array.from(policyBundle());
+  await call("PUT", "/policy-sets/security/content?entrypoint=stackwright", policies);
+  for (const [name, url] of [
+    ["ops", "https://ops.example.com/stackwright"],
+    [LONG_NAME, `https://${"long-".repeat(9)}name.example.com/${"path/".repeat(20)}`],
+  ]) {
+    const destination = { name, kind: "webhook", url, events: ["run.failed", "drift.found"] };
+    await call("POST", "/projects/default/notifications", destination);
+  }
+  await call("POST", "/projects/default/stacks/one/drift/ignores", {
+    address: 'terraform_data.subnet["a"]',
+    attribute: "output",
+    reason: `A trial of the network team. ${"It goes on for a while. ".repeat(8)}`,
+    expires_in_seconds: 86_400,
+  });
   const module = 'variable "cidr" {\n  type        = string\n  description = "addresses"\n}\n';
   const archive = gzipSync(tarOf({ "main.tf": module, "README.md": "# Network\n" }));
   await put("/api/v1/registry/modules/acme/network/lab/1.0.0", "PUT", archive);
@@ -126,6 +156,8 @@ it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
     audit: "audit",
     identity: "identity",
     policies: "policies",
+    policy: "policies/security",
+    tools: "tools",
     access: "access",
     settings: "settings",
     "live-view": "debug/krt",

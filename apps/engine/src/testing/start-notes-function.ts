@@ -17,17 +17,26 @@ const PROJECT = "a".repeat(32);
 export const URN = `urn:fss:local:${PROJECT}:function:default:notes:latest`;
 export const LATER_URN = `urn:fss:local:${PROJECT}:function:default:notes:later`;
 
-const LIFE = {
-  create: () => ({ id: "one" }),
-  update: () => ({}),
-  delete: () => undefined,
-};
+interface NotesOptions {
+  /** What the creation of an object waits for. @default nothing */
+  readonly gate?: Promise<unknown>;
+}
 
 /** Functions with a provider, and the file for `--functions` that says where they are. The end of the test stops them. */
-export async function startNotesFunction(): Promise<{ readonly table: string }> {
+export async function startNotesFunction({ gate }: NotesOptions = {}): Promise<{
+  readonly table: string;
+}> {
+  const life = {
+    create: async () => {
+      await gate;
+      return { id: "one" };
+    },
+    update: () => ({}),
+    delete: () => undefined,
+  };
   const id = computed(types.string, { stable: true });
   const text = required(types.string);
-  const note = defineResource({ attributes: { id, text }, ...LIFE });
+  const note = defineResource({ attributes: { id, text }, ...life });
   const titled = defineResource({
     attributes: {
       id,
@@ -35,9 +44,9 @@ export async function startNotesFunction(): Promise<{ readonly table: string }> 
       title: required(types.string),
       tags: optional(types.list(types.string)),
     },
-    ...LIFE,
+    ...life,
   });
-  const share = defineResource({ attributes: { id, with: text }, ...LIFE });
+  const share = defineResource({ attributes: { id, with: text }, ...life });
   const first = await serveNotes({ notes_note: note });
   const later = await serveNotes({ notes_note: titled, notes_share: share });
   const scratch = await mkdtempDisposable(join(tmpdir(), "notes-function-"));

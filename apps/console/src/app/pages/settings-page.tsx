@@ -142,11 +142,13 @@ function Credentials() {
                       {one.description !== "" && <div className="quiet">{one.description}</div>}
                     </th>
                     <td className="wide">{one.roles.join(", ")}</td>
-                    <td>{one.projects.length === 0 ? "all" : one.projects.join(", ")}</td>
-                    <td>
+                    <td data-label="projects:">
+                      {one.projects.length === 0 ? "all" : one.projects.join(", ")}
+                    </td>
+                    <td data-label="made">
                       <Time at={one.createTimeMs} />
                     </td>
-                    <td>
+                    <td data-label="ends:">
                       {one.expireTimeMs === undefined ? "never" : <Time at={one.expireTimeMs} />}
                     </td>
                     <td>

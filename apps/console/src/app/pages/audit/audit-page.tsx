@@ -35,10 +35,7 @@ export function AuditPage() {
   return (
     <>
       <PageHead title="Audit">
-        <p className="quiet">
-          Changes of the registry and of credentials. Decisions about runs are in the log of each
-          run.
-        </p>
+        <p className="quiet">What was changed or refused in the account, and who asked for it.</p>
       </PageHead>
       <AuditTabs />
       <div className="filters" role="search">

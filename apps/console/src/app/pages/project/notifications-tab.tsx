@@ -125,7 +125,7 @@ function DestinationRow({ destination, isAllowed, onOpen }: DestinationRowProps)
       </td>
       <td data-label="stacks:">{stacks.length === 0 ? "all" : stacks.join(", ")}</td>
       <td>
-        <span className="inline">
+        <span className="inline row-actions">
           <Link
             to="."
             search={{ destination: name }}

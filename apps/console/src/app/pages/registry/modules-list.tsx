@@ -45,7 +45,7 @@ export function ModulesList() {
                           <Link to={`/registry/modules/${address}`}>{address}</Link>
                         </th>
                         <td>{latest ?? <span className="quiet">none</span>}</td>
-                        <td>{offered.length}</td>
+                        <td data-label="versions:">{offered.length}</td>
                         <td>
                           <Time at={versions[0]?.published_at ?? ""} />
                         </td>

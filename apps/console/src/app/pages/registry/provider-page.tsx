@@ -107,7 +107,7 @@ export function ProviderPage() {
                           <td>
                             <VersionHealth provider={provider} version={version.provider_version} />
                           </td>
-                          <td>
+                          <td data-label="stacks:">
                             {uses.data?.uses.filter(
                               (use) => use.version === version.provider_version,
                             ).length ?? ""}

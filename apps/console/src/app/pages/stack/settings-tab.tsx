@@ -171,10 +171,13 @@ function Schedules() {
       <Loaded query={query} what="schedules">
         {({ schedules }) =>
           schedules.length === 0 ? (
-            <p className="quiet">
-              None.{" "}
-              <code>stackwright runs schedule "0 3 * * 1-5" --plan-only --stack {place.stack}</code>
-            </p>
+            <>
+              <p className="quiet">None. A command makes one:</p>
+              <code className="command">
+                stackwright runs schedule "0 3 * * 1-5" --plan-only --stack {place.project}/
+                {place.stack}
+              </code>
+            </>
           ) : (
             <ul className="plain-list">
               {schedules.map((one) => (
@@ -212,9 +215,12 @@ function Triggers() {
       <Loaded query={query} what="triggers">
         {({ triggers }) =>
           triggers.length === 0 ? (
-            <p className="quiet">
-              None. <code>stackwright runs trigger PROJECT/STACK --stack {place.stack}</code>
-            </p>
+            <>
+              <p className="quiet">None. A command makes one:</p>
+              <code className="command">
+                stackwright runs trigger PROJECT/STACK --stack {place.project}/{place.stack}
+              </code>
+            </>
           ) : (
             <ul className="plain-list">
               {triggers.map(({ id, producer, mode, paused, last_problem: problem }) => (
