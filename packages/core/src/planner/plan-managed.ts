@@ -173,10 +173,13 @@ class ManagedPlanner {
   }
 
   async #isValid(config: Value, body: EvaluatedBody): Promise<boolean> {
-    const { run, ready, slot } = this.#it;
-    const { type } = slot.resource.config ?? { type: "" };
-    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
-      ready.use.provider.validateResource({ type, config, writeOnlyAllowed: true }, this.#context),
+    const { run, ready, slot, config: resource } = this.#it;
+    const { type } = resource;
+    const { provider } = ready.use;
+    const reply = await run.validConfigs.ask(resource, provider, config, async () =>
+      run.call(slot.address, ready.use, async () =>
+        provider.validateResource({ type, config, writeOnlyAllowed: true }, this.#context),
+      ),
     );
     return this.#providerReport(reply.diagnostics, body);
   }

@@ -44,6 +44,7 @@ import type { Waiting } from "./deferral.ts";
 import { type ImportCollector, type ImportsByNode, importRequests } from "./imports.ts";
 import type { PlanReuse } from "./plan-reuse.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
+import { ValidConfigs } from "./valid-configs.ts";
 
 interface PlanRunOptions {
   readonly world: EvaluationState;
@@ -99,6 +100,7 @@ export class PlanRun {
   readonly handled = new Set<string>();
   readonly calls: Semaphore;
   readonly ephemerals: EphemeralResources;
+  readonly validConfigs = new ValidConfigs();
   readonly nowMs: number;
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();

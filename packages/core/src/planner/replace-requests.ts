@@ -1,5 +1,6 @@
 import {
   type Address,
+  compareAddresses,
   type Diagnostic,
   equalAddresses,
   formatAddress,
@@ -67,8 +68,13 @@ function namesakes(request: Address, instances: Instances): Instances {
 
 type Instances = readonly { readonly address: string }[];
 
+/** In order of their addresses, whenever their providers answered. */
 function options(instances: Instances): string {
-  return instances.map(({ address }) => `\n  -replace=${JSON.stringify(address)}`).join("");
+  const sorted = instances.toSorted((a, b) => {
+    const [left, right] = [parseAddress(a.address).value, parseAddress(b.address).value];
+    return left === undefined || right === undefined ? 0 : compareAddresses(left, right);
+  });
+  return sorted.map(({ address }) => `\n  -replace=${JSON.stringify(address)}`).join("");
 }
 
 function lacksKey(text: string, instances: Instances): Diagnostic {
