@@ -1,10 +1,11 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { benchApi } from "./api.ts";
+import { benchReactions } from "./reactions.ts";
 import { benchReplay } from "./replay.ts";
 import { benchRestart } from "./restart.ts";
 import { benchConcurrency, benchOverhead, benchRuns } from "./runs.ts";
 
-// node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS and BENCH_RUNS set the effort.
+// node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS, BENCH_RUNS and BENCH_CHANGES set the effort.
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5);
 const roundMs = Number(process.env["BENCH_ROUND_MS"] ?? 2_000);
@@ -38,6 +39,7 @@ sections.set("restart-postgres", async () => {
   if (postgres !== undefined) await benchRestart(postgres, objects);
   else console.log("\nrestart-postgres: skipped, TEST_POSTGRES_URL is not set");
 });
+sections.set("reactions", () => benchReactions(Number(process.env["BENCH_CHANGES"] ?? 200)));
 sections.set("overhead", () => benchOverhead(rounds));
 sections.set("concurrency", () => benchConcurrency(rounds));
 sections.set("replay", async () => {
