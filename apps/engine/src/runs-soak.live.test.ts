@@ -42,7 +42,10 @@ it.for([
   async ({ name: kind, start, missing }, context) => {
     context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
     const place = await start();
-    if (place === undefined) return context.skip(missing);
+    if (place === undefined) {
+      context.skip(missing);
+      return;
+    }
     onTestFinished(async () => place[Symbol.asyncDispose]());
     const { store } = place;
     const cwd = await mkdtemp(join(tmpdir(), "runs-soak-"));

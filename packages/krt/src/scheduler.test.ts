@@ -5,16 +5,16 @@ afterEach(() => vi.unstubAllGlobals());
 
 it("runs later, in order, where there is no setImmediate", async () => {
   vi.stubGlobal("setImmediate", undefined);
-  const { macrotask, microtask } = createScheduler();
+  const scheduler = createScheduler();
   const ran: string[] = [];
   await new Promise<void>((resolve) => {
-    macrotask(() => {
+    scheduler.macrotask(() => {
       ran.push("first");
-      microtask(() => ran.push("micro"));
+      scheduler.microtask(() => ran.push("micro"));
     });
-    macrotask(() => {
+    scheduler.macrotask(() => {
       ran.push("second");
-      macrotask(resolve);
+      scheduler.macrotask(resolve);
     });
     ran.push("now");
   });
