@@ -61,6 +61,9 @@ export function openChannel(address: RpcAddress | string, init: ChannelInit = {}
 /** How often a wait for a connection looks whether it is still wanted. */
 const WAIT_SLICE_MS = 250;
 
+/** Targets of this machine, in the forms of `formatTarget` and of grpc-js. */
+const LOOPBACK = /^(?:dns:(?:\/*)|ipv[46]:)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
+
 /** What the clients of this package see of a channel. */
 export class GrpcChannel implements RpcChannel {
   readonly target: string;
@@ -74,6 +77,8 @@ export class GrpcChannel implements RpcChannel {
     this.#client = new Client(target, channelCredentials(tls), {
       "grpc.max_receive_message_length": maxMessageBytes,
       "grpc.max_send_message_length": maxMessageBytes,
+      // No proxy leads to this machine, and grpc-js would ask one of the environment for it.
+      ...(LOOPBACK.test(target) && { "grpc.enable_http_proxy": 0 }),
       ...tlsChannelOptions(tls),
       ...init.options,
     });

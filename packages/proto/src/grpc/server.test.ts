@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deferred } from "@stackwright/base/deferred";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../testing/shapes-service.ts";
 import { formatListenAddress, formatTarget } from "./address.ts";
@@ -33,6 +33,16 @@ describe("a server", () => {
   it("chooses a free port of loopback", async () => {
     await using server = await startServer({ services: [echo] });
     expect(server.address).toEqual({ host: "127.0.0.1", port: expect.any(Number) });
+  });
+
+  it("of this machine is reached without the proxy of the environment", async () => {
+    await using server = await startServer({ services: [echo] });
+    for (const name of ["http_proxy", "https_proxy", "grpc_proxy"]) {
+      vi.stubEnv(name, "http://127.0.0.1:1");
+    }
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await using channel = openChannel(server.address);
+    await channel.waitForReady({ timeoutMs: 20_000 });
   });
 
   it("listens on a unix socket, which is gone in the end", async () => {
