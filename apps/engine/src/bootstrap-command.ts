@@ -59,8 +59,9 @@ export async function runBootstrap(
     env,
     directory,
   );
-  const first = await bootstrap(options, account, { env, directory, evenIfThereAreSome });
-  if (output === undefined) return `${JSON.stringify(first, undefined, 2)}\n`;
-  await writeCredentials(resolve(directory, output), first);
+  const make = async (): Promise<BootstrapCredentials> =>
+    bootstrap(options, account, { env, directory, evenIfThereAreSome });
+  if (output === undefined) return `${JSON.stringify(await make(), undefined, 2)}\n`;
+  await writeCredentials(resolve(directory, output), make);
   return "";
 }

@@ -1,4 +1,5 @@
-import { writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { EngineError } from "@stackwright/core/errors";
 import type { CredentialStore } from "@stackwright/registry";
 
@@ -33,7 +34,29 @@ export async function createFirstCredentials(
   return { account, token, accessKey, secretKey };
 }
 
-/** Puts credentials into a file that only its owner can read and that does not exist yet. */
-export async function writeCredentials(path: string, first: BootstrapCredentials): Promise<void> {
-  await writeFile(path, `${JSON.stringify(first, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+/**
+ * Makes credentials and puts them into a file that only its owner can read and that does not exist yet, in a folder that is made for it.
+ * Nothing is made where there can be no such file: credentials that were shown to no user are lost, and the store makes none a second time.
+ */
+export async function writeCredentials(
+  path: string,
+  make: () => Promise<BootstrapCredentials>,
+): Promise<void> {
+  let file: FileHandle;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    file = await open(path, "wx", 0o600);
+  } catch (cause) {
+    const isThere = (cause as NodeJS.ErrnoException).code === "EEXIST";
+    const why = isThere ? "it exists: remove it, or name another one" : (cause as Error).message;
+    const text = `the file "${path}" cannot get the first credentials, and none were made: ${why}`;
+    throw new EngineError("ENGINE_CONFIG_INVALID", text, { cause });
+  }
+  await using _ = file;
+  try {
+    await file.writeFile(`${JSON.stringify(await make(), undefined, 2)}\n`);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
 }

@@ -206,8 +206,9 @@ export async function serve(
     rightsOf: async (token) => access.rightsOf(token),
   });
   if (resolved.bootstrapFile !== undefined && (await credentials.isEmpty())) {
-    const first = await createFirstCredentials(credentials, "default");
-    await writeCredentials(resolved.bootstrapFile, first);
+    await writeCredentials(resolved.bootstrapFile, async () =>
+      createFirstCredentials(credentials, "default"),
+    );
     logger.info({ file: resolved.bootstrapFile }, "first credentials were written");
   }
 
