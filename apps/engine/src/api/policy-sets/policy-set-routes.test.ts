@@ -207,3 +207,16 @@ it("sets change for those who have seen them, and for administrators of all proj
   expect((await call("DELETE", SET, { headers: ANY })).status).toBe(204);
   expect((await call("GET", SET)).status).toBe(404);
 });
+
+it("who sees one project is told of no others that a set is for", async () => {
+  const { call, tokenOf } = await startWithSet({ projects: ["web", "merger", "w*"] }, "none");
+  const token = await tokenOf("reader", ["web"]);
+  const names = { projects: ["web", "w*"] };
+  expect((await call("GET", SETS, { token })).json["sets"]).toMatchObject([names]);
+  expect((await call("GET", SET, { token })).json).toMatchObject(names);
+  const all = { projects: ["web", "merger", "w*"] };
+  expect((await call("GET", SET, { token: await tokenOf("reader") })).json).toMatchObject(all);
+  const other = await tokenOf("reader", ["net"]);
+  expect((await call("GET", SET, { token: other })).status).toBe(404);
+  expect((await call("GET", SETS, { token: other })).json).toEqual({ sets: [] });
+});

@@ -173,7 +173,8 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
     async (request) => {
       const principal = principalOf(request);
       const sets = (await listSets(principal)).filter((set) => isShown(set, principal));
-      return { sets: sets.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(policySetViewOf) };
+      const inOrder = sets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      return { sets: inOrder.map((set) => policySetViewOf(shownTo(principal, set))) };
     },
   );
 
@@ -230,7 +231,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
     async (request, reply) => {
       const { set, generation } = await readSet(request);
       reply.header("etag", etagOf(generation));
-      return policySetViewOf(set);
+      return policySetViewOf(shownTo(principalOf(request), set));
     },
   );
 
@@ -393,10 +394,18 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
 
 /** Whether a set is for a project that a caller sees. */
 function isShown({ projects }: PolicySet, principal: Principal): boolean {
-  const { projects: own, roles, projectRoles } = principal;
-  if (projects.length === 0 || (own.length === 0 && roles.length > 0)) return true;
+  return projects.length === 0 || projects.some((one) => isShownPattern(principal, one));
+}
+
+/** A set with the patterns of those projects alone that a caller sees: names of others are not its business. */
+function shownTo(principal: Principal, set: PolicySet): PolicySet {
+  return { ...set, projects: set.projects.filter((one) => isShownPattern(principal, one)) };
+}
+
+function isShownPattern({ projects: own, roles, projectRoles }: Principal, pattern: string) {
+  if (own.length === 0 && roles.length > 0) return true;
   const names = own.length > 0 ? own : [...(projectRoles?.keys() ?? [])];
-  return projects.some((pattern) => names.some((name) => matchesStack(pattern, name)));
+  return names.some((name) => matchesStack(pattern, name));
 }
 
 function versionOf(set: PolicySet, digest: string): PolicyVersion {

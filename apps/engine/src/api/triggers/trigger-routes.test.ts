@@ -75,6 +75,16 @@ it("a cycle is refused with its path, over several projects as well", async () =
   expect((await create("web/c", "web/a")).status).toBe(201);
 });
 
+it("the path of a cycle names no stack that the caller does not see", async () => {
+  const { create, tokenOf } = await start("web/a", "merger/b", "web/c");
+  expect((await create("merger/b", "web/a")).status).toBe(201);
+  expect((await create("web/c", "merger/b")).status).toBe(201);
+  const refused = await create("web/a", "web/c", await tokenOf("deployer", ["web"]));
+  expect(refused.status).toBe(422);
+  expect(refused.text).not.toContain("merger");
+  expect(refused.json["detail"]).toContain("web/a -> a stack that you do not see -> web/c");
+});
+
 it("of triggers that close a cycle together and are created at once, one is refused", async () => {
   const names = ["web/a", "web/b", "web/c", "web/d"];
   const { create } = await start(...names);

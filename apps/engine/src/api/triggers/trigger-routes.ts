@@ -69,7 +69,7 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const id = parts.token();
       const place = memberPlace(consumer.reference, id);
       const { made, generation } = await transact(parts.audited(request), async (tx) => {
-        await requireAllowed(tx, parts, { consumer, producer });
+        await requireAllowed(tx, parts, { consumer, producer, principal });
         const outputs = await tx.find(STACK_OUTPUTS_KIND, stackPlace(producer.reference));
         const trigger = RunTrigger.create({
           id,
@@ -116,7 +116,15 @@ async function producerOf(
 async function requireAllowed(
   tx: Transaction,
   { storage }: Pick<ApiParts, "storage">,
-  { consumer, producer }: { readonly consumer: NamedStack; readonly producer: NamedStack },
+  {
+    consumer,
+    producer,
+    principal,
+  }: {
+    readonly consumer: NamedStack;
+    readonly producer: NamedStack;
+    readonly principal: Principal;
+  },
 ): Promise<void> {
   const { account, project, stack } = consumer.reference;
   const site = { tenancy: tenancyOf({ kind: "account", account }), name: "triggers" };
@@ -140,7 +148,10 @@ async function requireAllowed(
   }
   const way = wayBetween(others, consumer.reference, from);
   if (way !== undefined) {
-    const cycle = way.length === 1 ? [names[1], names[1]] : [...way, names[1]];
+    const whole = way.length === 1 ? [names[1], names[1]] : [...way, names[1]];
+    const cycle = whole.map((one) =>
+      isShown(principal, one) ? one : "a stack that you do not see",
+    );
     throw new ServerError(
       "unprocessable",
       `the trigger would close a cycle: ${cycle.join(" -> ")}. Runs would request each other without end`,
@@ -152,4 +163,10 @@ async function requireAllowed(
   if (others.length >= MAX_OF_ACCOUNT) {
     throw new ServerError("unprocessable", `an account has at most ${MAX_OF_ACCOUNT} triggers`);
   }
+}
+
+/** Whether a caller may know of a stack, as PROJECT/STACK. */
+function isShown(principal: Principal, place: string): boolean {
+  const [project = "", stack = ""] = place.split("/");
+  return seesProject(principal, project) && seesStack(principal, project, stack);
 }
