@@ -277,6 +277,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
           modulePlugin(fastify, {
             ...parts,
             authenticator,
+            credentials,
             rateLimit,
             addressKey: moduleAddressKey,
           }),
@@ -288,6 +289,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             mirror: upstream,
             blobs,
             authenticator,
+            credentials,
             clock,
             rateLimit,
             addressKey: options.upstreamAddressKey,
@@ -303,6 +305,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
               ...parts,
               audit,
               authenticator,
+              credentials,
               logger,
               fetch,
               rateLimit,

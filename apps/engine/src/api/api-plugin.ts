@@ -140,7 +140,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     const { access = "admin" } = request.routeOptions.config;
     const isChange = access === "admin" || access === "account-admin";
     if (READS.has(request.method) || !isChange) return false;
-    options.credentials.forget(credential);
+    options.credentials.forget(account);
     options.sessions.forget(credential);
     if (user !== undefined) await options.access.confirm(account, user);
     return true;

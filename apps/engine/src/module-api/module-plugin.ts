@@ -3,6 +3,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import {
   type Authenticator,
+  type CredentialStore,
   hasRole,
   isRegistryError,
   type Principal,
@@ -11,6 +12,7 @@ import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type AddressSigner, findSigner, signerOf } from "../access/address-signer.ts";
 import { authenticateToken } from "../api/authorize.ts";
 import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
 import {
@@ -25,6 +27,8 @@ interface ModulePluginOptions {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly authenticator: Authenticator;
+  /** Says what the credential may do now that an address was made for. */
+  readonly credentials: Pick<CredentialStore, "principalOf">;
   readonly clock: Clock;
   /** Requests per caller. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
@@ -35,14 +39,14 @@ interface ModulePluginOptions {
 /** Where service discovery says that modules are. */
 export const MODULES_PREFIX = "/terraform/v1/modules";
 const ARCHIVES = "/terraform/v1/module-archives";
-/** Commands send no token for archives: their addresses carry the permission, this long. */
+/** Commands send no token for archives: their addresses carry the permission, this long, and as long as the token of the request has it. */
 const ARCHIVE_LIFE_MS = 15 * 60_000;
 
 interface OfModule {
   Params: ModuleName;
 }
 
-interface ArchiveTarget {
+interface ArchiveTarget extends AddressSigner {
   readonly sha256: string;
   readonly size: number;
 }
@@ -83,7 +87,7 @@ export async function modulePlugin(
     `${MODULES_PREFIX}/:namespace/:name/:system/:version/download`,
     hidden,
     async (request, reply) => {
-      const { module, versions, withdrawn } = await offered(request);
+      const { principal, module, versions, withdrawn } = await offered(request);
       const { version } = request.params;
       const found = versions.find((one) => one.version === version);
       if (found === undefined) {
@@ -95,6 +99,7 @@ export async function modulePlugin(
       const target: ArchiveTarget = {
         sha256: found.archiveSha256,
         size: Number(found.archiveBytes),
+        ...signerOf(principal),
       };
       const signed = signAddress(await addressKey(), target, clock.wallMs() + ARCHIVE_LIFE_MS);
       // The name says how it is unpacked; the command compares the checksum.
@@ -112,11 +117,9 @@ export async function modulePlugin(
     hidden,
     async (request, reply) => {
       const key = await addressKey();
-      const { sha256, size } = readAddress(
-        key,
-        request.params.signed,
-        clock.wallMs(),
-      ) as ArchiveTarget;
+      const target = readAddress(key, request.params.signed, clock.wallMs()) as ArchiveTarget;
+      await requireSigner(target);
+      const { sha256, size } = target;
       reply
         .type("application/gzip")
         .header("content-length", size)
@@ -126,13 +129,25 @@ export async function modulePlugin(
     },
   );
 
+  /** Refuses an address whose credential has ended, or may not read modules any more. */
+  async function requireSigner(target: ArchiveTarget): Promise<void> {
+    const signer = await findSigner(options.credentials, target);
+    if (signer === undefined) {
+      throw new Refusal(403, "the credential that the address was made for has ended");
+    }
+    if (signer !== "unknown") admit(signer);
+  }
+
+  function admit(principal: Principal): void {
+    limiter.take(`${principal.account}\0${principal.actor}`);
+    if (hasRole(principal, "reader")) return;
+    throw new Refusal(403, "the credential needs the role registry:reader");
+  }
+
   /** The versions of the module of a request that its sender may have. */
   async function offered(request: FastifyRequest<OfModule>) {
     const principal: Principal = await authenticateToken(options.authenticator, request);
-    limiter.take(`${principal.account}\0${principal.actor}`);
-    if (!hasRole(principal, "reader")) {
-      throw new Refusal(403, "the credential needs the role registry:reader");
-    }
+    admit(principal);
     const { namespace, name, system } = request.params;
     const module = { namespace, name, system };
     const isPossible =
@@ -142,6 +157,7 @@ export async function modulePlugin(
     const all = isPossible ? await moduleVersions(storage, principal.account, module) : [];
     if (all.length === 0) throw new Refusal(404, `there is no module "${moduleNameText(module)}"`);
     return {
+      principal,
       module,
       versions: all.filter(({ withdrawnAtMs }) => withdrawnAtMs === 0n),
       withdrawn: all.filter(({ withdrawnAtMs }) => withdrawnAtMs !== 0n),

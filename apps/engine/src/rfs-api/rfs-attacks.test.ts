@@ -284,3 +284,40 @@ it("has changes and refusals in the audit trail, with their caller, and reads in
     ["DeleteStack", "web/stacks/none", "HTTP_404"],
   ]);
 });
+
+it("the address of a template ends with the credential that it was made for, and with its rights", async () => {
+  const { call, send, server } = await start();
+  const body = { template_name: "t", template_body: TEMPLATE };
+  expect((await send("POST", "/v1/web/templates", { body })).status).toBe(200);
+  await call("POST", "/api/v1/users", { body: { name: "lea" } });
+  const give = async (project: string) =>
+    call("PUT", `/api/v1/projects/${project}/roles/user/lea`, { body: { role: "viewer" } });
+  await give("web");
+  const user = { account: "default", user: "lea", roles: ["reader"] } as const;
+  const { token, tokenId } = await server.credentials.createToken(user);
+  const key = await server.credentials.createKey({ account: "default", roles: ["reader"] });
+  const target = "/v1/web/templates/t/versions/V1";
+  const url = server.url + target;
+  const headers: [string, string][] = [["host", new URL(url).host]];
+  const signed = signRequest({ method: "GET", target, headers, body: new Uint8Array() }, key);
+  const addressFor = async (headers: Record<string, string>): Promise<string> => {
+    const answer = await fetch(url, {
+      redirect: "manual",
+      headers: { "client-request-id": ID, ...headers },
+    });
+    expect(answer.status).toBe(307);
+    return answer.headers.get("location") ?? "";
+  };
+  const read = async (address: string): Promise<number> => (await fetch(address)).status;
+  const byToken = await addressFor({ "x-auth-token": token });
+  const byKey = await addressFor(Object.fromEntries(signed));
+  expect([await read(byToken), await read(byKey)]).toEqual([200, 200]);
+  await call("DELETE", "/api/v1/projects/web/roles/user/lea");
+  await give("net");
+  expect(await read(byToken)).toBe(403);
+  await give("web");
+  expect(await read(byToken)).toBe(200);
+  await server.credentials.revoke(tokenId);
+  await server.credentials.revoke(key.accessKey);
+  expect([await read(byToken), await read(byKey)]).toEqual([403, 403]);
+});

@@ -1,5 +1,10 @@
 import { KeyedRateLimiter, type RateLimit } from "@stackwright/base/limiter";
-import { type Authenticator, type Principal, principalIn } from "@stackwright/registry";
+import {
+  type Authenticator,
+  type CredentialStore,
+  type Principal,
+  principalIn,
+} from "@stackwright/registry";
 import {
   type ContentTarget,
   type RfsCaller,
@@ -10,12 +15,13 @@ import {
 } from "@stackwright/rfs-stacks";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { Fetch } from "@stackwright/tfplugin/install";
+import { type AddressSigner, findSigner, signerOf } from "../access/address-signer.ts";
 import { ChangeEntry } from "../access/change-entry.ts";
 import type { AuditCaller, AuditTrail } from "../access/registry-audit.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { seesProject, seesStack } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
-import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
+import { isServerError, SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { RfsParts } from "./rfs-parts.ts";
 import { rfsPlans } from "./rfs-plans.ts";
 import { rfsStackSets } from "./rfs-stack-sets.ts";
@@ -25,6 +31,8 @@ import { rfsTemplates } from "./rfs-templates.ts";
 interface RfsPortParts extends RfsParts {
   readonly audit: AuditTrail;
   readonly authenticator: Authenticator;
+  /** Says what the credential may do now that an address was made for. */
+  readonly credentials: Pick<CredentialStore, "principalOf">;
   readonly addressKey: () => Promise<Uint8Array>;
   /** Reaches the networks that the operator allows, and no others. */
   readonly fetch: Fetch;
@@ -61,13 +69,28 @@ export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
       return { status, detail: message, ...(status === 429 && { retryAfterMs }) };
     },
     read: async (address, maxBytes, signal) => readBounded(parts.fetch, address, maxBytes, signal),
-    signContent: async (target, lifeMs) =>
-      signAddress(await addressKey(), target, clock.wallMs() + lifeMs),
+    signContent: async (caller, target, lifeMs) => {
+      const principal = principals.get(caller);
+      if (principal === undefined) throw new ServerError("unauthenticated");
+      const whole = { ...target, ...signerOf(principal) };
+      return signAddress(await addressKey(), whole, clock.wallMs() + lifeMs);
+    },
     readContentAddress: async (signed) => {
       try {
-        return readAddress(await addressKey(), signed, clock.wallMs()) as ContentTarget;
+        const read = readAddress(await addressKey(), signed, clock.wallMs());
+        const target = read as ContentTarget & AddressSigner;
+        const signer = await findSigner(parts.credentials, target);
+        if (signer === undefined) return undefined;
+        if (signer !== "unknown") {
+          const caller = callerOf(signer);
+          port.admit(caller);
+          requireContent(caller, target);
+        }
+        return target;
       } catch (error) {
-        if (error instanceof TfeError) return undefined;
+        const isRefused =
+          error instanceof TfeError || isServerError(error, "forbidden", "not_found");
+        if (isRefused) return undefined;
         throw error;
       }
     },
@@ -76,6 +99,13 @@ export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
     ...portsOf(parts),
   };
   return port;
+}
+
+/** Throws unless a caller may still read what an address is for. */
+function requireContent(caller: RfsCaller, target: ContentTarget): void {
+  if (target.kind === "stack-set") caller.requireAccount("viewer");
+  else if (target.kind === "stack") caller.require(target.project, "viewer", target.name);
+  else caller.require(target.project, "viewer");
 }
 
 function portsOf(

@@ -91,6 +91,30 @@ it("an entry of a registry that is none is left out, and requests are limited", 
   expect(statuses.at(-1)).toBe(429);
 });
 
+it("addresses of packages, checksums and signatures end with the token that they were made for", {
+  timeout: 60_000,
+}, async () => {
+  const { call, server } = await start();
+  const { token, tokenId } = await server.credentials.createToken({
+    account: "default",
+    roles: ["reader"],
+  });
+  const mirrored = await call("GET", `${MIRROR}/1.0.0.json`, { token });
+  const { linux_amd64: found } = mirrored.json["archives"] as Record<string, { url: string }>;
+  const download = await call("GET", `${PROVIDERS}/1.0.0/download/linux/amd64`, { token });
+  const urls = [
+    found?.url,
+    download.json["download_url"],
+    download.json["shasums_url"],
+    download.json["shasums_signature_url"],
+  ];
+  const statuses = async () =>
+    Promise.all(urls.map(async (url) => (await fetch(server.url + String(url))).status));
+  expect(await statuses()).toEqual([200, 200, 200, 200]);
+  await server.credentials.revoke(tokenId);
+  expect(await statuses()).toEqual([403, 403, 403, 403]);
+});
+
 it("a version in quarantine is offered no longer, until it is taken out", {
   timeout: 60_000,
 }, async () => {

@@ -2,10 +2,17 @@ import { Readable } from "node:stream";
 import type { Clock } from "@stackwright/base/clock";
 import type { RateLimit } from "@stackwright/base/limiter";
 import { isStrictVersion } from "@stackwright/provider-source";
-import { type Authenticator, hasRole, isRegistryError } from "@stackwright/registry";
+import {
+  type Authenticator,
+  type CredentialStore,
+  hasRole,
+  isRegistryError,
+  type Principal,
+} from "@stackwright/registry";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { readAddress, signAddress, TfeError } from "@stackwright/tfe";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type AddressSigner, findSigner, signerOf } from "../access/address-signer.ts";
 import { authenticateToken } from "../api/authorize.ts";
 import { CallerLimiter, retryAfterOf } from "../api/caller-limiter.ts";
 import { serverErrorOf } from "../api/problem.ts";
@@ -18,6 +25,8 @@ interface UpstreamPluginOptions {
   readonly mirror: UpstreamMirror;
   readonly blobs: BlobStore;
   readonly authenticator: Authenticator;
+  /** Says what the credential may do now that an address was made for. */
+  readonly credentials: Pick<CredentialStore, "principalOf">;
   readonly clock: Clock;
   /** Requests per caller. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
@@ -37,10 +46,10 @@ const PROVIDERS = "/terraform/v1/upstream-providers";
 const OWN_PROVIDERS = "/terraform/v1/providers";
 const OWN_MIRROR = "/terraform/v1/mirror";
 const PACKAGES = "/terraform/v1/upstream-packages";
-/** Commands send no token for packages: their addresses carry the permission, this long. */
+/** Commands send no token for packages: their addresses carry the permission, this long, and as long as the token of the request has it. */
 const PACKAGE_LIFE_MS = 15 * 60_000;
 
-interface PackageTarget {
+interface PackageTarget extends AddressSigner {
   readonly account: string;
   readonly host: string;
   readonly namespace: string;
@@ -88,7 +97,7 @@ export async function upstreamPlugin(
   });
 
   const mirrored = async (request: FastifyRequest, reply: FastifyReply, place: MirrorParams) => {
-    const account = await accountOf(request);
+    const { account, signer } = await callerOf(request);
     const { hostname, namespace, type, file } = place;
     const address = mirror.address(hostname, namespace, type);
     if (address === undefined || !file.endsWith(".json")) throw noProvider();
@@ -104,7 +113,7 @@ export async function upstreamPlugin(
     const expires = clock.wallMs() + PACKAGE_LIFE_MS;
     const { host } = address;
     const archives = found.platforms.map((platform) => {
-      const target: PackageTarget = { account, host, namespace, type, version, platform };
+      const target = { ...signer, account, host, namespace, type, version, platform };
       const name = `terraform-provider-${address.type}_${version}_${platform}.zip`;
       const url = `${PACKAGES}/${signAddress(key, target, expires)}/${name}`;
       return [platform, { url, hashes: found.hashes }] as const;
@@ -113,7 +122,7 @@ export async function upstreamPlugin(
   };
 
   const versions = async (request: FastifyRequest, reply: FastifyReply, place: ProviderParams) => {
-    const account = await accountOf(request);
+    const { account } = await callerOf(request);
     const { hostname, namespace, type } = place;
     const address = mirror.address(hostname, namespace, type);
     if (address === undefined) throw noProvider();
@@ -132,7 +141,7 @@ export async function upstreamPlugin(
   };
 
   const download = async (request: FastifyRequest, reply: FastifyReply, place: DownloadParams) => {
-    const account = await accountOf(request);
+    const { account, signer } = await callerOf(request);
     const { hostname, namespace, type, version, os, arch } = place;
     const address = mirror.address(hostname, namespace, type);
     const platform = `${os}_${arch}`;
@@ -144,6 +153,7 @@ export async function upstreamPlugin(
     const key = await addressKey();
     const expires = clock.wallMs() + PACKAGE_LIFE_MS;
     const target: PackageTarget = {
+      ...signer,
       account,
       host: address.host,
       namespace,
@@ -218,6 +228,7 @@ export async function upstreamPlugin(
     hidden,
     async (request, reply) => {
       const signed = readAddress(await addressKey(), request.params.signed, clock.wallMs());
+      await requireSigner(signed as PackageTarget);
       const { account, version, platform, part, ...provider } = signed as PackageTarget;
       const address = mirror.address(provider.host, provider.namespace, provider.type);
       if (address === undefined) throw noProvider();
@@ -234,10 +245,24 @@ export async function upstreamPlugin(
     },
   );
 
-  async function accountOf(request: FastifyRequest): Promise<string> {
+  async function callerOf(request: FastifyRequest) {
     const principal = await authenticateToken(options.authenticator, request);
+    admit(principal);
+    return { account: principal.account, signer: signerOf(principal) };
+  }
+
+  /** Refuses an address whose credential has ended, or may not read providers any more. */
+  async function requireSigner(target: PackageTarget): Promise<void> {
+    const signer = await findSigner(options.credentials, target);
+    if (signer === undefined) {
+      throw new ServerError("forbidden", "the credential that the address was made for has ended");
+    }
+    if (signer !== "unknown") admit(signer);
+  }
+
+  function admit(principal: Principal): void {
     limiter.take(`${principal.account}\0${principal.actor}`);
-    if (hasRole(principal, "reader")) return principal.account;
+    if (hasRole(principal, "reader")) return;
     throw new ServerError("forbidden", "the credential needs the role viewer");
   }
 }

@@ -38,10 +38,10 @@ export class CredentialCache<T> {
   }
 
   /** The same for all that are kept and chosen. */
-  forgetWhere(isChosen: (value: T, key: string) => boolean): void {
+  forgetWhere(isChosen: (value: T) => boolean): void {
     this.#changes += 1;
     for (const [key, { value }] of this.#entries) {
-      if (isChosen(value, key)) this.#entries.delete(key);
+      if (isChosen(value)) this.#entries.delete(key);
     }
   }
 

@@ -251,25 +251,15 @@ export class CredentialStore {
     return { accessKey: next, secretKey };
   }
 
-  /** Reads an access key or a token (by its id) and the tokens that it was made with again before it is judged: what other servers changed counts at once. */
-  forget(actor: string): void {
-    let parents = new Set<string>();
-    const isOwn = ({ principal, parent }: StoredToken | StoredKey): boolean => {
-      if (principal.actor !== actor) return false;
-      parents.add(parent);
-      return true;
-    };
-    this.#keyCache.forgetWhere(isOwn);
-    this.#tokenCache.forgetWhere(isOwn);
-    for (let depth = 0; depth < MAX_PARENTS && parents.size > 0; depth += 1) {
-      const next = new Set<string>();
-      this.#tokenCache.forgetWhere(({ parent }, digest) => {
-        if (!parents.has(digest)) return false;
-        next.add(parent);
-        return true;
-      });
-      parents = next;
-    }
+  /**
+   * Reads the credentials of an account again before they are judged: what other servers changed counts at once. All of them, as which tokens one
+   * was made with is known here only while each of them is kept.
+   */
+  forget(account: string): void {
+    const isOf = ({ principal }: Pick<StoredToken, "principal">): boolean =>
+      principal.account === account;
+    this.#keyCache.forgetWhere(isOf);
+    this.#tokenCache.forgetWhere(isOf);
   }
 
   /** Ends an access key or a token (by its id) at once, as far as this instance is concerned. */

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRegistryFixture } from "../testing/registry-fixture.ts";
-import type { NewCredential } from "./credentials.ts";
+import { CredentialStore, type NewCredential } from "./credentials.ts";
+import { createKeyRing } from "./key-ring.ts";
 
 async function start() {
   const storage = createMemoryStorage();
@@ -14,7 +16,10 @@ async function start() {
     credentials.createToken({ account: "acme", roles: ["publisher"], ...given });
   const principalOf = async ({ token }: { readonly token: string }) =>
     (await credentials.tokenOwner(token))?.principal;
-  return { credentials, clock, make, principalOf };
+  const { records } = fixture.registry.parts;
+  /** The same credentials at another server. */
+  const elsewhere = new CredentialStore({ records, clock, keys: createKeyRing([randomBytes(32)]) });
+  return { credentials, elsewhere, clock, make, principalOf };
 }
 
 describe("a token that was made with another one", () => {
@@ -31,6 +36,30 @@ describe("a token that was made with another one", () => {
     await expect(make({ parent: parent.tokenId })).rejects.toMatchObject({
       code: "REGISTRY_NOT_FOUND",
     });
+  });
+
+  it("ends at once with one that was revoked elsewhere, also where the parents alone are kept", async () => {
+    const { credentials, elsewhere, make, principalOf } = await start();
+    for (const kept of ["parent", "child"] as const) {
+      const parent = await make();
+      const child = await make({ parent: parent.tokenId });
+      const grandchild = await make({ parent: child.tokenId });
+      expect(await principalOf(kept === "parent" ? parent : child)).toBeDefined();
+      await elsewhere.revoke(parent.tokenId);
+      credentials.forget("acme");
+      expect(await principalOf(grandchild)).toBeUndefined();
+    }
+  });
+
+  it("is read again for a change in its own account alone", async () => {
+    const { credentials, elsewhere, make, principalOf } = await start();
+    const token = await make();
+    expect(await principalOf(token)).toBeDefined();
+    await elsewhere.revoke(token.tokenId);
+    credentials.forget("other");
+    expect(await principalOf(token)).toBeDefined();
+    credentials.forget("acme");
+    expect(await principalOf(token)).toBeUndefined();
   });
 
   it("ends with it", async () => {

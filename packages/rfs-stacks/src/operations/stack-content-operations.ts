@@ -138,8 +138,9 @@ export const STACK_CONTENT_OPERATIONS: readonly Operation[] = [
         );
       }
       const { account } = caller;
-      const target = { kind: "stack", account, project, stack: stack.id, deployment } as const;
-      return { content: await port.signContent(target, LINK_MS) };
+      const { id, name } = stack;
+      const target = { kind: "stack", account, project, stack: id, name, deployment } as const;
+      return { content: await port.signContent(caller, target, LINK_MS) };
     },
   },
 ];

@@ -122,7 +122,7 @@ export const STACK_SET_OPERATIONS: readonly Operation[] = [
       const set = await byQuery(call, "access_control_source_ips", "access_control_source_vpc_ids");
       const { account } = call.caller;
       const target = { kind: "stack-set", account, set: set.name, id: set.id } as const;
-      return { content: await call.port.signContent(target, LINK_MS) };
+      return { content: await call.port.signContent(call.caller, target, LINK_MS) };
     },
   },
   {

@@ -210,7 +210,7 @@ export const TEMPLATE_OPERATIONS: readonly Operation[] = [
         template: template.name,
         version: version.number,
       } as const;
-      return { content: await port.signContent(target, LINK_MS) };
+      return { content: await port.signContent(caller, target, LINK_MS) };
     },
   },
   {

@@ -56,9 +56,9 @@ export interface RfsStacksPort {
   change(change: RfsChange): RfsOpenChange;
   /** Reads an address that a request names. Throws where it must not be reached, or has more bytes. */
   read(address: URL, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
-  /** Makes the part of an address that carries the permission to read some content for a time. */
-  signContent(target: ContentTarget, lifeMs: number): Promise<string>;
-  /** Reads that part; undefined where it was changed or has expired. */
+  /** Makes the part of an address that carries the permission of a caller to read some content, for a time. */
+  signContent(caller: RfsCaller, target: ContentTarget, lifeMs: number): Promise<string>;
+  /** Reads that part; undefined where it was changed or has expired, or the caller that it was made for has no permission any more. */
   readContentAddress(signed: string): Promise<ContentTarget | undefined>;
   /** Makes and checks the authentication codes of markers. */
   markerKey(): Promise<Uint8Array>;
@@ -75,6 +75,7 @@ export type ContentTarget =
       readonly account: string;
       readonly project: string;
       readonly stack: string;
+      readonly name: string;
       readonly deployment: string;
     }
   | {

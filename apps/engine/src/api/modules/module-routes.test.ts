@@ -167,6 +167,31 @@ it("commands list and download versions with a token of the account alone", asyn
   expect([tofu.status, tofu.json]).toMatchObject([200, { location: expect.any(String) as string }]);
 });
 
+it("an address of an archive ends with the token that it was made for, and with its role", async () => {
+  const { call, server, publish } = await start();
+  await publish("1.0.0", files());
+  await call("POST", "/api/v1/users", { body: { name: "lea" } });
+  await call("PUT", "/api/v1/roles/user/lea", { body: { role: "viewer" } });
+  const { token, tokenId } = await server.credentials.createToken({
+    account: "default",
+    user: "lea",
+    roles: ["reader"],
+  });
+  const found = await call("GET", `${PROTOCOL}/1.0.0/download`, { token });
+  const address = server.url + (found.headers.get("x-terraform-get") ?? "");
+  const read = async (): Promise<number> => (await fetch(address)).status;
+  expect(await read()).toBe(200);
+  await call("PATCH", "/api/v1/users/lea", { body: { disabled: true } });
+  expect(await read()).toBe(403);
+  await call("PATCH", "/api/v1/users/lea", { body: { disabled: false } });
+  expect(await read()).toBe(200);
+  await call("DELETE", "/api/v1/roles/user/lea");
+  expect(await read()).toBe(403);
+  await call("PUT", "/api/v1/roles/user/lea", { body: { role: "viewer" } });
+  await server.credentials.revoke(tokenId);
+  expect(await read()).toBe(403);
+});
+
 it("a withdrawn version is offered no longer, and only its own files come back", async () => {
   const { call, publish, tokenOf } = await start();
   await publish("1.0.0", files());
