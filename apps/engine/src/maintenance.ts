@@ -7,6 +7,7 @@ import { collectBlobs } from "./blob-collection.ts";
 import type { StoreClock } from "./clock/store-clock.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { expireOldPlans } from "./plan-expiry.ts";
+import { finishProjectDeletions } from "./project-deletion/project-deletion.ts";
 import { expireIdempotency } from "./retention/expire-idempotency.ts";
 import { expireNotifications } from "./retention/expire-notifications.ts";
 import { expirePlanSets } from "./retention/expire-plan-sets.ts";
@@ -74,6 +75,8 @@ export async function runMaintenance(
       const deletions = { storage, clock: options.scheduler, token: randomUUID, logger };
       const deleted = await finishDeletions({ ...deletions, random: Math.random }, signal);
       metrics.maintained("deleted stacks", deleted);
+      const gone = await finishProjectDeletions({ ...deletions, random: Math.random }, signal);
+      metrics.maintained("deleted projects", gone);
     }),
     repeat(options, collectMs, signal, async () => {
       const { store, planRetention, scheduler } = options;

@@ -32,12 +32,16 @@ export function defineServerProjectCommands(define: Define, run: CommandAction):
       await run(command, async (context) => projectsSet(name, options, context));
     },
   );
-  withServer(define("delete <name>", "delete a project without stacks", projects)).action(
-    async (name: string, options: AccountOptions, command: Command) => {
-      const { projectsDelete } = await import("../commands/projects.ts");
-      await run(command, async (context) => projectsDelete(name, options, context));
-    },
-  );
+  withServer(
+    define(
+      "delete <name>",
+      "delete a project without stacks, with all that belongs to it",
+      projects,
+    ),
+  ).action(async (name: string, options: AccountOptions, command: Command) => {
+    const { projectsDelete } = await import("../commands/projects.ts");
+    await run(command, async (context) => projectsDelete(name, options, context));
+  });
 }
 
 function withSettings(command: Command): Command {

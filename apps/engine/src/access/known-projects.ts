@@ -1,15 +1,13 @@
-import type { StackReference } from "@stackwright/core";
 import { listResourceHeads, readStored, type StorageBackend } from "@stackwright/storage";
+import type { ProjectPlace } from "../domain/kinds-of-projects.ts";
 import { projectPlace } from "../domain/project-settings.ts";
 import { projectTenancy, STACK_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
 
-export type ProjectReference = Pick<StackReference, "account" | "project">;
-
 export async function projectHasStacks(
   storage: StorageBackend,
-  project: ProjectReference,
+  project: ProjectPlace,
 ): Promise<boolean> {
   const tenancy = projectTenancy(project);
   const heads = listResourceHeads(storage, "strong", STACK_KIND.type, tenancy, "");
@@ -19,7 +17,7 @@ export async function projectHasStacks(
 /** Whether there is a project: one with settings, or with stacks. */
 export async function isKnownProject(
   storage: StorageBackend,
-  project: ProjectReference,
+  project: ProjectPlace,
 ): Promise<boolean> {
   const id = idOf(SERVER_KINDS.project, projectPlace(project));
   if ((await readStored(storage, "strong", id)) !== undefined) return true;

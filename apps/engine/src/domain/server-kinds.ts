@@ -20,6 +20,7 @@ import {
   PolicyResult,
   PolicySet,
   Project,
+  ProjectDeletion,
   RfsExecutionPlan,
   RfsStack,
   RfsStackSet,
@@ -229,6 +230,12 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["project"],
     maxBytes: 16 * KIB,
     retention: "until deleted",
+  }),
+  projectDeletion: kindOf("ProjectDeletion", ProjectDeletion, {
+    scope: "account",
+    nameParts: ["project"],
+    maxBytes: KIB,
+    retention: "while needed",
   }),
   lock: kindOf("StackLock", StackLock, {
     scope: "project",

@@ -53,7 +53,8 @@ async function countOf(
   return tx.findOrNew(SERVER_KINDS.creationCount, place, () => CreationCount.create());
 }
 
-function countPlace({ kind }: ResourceType, tenancy: Tenancy, prefix: string): Place {
+/** Where it is counted what was created. */
+export function countPlace({ kind }: ResourceType, tenancy: Tenancy, prefix: string): Place {
   const account = tenancyOf({ kind: "account", account: tenancy.partition });
   const project = tenancy.namespace === account.namespace ? "" : tenancy.namespace;
   const name = [kind, project, prefix].filter((part) => part !== "").join(".");

@@ -9,9 +9,11 @@ import {
   readStored,
   type StorageBackend,
 } from "@stackwright/storage";
+import { projectDeletionPlace, projectOfNew } from "../domain/kinds-of-projects.ts";
 import { decodeRecord, type RecordKind, typeUrlOf } from "../domain/record-kind.ts";
 import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { TraceScope } from "../span/trace-scope.ts";
 
 /** A stored message, or the place of one that is not stored. */
@@ -155,8 +157,9 @@ export class Transaction {
     return this.#written.size === 0 && this.#removed.size === 0;
   }
 
-  /** Writes everything in one step. */
+  /** Writes everything in one step. `conflict` where it makes something in a project that is being deleted. */
   async commit(): Promise<void> {
+    await this.#requireProjects();
     const operations: BatchOperation[] = [
       ...this.#writes().map((row) => ({ kind: "write" as const, resource: this.#resource(row) })),
       ...[...this.#removed].flatMap(({ resource }) =>
@@ -190,6 +193,22 @@ export class Transaction {
       if (stored?.generation === this.generation) return true;
     }
     return false;
+  }
+
+  /** A deletion of a project leaves nothing: whatever is new in one is made before it begins, or after it has ended. */
+  async #requireProjects(): Promise<void> {
+    for (const { id, resource, message } of this.#writes()) {
+      const project = resource === undefined ? projectOfNew(id, message) : undefined;
+      if (project === undefined) continue;
+      const place = projectDeletionPlace(project);
+      if ((await this.find(SERVER_KINDS.projectDeletion, place)) !== undefined) {
+        throw new ServerError(
+          "conflict",
+          `the project "${project.project}" is being deleted; try again, or delete it again if that was interrupted`,
+        );
+      }
+      this.guardAbsent(SERVER_KINDS.projectDeletion, place);
+    }
   }
 
   /** What is written. */

@@ -6,22 +6,16 @@ import {
   type RfsStackSetOperation,
   RfsStackSetOperation_Action,
   type RfsStackSetOperation_Member,
-  Stack,
   Variable,
 } from "@stackwright/proto/stackwright";
 import { type RfsStack, templateFiles } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { serverErrorOf } from "../api/problem.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import {
-  projectTenancy,
-  RUN_KIND,
-  runPlace,
-  STACK_KIND,
-  stackPlace,
-} from "../domain/run-places.ts";
+import { projectTenancy, RUN_KIND, runPlace, stackPlace } from "../domain/run-places.ts";
 import { SERVER_ERRORS } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { addStack } from "../queue/add-stack.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { readRfsStack } from "../worker/deployed-values.ts";
@@ -163,15 +157,10 @@ async function makeStack(
   { project, region, stackName }: RfsStackInstance,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const named = { tenancy: projectTenancy({ account, project }), name: stackName };
-    if ((await tx.find(STACK_KIND, named)) !== undefined) return;
-    const stack = { account, project, stack: tx.makeId() };
+    const made = await addStack(tx, { account, project }, stackName);
+    if (made === undefined) return;
+    const { reference: stack } = made;
     const updatedAtMs = BigInt(tx.nowMs);
-    tx.create(
-      STACK_KIND,
-      named,
-      Stack.fromPartial({ id: stack.stack, createTimeMs: BigInt(tx.nowMs) }),
-    );
     tx.create(SERVER_KINDS.rfsStack, stackPlace(stack), {
       ...NOTHING,
       description,

@@ -12,6 +12,7 @@ import { defaultProject, projectPlace, requiresApproval } from "../domain/projec
 import { RUN_KIND, runPlace, STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { addStack } from "../queue/add-stack.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { addRollback, ROLLBACK } from "../queue/request-rollback.ts";
 import { phaseOf } from "../queue/run-row.ts";
@@ -64,14 +65,12 @@ export function rfsStacks(parts: RfsParts): StackPort {
     create: async (caller, project, { name, ...settings }) => {
       const { account } = caller;
       if ((await find(account, project, name)) !== undefined) return undefined;
-      const stack = await directory.ensure({ account, project }, name);
       const isMade = await transact(parts, async (tx) => {
-        const place = stackPlace(stack.reference);
+        const stack = await addStack(tx, { account, project }, name);
         // Another request was faster.
-        if ((await tx.find(SERVER_KINDS.rfsStack, place)) !== undefined) return false;
-        const updatedAtMs = BigInt(tx.nowMs);
-        const given = { ...settings, updatedAtMs };
-        tx.create(SERVER_KINDS.rfsStack, place, { ...NOTHING, ...given });
+        if (stack === undefined) return false;
+        const given = { ...settings, updatedAtMs: BigInt(tx.nowMs) };
+        tx.create(SERVER_KINDS.rfsStack, stackPlace(stack.reference), { ...NOTHING, ...given });
         return true;
       });
       return isMade ? find(account, project, name) : undefined;

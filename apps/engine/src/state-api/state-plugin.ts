@@ -15,7 +15,8 @@ import { readBytes } from "../api/read-body.ts";
 import type { UploadPlaces } from "../api/upload-places.ts";
 import { compileRequestValidator } from "../api/validate-request.ts";
 import { ServerError } from "../domain/server-error.ts";
-import type { TransactionParts } from "../queue/transaction.ts";
+import { addStack } from "../queue/add-stack.ts";
+import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { formatLockInfo, readLockInfo } from "../terraform-state/lock-info.ts";
 import { serveState } from "../terraform-state/served-state.ts";
 import {
@@ -147,7 +148,10 @@ export async function statePlugin(
         `there is no stack "${stack}" in ${project}; creating it needs the role registry:admin`,
       );
     }
-    return stacks.ensure({ account, project }, stack);
+    const made = await transact(options, async (tx) => addStack(tx, { account, project }, stack));
+    const known = made ?? (await findStack(request));
+    if (known !== undefined) return known;
+    throw new ServerError("conflict", `the stack "${stack}" was deleted meanwhile; try again`);
   };
 
   const config = { access: "operator" } as const;

@@ -5,6 +5,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, STACK_KIND } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { addStack } from "../queue/add-stack.ts";
 import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 
 // Names of workspaces are unique in an account, those of stacks in a project. A name belongs to the stack that took it first; one
@@ -87,16 +88,11 @@ export class WorkspaceDirectory {
   ): Promise<StoredWorkspace | undefined> {
     const { name, project } = given;
     if ((await this.find(account, name)) !== undefined) return undefined;
-    if ((await this.#stacks.find({ account, project }, name)) !== undefined) return undefined;
-    const stack = await this.#stacks.ensure({ account, project }, name);
     return transact(this.#parts, async (tx) => {
       const known = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, name));
-      const own = await tx.find(
-        SERVER_KINDS.workspace,
-        workspacePlace(account, stack.reference.stack),
-      );
-      // Another request was faster.
-      if (known !== undefined || own !== undefined) return undefined;
+      if (known !== undefined) return undefined;
+      const stack = await addStack(tx, { account, project }, name);
+      if (stack === undefined) return undefined;
       const record = Workspace.fromPartial({
         ...given,
         stackName: name,

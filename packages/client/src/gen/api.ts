@@ -2273,7 +2273,7 @@ export interface Operations {
     };
     readonly output: undefined;
   };
-  /** Delete a project without stacks: its settings, and the roles that are given in it: `DELETE /api/v1/projects/{project}`. */
+  /** Delete a project without stacks, with all that belongs to it: its settings and roles, variable sets, connections, destinations, hooks, freeze and templates: `DELETE /api/v1/projects/{project}`. */
   readonly DeleteProject: {
     readonly input: {
       readonly project: string;

@@ -112,7 +112,10 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "GiveProjectRole",
         { 200: RoleView },
         { params: ProjectRoleParams, body: NewRole },
-        { 422: "a role of the account alone, or too many roles" },
+        {
+          409: "the project is being deleted",
+          422: "a role of the account alone, or too many roles",
+        },
       ),
       config: ofProject,
     },

@@ -84,6 +84,7 @@ export function hookRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           { 200: HooksView },
           { params, body: HookList, headers: MatchHeader },
           {
+            409: "the project is being deleted",
             412: "they changed since they were read",
             422: "a hook is not possible",
             428: "If-Match is missing, and there are hooks",

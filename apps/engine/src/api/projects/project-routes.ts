@@ -2,13 +2,13 @@ import type { Principal } from "@stackwright/registry";
 import { listResourceHeads, readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { deleteProject } from "../../access/delete-project.ts";
 import { projectHasStacks } from "../../access/known-projects.ts";
 import { defaultProject, projectPlace } from "../../domain/project-settings.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { STACK_KIND } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { deleteProject } from "../../project-deletion/delete-project.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import {
   type ApiParts,
@@ -81,7 +81,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateProject",
         { 201: ProjectView },
         { body: NewProject },
-        { 409: "the name is in use" },
+        { 409: "the name is in use, or the project of this name is being deleted" },
       ),
       config: { access: "admin" },
     },
@@ -143,7 +143,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ChangeProject",
         { 200: ProjectView },
         { params: ProjectParams, body: ProjectSettings, headers: MatchHeader },
-        CHANGED,
+        { ...CHANGED, 409: "the project is being deleted" },
       ),
       config: { access: "admin" },
     },
@@ -177,11 +177,11 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/projects/:project",
     {
       schema: routeSchema(
-        "Delete a project without stacks: its settings, and the roles that are given in it",
+        "Delete a project without stacks, with all that belongs to it: its settings and roles, variable sets, connections, destinations, hooks, freeze and templates",
         "DeleteProject",
         { 204: Type.Null() },
         { params: ProjectParams, headers: MatchHeader },
-        { ...CHANGED, 409: "the project has stacks" },
+        { ...CHANGED, 409: "the project has stacks, or one is made at the same time" },
       ),
       config: { access: "admin" },
     },
@@ -191,7 +191,8 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project } = request.params;
       checkProjectName(project);
       if (await hasStacks(principal, project)) throw new ServerError("not_empty");
-      await deleteProject(parts.audited(request), { account, project }, (generation) =>
+      const audited = { ...parts.audited(request), logger: request.log };
+      await deleteProject(audited, { account, project }, (generation) =>
         requireMatch(request, generation),
       );
       access.forget(account);

@@ -77,6 +77,7 @@ export function freezeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           putName,
           { 200: FreezeView, 201: FreezeView },
           { params, body: NewFreeze },
+          { 409: "the project is being deleted" },
         ),
         config: { access: "admin" },
       },

@@ -2,6 +2,8 @@ import { StackDirectory } from "@stackwright/core";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
+import { addStack } from "../../queue/add-stack.ts";
+import { transact } from "../../queue/transaction.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -61,7 +63,7 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateStack",
         { 201: StackView },
         { params: ProjectParams, body: NewStack },
-        { 409: "the name is in use" },
+        { 409: "the name is in use, or the project is being deleted" },
       ),
       config: { access: "admin" },
     },
@@ -70,10 +72,12 @@ export function stackRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project } = request.params;
       const { name } = request.body;
       checkProjectName(project);
-      if ((await stacks.find({ account, project }, name)) !== undefined) {
+      const made = await transact(parts.audited(request), async (tx) =>
+        addStack(tx, { account, project }, name),
+      );
+      if (made === undefined) {
         throw new ServerError("name_taken", `the project has a stack "${name}"`);
       }
-      const made = await stacks.ensure({ account, project }, name);
       reply.header("location", `/api/v1/projects/${project}/stacks/${name}`);
       return reply.code(201).send(stackViewOf(made));
     },

@@ -141,6 +141,7 @@ export {
 export {
   FreshStart,
   ImportedState,
+  ProjectDeletion,
   Stack,
   StackAdoption,
   StackDeletion,

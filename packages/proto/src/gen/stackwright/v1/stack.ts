@@ -123,6 +123,18 @@ export interface StackDeletion {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/**
+ * A project that is deleted, in the scope of its account: while it is there, nothing is made in the project, and any server removes
+ * what belongs to it. Name: project.
+ */
+export interface ProjectDeletion {
+  /** When it was requested, in milliseconds since the Unix epoch. */
+  atMs: bigint;
+  /** Whether the project had no stacks and its settings are gone, so that the rest follows; until then the deletion may be taken back. */
+  decided: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseStack(): Stack {
   return { id: "", description: "", createTimeMs: 0n, adoption: undefined };
 }
@@ -1049,6 +1061,99 @@ export const StackDeletion: MessageFns<StackDeletion> = {
     message.removedAtMs = (object.removedAtMs !== undefined && object.removedAtMs !== null)
       ? BigInt(object.removedAtMs)
       : 0n;
+    return message;
+  },
+};
+
+function createBaseProjectDeletion(): ProjectDeletion {
+  return { atMs: 0n, decided: false };
+}
+
+export const ProjectDeletion: MessageFns<ProjectDeletion> = {
+  encode(message: ProjectDeletion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(8).int64(message.atMs);
+    }
+    if (message.decided !== false) {
+      writer.uint32(16).bool(message.decided);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProjectDeletion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProjectDeletion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.decided = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ProjectDeletion>): ProjectDeletion {
+    return ProjectDeletion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProjectDeletion>): ProjectDeletion {
+    const message = createBaseProjectDeletion();
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.decided = object.decided ?? false;
     return message;
   },
 };

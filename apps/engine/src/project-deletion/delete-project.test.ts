@@ -2,17 +2,17 @@ import { systemClock } from "@stackwright/base/clock";
 import { User } from "@stackwright/proto/stackwright";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
+import { AccessDirectory } from "../access/access-directory.ts";
+import { memberOfAccount } from "../access/access-places.ts";
+import { giveRole } from "../access/give-role.ts";
+import { listBindings } from "../access/remove-bindings.ts";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
-import { AccessDirectory } from "./access-directory.ts";
-import { memberOfAccount } from "./access-places.ts";
 import { deleteProject } from "./delete-project.ts";
-import { giveRole } from "./give-role.ts";
-import { listBindings } from "./remove-bindings.ts";
 
 const PROJECT = { account: "acme", project: "web" };
 
@@ -48,10 +48,24 @@ async function start() {
   };
 }
 
-it("a role that is given while the project is deleted goes with it", async () => {
+it("a role that is given before the project is deleted goes with it, and none is given meanwhile", async () => {
   const { before, give, remove, roles } = await start();
-  before("Project", give);
+  await give();
+  before("Project", async () => {
+    await expect(give("admin")).resolves.toMatchObject({ role: "admin" });
+  });
   await remove();
+  expect(await roles()).toEqual([]);
+});
+
+it("a role that is new in a project which is being deleted is refused", async () => {
+  const { before, give, remove, roles } = await start();
+  let refused: unknown;
+  before("Project", async () => {
+    refused = await give().catch((error: unknown) => error);
+  });
+  await remove();
+  expect(refused).toMatchObject({ code: "conflict" });
   expect(await roles()).toEqual([]);
 });
 
