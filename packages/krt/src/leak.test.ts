@@ -11,6 +11,7 @@ import {
   type InputCollection,
   kind,
   type Labels,
+  type OutputOf,
   type Runtime,
   type Scope,
   where,
@@ -69,6 +70,13 @@ const BUILDS: Record<string, (scope: Scope, sources: Sources) => Collection<unkn
     );
     return scope.joinNested(made);
   },
+  "recursive derivation": (scope, { pods, others }) =>
+    scope.deriveRecursive(pods, (ctx, pod, outputOf: OutputOf<{ key: string; n: number }>) => ({
+      key: pod.key,
+      n: ctx.fetch(others).length + (outputOf(`${pod.key}-before`)?.n ?? pod.version),
+    })),
+  "ordered view": (scope, { pods }) =>
+    scope.ordered(pods, (a, b) => a.version - b.version, { limit: 3 }),
   join: (scope, { pods, others }) => scope.join([pods, others]),
   "merging join": (scope, { pods, others }) =>
     scope.join([pods, others], { merge: ([first]) => first }),

@@ -21,8 +21,12 @@ export interface SoakJob {
 export const SOAK_JOBS: readonly SoakJob[] = [
   {
     name: "krt-programs",
-    what: "random programs against an oracle that recomputes everything: 100,000",
-    files: ["packages/krt/src/testing/oracle/"],
+    what: "random programs, recursions and orders against models that recompute everything: 100,000 and more",
+    files: [
+      "packages/krt/src/testing/oracle/",
+      "packages/krt/src/recursive.property.test.ts",
+      "packages/krt/src/ordered.property.test.ts",
+    ],
     live: false,
     slices: 5,
     runs: 34,
