@@ -186,7 +186,7 @@ describe("adopting a state file", () => {
     expect(existsSync(path(".stackwright"))).toBe(false);
     const { code, output } = await run(["adopt", "--yes"]);
     expect(code).toBe(0);
-    expect(output).toContain("1 objects, 0 outputs; the plan is empty");
+    expect(output).toContain("1 object, 0 outputs; the plan is empty");
     expect(await run(["plan", "-detailed-exitcode"])).toMatchObject({ code: 0 });
     expect(JSON.parse(readFileSync(path("terraform.tfstate"), "utf8"))).toMatchObject({
       version: 99,

@@ -15,6 +15,7 @@ export function filesFrom(files: BundleFiles, folder: string): BundleFiles {
     read: (path) => files.read(within(path)),
     exists: (path) => files.exists(within(path)),
     names: (path) => files.names(within(path)),
+    brokenLinks: (path) => files.brokenLinks?.(within(path)) ?? [],
     list: (path, pattern) => files.list(within(path), pattern),
     absolute: (path) => files.absolute(within(path)),
   };
