@@ -12,12 +12,11 @@ async function inTurn(...texts: readonly string[]) {
   const engine = createEngine({ origins: [builtinOrigin()] });
   const seen: (readonly [action: string | undefined, isSecret: boolean])[] = [];
   for (const text of texts) {
-    const configuration = await loadConfiguration({
-      ...EMPTY_BUNDLE,
-      names: () => ["main.tf"],
-      read: () => new TextEncoder().encode(text),
-    });
-    const given = { state, configuration, variables: new Map<string, Value>() };
+    const given = {
+      state,
+      configuration: await configured(text),
+      variables: new Map<string, Value>(),
+    };
     const { plan } = await engine.plan(given);
     if (plan === undefined) throw new Error("there is no plan");
     const { status } = await engine.apply({ ...given, plan });
@@ -27,6 +26,14 @@ async function inTurn(...texts: readonly string[]) {
     seen.push([change?.action, input?.hasMark(Mark.sensitive) === true]);
   }
   return seen;
+}
+
+async function configured(text: string) {
+  return loadConfiguration({
+    ...EMPTY_BUNDLE,
+    names: () => ["main.tf"],
+    read: () => new TextEncoder().encode(text),
+  });
 }
 
 const resource = (input: string, ignored: string, more = ""): string => `
@@ -47,6 +54,29 @@ it.each(["[input]", "all"])("keeps secret what it ignores the change of (%s)", a
     ["create", true],
     ["no-op", true],
     ["no-op", true],
+  ]);
+});
+
+it("keeps secret an ignored part of what was secret as a whole", async () => {
+  const whole = resource('sensitive({ a = "x", b = "y" })', "[]");
+  const { state } = createTestState();
+  const engine = createEngine({ origins: [builtinOrigin()] });
+  const part = resource('{ a = "z", b = "w" }', '[input["a"]]');
+  let input: Value | undefined;
+  for (const text of [whole, part]) {
+    const given = { state, configuration: await configured(text), variables: new Map() };
+    const { plan } = await engine.plan(given);
+    if (plan === undefined) throw new Error("there is no plan");
+    await engine.apply({ ...given, plan });
+    input = new Map(plan.changes[0]?.after?.entries()).get("input");
+  }
+  const [plain] = input?.unmark() ?? [];
+  const members = new Map(plain?.entries());
+  const isSecret = (name: string) => members.get(name)?.hasMark(Mark.sensitive);
+  expect([isSecret("a"), isSecret("b"), input?.hasMark(Mark.sensitive)]).toEqual([
+    true,
+    false,
+    false,
   ]);
 });
 

@@ -33,7 +33,11 @@ export function ignoredMarks(
   if (ignored === "all") return former;
   const paths = ignored.map((traversal) => traversalPath(traversal, plain));
   const isIgnored = (path: Path): boolean => paths.some((one) => path.startsWith(one));
-  return [...sensitive.filter((path) => !isIgnored(path)), ...former.filter(isIgnored)];
+  // Of what was secret as a whole, the ignored part stays so.
+  const parts = paths.filter((one) =>
+    former.some((path) => path.length < one.length && one.startsWith(path)),
+  );
+  return [...sensitive.filter((path) => !isIgnored(path)), ...former.filter(isIgnored), ...parts];
 }
 
 /**
