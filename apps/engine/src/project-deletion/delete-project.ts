@@ -16,7 +16,7 @@ const KIND = SERVER_KINDS.projectDeletion;
 
 /**
  * Removes a project without stacks, with all that belongs to it: another project of the same name begins with nothing of it. What an
- * interruption leaves, any server removes later. `requireMatch` refuses a generation of the settings that the caller has not seen.
+ * interruption leaves behind the decision, any server removes later. `requireMatch` refuses a generation of the settings that the caller has not seen.
  * `not_found` where there is nothing of a project, `not_empty` where it has stacks, also one that is made at the same time.
  */
 export async function deleteProject(
@@ -28,7 +28,7 @@ export async function deleteProject(
   const unaudited = { ...parts, companion: undefined };
   const isOwn = await beginDeletion(unaudited, project, requireMatch);
   const decision = await decideDeletion(parts, project, requireMatch).catch(async (error) => {
-    // Where that fails as well, any server decides it later.
+    // Where that fails as well, any server does so later.
     if (isOwn) await takeBackDeletion(unaudited, project).catch(() => undefined);
     throw error;
   });
@@ -38,8 +38,12 @@ export async function deleteProject(
   }
   if (decision === "absent") {
     // Another request, or another server, has finished it or taken it back.
-    if (!(await isKnownProject(parts.storage, project))) return;
-    throw new ServerError("conflict", `the project "${project.project}" was made again; try again`);
+    const isLeft = await isKnownProject(parts.storage, project);
+    if (!isLeft && !(await hasRemains(parts, project))) return;
+    throw new ServerError(
+      "conflict",
+      `the deletion of the project "${project.project}" was taken back, or it was made again; try again`,
+    );
   }
   try {
     await finishProjectDeletion(unaudited, project);

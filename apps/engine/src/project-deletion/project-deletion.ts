@@ -31,8 +31,9 @@ import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 // Invariants:
 // - While the record of a deletion is there, a transaction that makes something in the project fails: a stack, what users set, a role.
 //   So what is listed after the record was written is all that there is, and a project of the name that comes later begins with nothing.
-// - The record says `decided` in the step that removes the settings, at a time without stacks. Before that the deletion may be taken back;
-//   after it the project is gone for everybody, and the rest is removed by whichever server comes first.
+// - The record says `decided` in the step that removes the settings, at a time without stacks, and that writes the audit trail. Before that
+//   the deletion may be taken back, which any server does where its request was interrupted: no other one knows what its user has seen.
+//   After it the project is gone for everybody, and the rest is removed by whichever server comes first.
 // - The record goes last.
 
 const KIND = SERVER_KINDS.projectDeletion;
@@ -45,7 +46,7 @@ const PASSES = 5;
 const ATTEMPTS = 5;
 /** A resource is not what it was. */
 const GONE = ["STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID"] as const;
-/** How long the request of a deletion has to decide itself, as it knows what its user has seen. */
+/** How long the request of a deletion has to decide it. */
 const UNDECIDED_MS = 60_000;
 
 type DeletionParts = TransactionParts & { readonly logger?: Logger | undefined };
@@ -57,7 +58,7 @@ type Decision = "decided" | "not_empty" | "absent";
 export async function decideDeletion(
   parts: TransactionParts,
   project: ProjectPlace,
-  requireMatch: (generation: string) => void = () => undefined,
+  requireMatch: (generation: string) => void,
 ): Promise<Decision> {
   const { tenancy } = projectPlace(project);
   return transact(parts, async (tx) => {
@@ -111,7 +112,7 @@ export async function finishProjectDeletion(
   }
 }
 
-/** Decides and finishes the deletions of all projects that were interrupted. Resolves with the number of projects that are gone. */
+/** Finishes the deletions of all projects that were interrupted, and takes those back that were not decided. Resolves with the number of projects that are gone. */
 export async function finishProjectDeletions(
   parts: DeletionParts,
   signal?: AbortSignal,
@@ -123,12 +124,12 @@ export async function finishProjectDeletions(
     const project = { account: resource.id.tenancy.partition, project: resource.id.name };
     try {
       const { atMs, decided } = decodeRecord(KIND, resource);
-      if (!decided && clock.wallMs() - Number(atMs) < UNDECIDED_MS) continue;
-      const decision = await decideDeletion(parts, project);
-      if (decision === "not_empty") await takeBackDeletion(parts, project);
-      if (decision !== "decided") continue;
-      await finishProjectDeletion(parts, project);
-      finished += 1;
+      if (decided) {
+        await finishProjectDeletion(parts, project);
+        finished += 1;
+      } else if (clock.wallMs() - Number(atMs) >= UNDECIDED_MS) {
+        await takeBackDeletion(parts, project);
+      }
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
       logger?.error({ ...project, err: error }, "the deletion of a project could not be finished");
