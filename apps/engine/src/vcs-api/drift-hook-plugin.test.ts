@@ -111,18 +111,23 @@ it("what is not signed is refused before it is read, and a signed one that is wr
     expect([body, (await send("all", body)).status]).toEqual([body, status]);
   }
   expect((await send("first", '{"id": "e1", "stack": "two"}')).status).toBe(404);
-  expect((await send("all", JSON.stringify({ id: "x".repeat(70_000) }))).status).toBe(413);
+  const large = JSON.stringify({ id: "x".repeat(70_000) });
+  for (const hook of ["all", "none"]) expect((await send(hook, large)).status).toBe(413);
 });
 
 it("forged deliveries count against their sender, and signed ones against their hook", async () => {
   const { send } = await start();
   const body = '{"id": "e1", "stack": "one"}';
   const forged: number[] = [];
+  const unknown: number[] = [];
   for (let at = 0; at < 150; at += 1) {
+    unknown.push((await send("none", body, { remoteAddress: "192.0.2.8" })).status);
     const sent = await send("all", body, { secret: "another-secret", remoteAddress: "192.0.2.7" });
     forged.push(sent.status);
   }
   expect(forged.filter((status) => status === 401)).toHaveLength(100);
+  // Nor does the number of refusals say whether there is such a hook.
+  expect(unknown).toEqual(forged);
   const signed: number[] = [];
   for (let at = 0; at < 201; at += 1) {
     signed.push((await send("all", body, { remoteAddress: `192.0.2.${10 + (at % 9)}` })).status);

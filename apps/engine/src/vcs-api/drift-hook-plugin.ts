@@ -51,8 +51,8 @@ const BODY_LIMIT = 64 * 1024;
 
 /**
  * Receives what other systems say of changes, to be registered under `/hooks/drift`: `/ACCOUNT/PROJECT/HOOK`. As with the webhooks of Git
- * servers, a request without a signature of the right form is refused before its body is read, nothing of a body is parsed before the
- * signature over its bytes was found right, and whether a hook exists is not said.
+ * servers, a request without a signature of the right form is refused before its body is read, and nothing of a body is parsed before the
+ * signature over its bytes was found right. Whether a hook exists is not said: without one, a body is bounded and a sender counted just so.
  */
 export async function driftHookPlugin(
   fastify: FastifyInstance,
@@ -77,12 +77,14 @@ export async function driftHookPlugin(
         new ServerError("unauthenticated", "the delivery has no valid signature");
       const signature = signatureOf("generic", request.headers);
       if (signature === undefined) throw refused();
+      const body = await readBytes(request, BODY_LIMIT);
       const place = driftHookPlace(reference);
       const found = await readStored(storage, "strong", idOf(SERVER_KINDS.driftHook, place));
-      if (found === undefined) throw refused();
-      const hook = decodeRecord(SERVER_KINDS.driftHook, found);
-      const body = await readBytes(request, BODY_LIMIT);
-      if (!isSigned(body, signature, await openHookSecret(keys, reference, hook))) {
+      const hook = found && decodeRecord(SERVER_KINDS.driftHook, found);
+      if (
+        hook === undefined ||
+        !isSigned(body, signature, await openHookSecret(keys, reference, hook))
+      ) {
         limits.forged(request);
         throw refused();
       }
