@@ -39,7 +39,7 @@ function start() {
     const samples = text.split("\n").filter((line) => /^[a-z_]+(?:\{.*\})? /.test(line));
     return samples.filter((line) => line.startsWith(`stackwright_${name}`)).toSorted();
   };
-  return { ...fixture, scrape, reads: () => reads };
+  return { ...fixture, metrics, scrape, reads: () => reads };
 }
 
 it("the runs of a store are counted by phase and mode, and a scrape reads nothing of the store", async () => {
@@ -111,7 +111,7 @@ it("workers are counted by the pool of their token and by what they do, until th
 
 it("the outbox is as old as what has waited the longest for its destination", async () => {
   const { put, scrape, storage, clock, tenancy } = start();
-  expect(await scrape("outbox")).toEqual(["stackwright_outbox_oldest_seconds 0"]);
+  await expect.poll(async () => scrape("outbox")).toEqual(["stackwright_outbox_oldest_seconds 0"]);
   const project = { account: "acme", project: "web" };
   const wait = (ageMs: number) => ({
     destination: "ops",
@@ -129,4 +129,18 @@ it("the outbox is as old as what has waited the longest for its destination", as
   if (first === undefined) throw new Error("no event");
   await storage.deleteCAS(first.id, first.version);
   await expect.poll(async () => scrape("outbox")).toEqual(["stackwright_outbox_oldest_seconds 5"]);
+});
+
+it("nothing is said of a store that was not read yet", async () => {
+  const { metrics, scrape } = start();
+  const unread = {
+    runs: () => undefined,
+    workers: () => undefined,
+    oldestEventMs: () => undefined,
+  };
+  metrics.live.readBy(unread);
+  const seen = [await scrape("outbox"), await scrape("runs{"), await scrape("workers{")];
+  expect(seen).toEqual([[], [], []]);
+  metrics.live.readBy({ ...unread, oldestEventMs: () => 0 });
+  expect(await scrape("outbox")).toEqual(["stackwright_outbox_oldest_seconds 0"]);
 });

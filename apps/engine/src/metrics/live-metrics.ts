@@ -47,7 +47,12 @@ export class LiveMetrics {
       name: "stackwright_outbox_oldest_seconds",
       help: "How long the oldest event waits for a destination of notifications; 0 when there is none.",
       registers,
-      collect: () => oldest.set((this.#counts?.oldestEventMs() ?? 0) / 1_000),
+      collect: () => {
+        const ageMs = this.#counts?.oldestEventMs();
+        // Of a store that was not read yet it is not said that nothing waits.
+        if (ageMs === undefined) oldest.remove();
+        else oldest.set(ageMs / 1_000);
+      },
     });
   }
 
