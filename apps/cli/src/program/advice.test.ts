@@ -1,4 +1,4 @@
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +27,17 @@ describe("a mistake in the use of the command", () => {
     const { code, output, error } = await tryCommand(["plan", "--out", out], { cwd });
     expect(error).toMatch(/^Error: The plan cannot be written to "/);
     expect([code, output]).toEqual([1, ""]);
+  });
+
+  // A user without all rights has such files: /dev/null, or one that an administrator made.
+  it("is not a plan file that exists, whatever its folder allows", async () => {
+    const cwd = await folder();
+    await mkdir(join(cwd, "kept"));
+    await writeFile(join(cwd, "kept/x.plan"), "");
+    await chmod(join(cwd, "kept"), 0o555);
+    onTestFinished(() => chmod(join(cwd, "kept"), 0o755));
+    const { code, error } = await tryCommand(["plan", "--out", "kept/x.plan"], { cwd });
+    expect([code, error]).toEqual([0, ""]);
   });
 
   it("quotes the plan in the command to do it", async () => {

@@ -24,7 +24,7 @@ type DirectHost =
       readonly port: string | undefined;
     };
 
-/** The variables of proxies as programs in Go read them; undefined without a proxy. `CommandError` for one that is no address. */
+/** The variables of proxies as programs in Go read them; undefined without a proxy. `CommandError` for one that is not a valid address. */
 export function parseProxies(env: NodeJS.ProcessEnv): ProxySettings | undefined {
   const http = proxyOf(env, "HTTP_PROXY", "http_proxy");
   const https = proxyOf(env, "HTTPS_PROXY", "https_proxy");
@@ -71,8 +71,8 @@ function proxyOf(env: NodeJS.ProcessEnv, ...names: readonly string[]): string | 
     const protocol = URL.canParse(address) ? new URL(address).protocol : undefined;
     if (protocol === "http:" || protocol === "https:") return address;
     // The address may hold a password.
-    const kind = protocol === undefined ? "no address" : `an address of the kind ${protocol}//`;
-    throw new CommandError(`The proxy of ${name} is ${printable(kind)}.`, {
+    const why = protocol === undefined ? "" : `: it begins with ${protocol}//`;
+    throw new CommandError(`The proxy of ${name} is not a valid address${printable(why)}.`, {
       advice: "Write http://HOST:PORT or https://HOST:PORT, or unset the variable.",
     });
   }

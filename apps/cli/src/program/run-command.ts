@@ -3,6 +3,7 @@ import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
 import { EXIT } from "../exit-code.ts";
 import { printable } from "../terminal/printable.ts";
+import { adviceOfSystem } from "./advice-of-system.ts";
 import { definitionsFor } from "./chosen-commands.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
 import { normalizeOptions } from "./normalize-options.ts";
@@ -96,18 +97,6 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
     streams.error.write(`${error.stack ?? ""}\n`);
   }
   return EXIT.failed;
-}
-
-/** What to do where the system refuses to write. */
-function adviceOfSystem(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
-  // Node says ENOENT where a file system that is only read has no such folder.
-  if (error.code === "ENOENT" && error.syscall !== "mkdir") return undefined;
-  if (error.code === "ENOSPC" || error.code === "EDQUOT") {
-    return "There is no space. Make some, and run the command again: what was completed is kept.";
-  }
-  if (!["ENOENT", "EROFS", "EACCES", "EPERM"].includes(String(error.code))) return undefined;
-  return "The folder has to be writable: state and providers are in .stackwright of the configuration's folder, unless STACKWRIGHT_DIR names another folder, and --store another store.";
 }
 
 /** A message may repeat names of other programs: they move no cursor. */

@@ -30,7 +30,8 @@ export async function requirePlaceOfPlan(path: string): Promise<void> {
   try {
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) throw new Error("it is a folder");
-    await access(dirname(path), constants.W_OK);
+    // What is there, such as /dev/null, is written to, whatever its folder allows.
+    await access(found === undefined ? dirname(path) : path, constants.W_OK);
   } catch (error) {
     throw notWritable(path, error);
   }

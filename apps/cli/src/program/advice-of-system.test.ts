@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { adviceOfSystem } from "./advice-of-system.ts";
+
+it.each([
+  ["mkdir", "ENOENT", true],
+  ["open", "ENOENT", false],
+  ["open", "EACCES", true],
+  ["rename", "EROFS", true],
+  ["write", "ENOSPC", true],
+  // A port below 1024, a socket of another user, and a file that is not a program.
+  ["listen", "EACCES", false],
+  ["connect", "EPERM", false],
+  ["spawn ./terraform", "EACCES", false],
+])("advice about folders is for what writes to them: %s, %s", (syscall, code, isAdvised) => {
+  const error = Object.assign(new Error(`${code}: refused, ${syscall}`), { syscall, code });
+  expect(adviceOfSystem(error) !== undefined).toBe(isAdvised);
+});
