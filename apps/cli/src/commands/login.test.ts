@@ -164,14 +164,20 @@ it("shows what the server calls the user as text", async () => {
   expect(shown).toContain("as eve\\u001b[2J.");
 });
 
-it("does not wait in silence for a token that is typed where nothing can be asked", async () => {
-  const env = await home();
-  const context = contextWith(env, () => {});
-  const readAll = async (): Promise<string> => new Promise(() => {});
-  const terminal = { ...context.terminal, readAll, typed: true, interactive: false };
-  const login = serverLogin({ server: "http://127.0.0.1:1" }, { ...context, terminal });
-  await expect(login).rejects.toThrow("the output is not a terminal");
-});
+it.each([
+  [true, "the output is not a terminal"],
+  [false, "TF_INPUT allows no questions"],
+])(
+  "does not wait in silence for a token that is typed where nothing can be asked (%s)",
+  async (mayAsk, why) => {
+    const env = await home();
+    const context = contextWith(env, () => {});
+    const readAll = async (): Promise<string> => new Promise(() => {});
+    const terminal = { ...context.terminal, readAll, mayAsk, typed: true, interactive: false };
+    const login = serverLogin({ server: "http://127.0.0.1:1" }, { ...context, terminal });
+    await expect(login).rejects.toThrow(why);
+  },
+);
 
 it("obtains a token of a server by its page, and stores it for the server", {
   timeout: 60_000,

@@ -95,8 +95,11 @@ function isRemote({ SSH_CONNECTION, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEn
 async function givenToken(server: string, { terminal, signal }: CommandContext): Promise<string> {
   // What is typed would be shown, and nothing would ask for it.
   if (terminal.typed && !terminal.interactive) {
-    throw new CommandError("The token cannot be asked for: the output is not a terminal.", {
-      advice: `Leave the output as it is, or pass the token on standard input: stackwright login --server ${server} < FILE`,
+    const [why, change] = terminal.mayAsk
+      ? ["the output is not a terminal", "Leave the output as it is"]
+      : ["TF_INPUT allows no questions", "Unset TF_INPUT"];
+    throw new CommandError(`The token cannot be asked for: ${why}.`, {
+      advice: `${change}, or pass the token on standard input: stackwright login --server ${server} < FILE`,
     });
   }
   const typed = terminal.interactive
