@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     setupFiles: [join(import.meta.dirname, "vitest.setup.ts")],
     testTimeout: 30_000,
+    // The default is a second, which is not enough on a loaded machine.
+    expect: { poll: { timeout: 10_000 } },
     // Vitest leaves one core to itself, which is half of a machine with two; its own part is a few percent.
     maxWorkers: "100%",
     reporters: reporters(import.meta.dirname),

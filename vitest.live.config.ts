@@ -10,6 +10,7 @@ export default defineConfig({
     setupFiles: [join(import.meta.dirname, "vitest.setup.ts")],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     // A server that several files share is easier to reason about with one file at a time.
     fileParallelism: false,
     // Processes and servers share a machine of which nothing is known. What passes the second time is named as flaky.

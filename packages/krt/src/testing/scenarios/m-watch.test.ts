@@ -264,7 +264,7 @@ describe("watch-backed sources", () => {
     await settle();
     expect(tracker.takeSorted()).toEqual(["add/a", "add/b", "delete/a"]);
     channels[0]?.end();
-    await vi.waitFor(() => expect(channels.length).toBe(2));
+    await vi.waitFor(() => expect(channels.length).toBe(2), { timeout: 10_000 });
     channels[1]?.push({ type: "set", object: "c" }, { type: "synced" });
     await settle();
     expect(tracker.batches.length).toBe(1);
