@@ -104,3 +104,14 @@ it("stacks that read one another in a circle end the search", async () => {
   const { found } = await start({ a: { c: ["x"] }, b: { a: ["x"] }, c: { b: ["x"] } });
   expect(await found("a", ["x"])).toEqual(["1 b x", "2 c through b"]);
 });
+
+it.each([19, 20, 21])("of %i stacks in between at most 20 are named", async (count) => {
+  const names = Array.from({ length: count }, (_, index) => `s${index}`);
+  const { found } = await start({
+    network: {},
+    ...Object.fromEntries(names.map((name) => [name, { network: ["vpc"] }])),
+    last: Object.fromEntries(names.map((name) => [name, ["url"]])),
+  });
+  const [, , , ...between] = (await found("network")).at(-1)?.split(" ") ?? [];
+  expect(between).toHaveLength(Math.min(20, count));
+});

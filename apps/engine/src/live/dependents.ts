@@ -1,6 +1,9 @@
 import type { LiveView } from "./live-view.ts";
 import type { StackFact } from "./stack-facts.ts";
 
+/** Stacks in between that are named for one that depends on them. */
+const MAX_BETWEEN = 20;
+
 /** A stack that depends on outputs of another one, itself or through others. */
 interface Dependent {
   readonly stack: StackFact;
@@ -10,7 +13,7 @@ interface Dependent {
   readonly outputs: readonly string[];
   /** Their change, or that of a stack in between, requests runs of it. */
   readonly triggered: boolean;
-  /** The stacks in between whose outputs it reads or follows; none at distance 1. */
+  /** The stacks in between whose outputs it reads or follows, at most 20 of them; none at distance 1. */
   readonly through: readonly StackFact[];
 }
 
@@ -42,13 +45,14 @@ export function dependentsOf(
         const stack = live.identified.get(link.key);
         if (stack === undefined || link.key === origin || found.has(link.key)) continue;
         const known = next.get(link.key);
-        const through = [...(known?.through ?? []), ...(between === undefined ? [] : [between])];
+        const through = known?.through ?? [];
+        const isNamed = between !== undefined && through.length < MAX_BETWEEN;
         next.set(link.key, {
           stack,
           distance,
           outputs: distance === 1 ? link.outputs : [],
           triggered: link.triggered || known?.triggered === true,
-          through,
+          through: isNamed ? [...through, between] : through,
         });
       }
     }

@@ -248,7 +248,7 @@ export interface DependentStack {
   readonly outputs: readonly string[];
   /** the change requests runs of it */
   readonly triggered: boolean;
-  /** the stacks in between that it reads or follows */
+  /** the stacks in between that it reads or follows, at most 20 of them */
   readonly through: readonly ({
   readonly project: string;
   readonly stack: string;

@@ -111,7 +111,10 @@ describe("renewal in a thread of its own", () => {
     const left = new Int32Array(new SharedArrayBuffer(4)).fill(3);
     const options = { name, unavailable: left.buffer };
     await using renewer = createThreadRenewer({ source: { ...source, options } });
-    await using lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "away" });
+    // The thread has to start and to open four times before the deadline.
+    const timing = { ttlMs: 60_000, renewMs: 100, stopMs: 50_000 };
+    const leases = createLeases({ storage, owner: "one", timing, renewer });
+    await using lease = await leases.acquire({ tenancy: HOME, name: "away" });
     await firstRenewal(lease);
     expect(Atomics.load(left, 0)).toBeLessThan(0);
     expect(lease.isHeld()).toBe(true);

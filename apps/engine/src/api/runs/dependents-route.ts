@@ -28,7 +28,9 @@ const DependentView = Type.Object(
     }),
     outputs: Type.Array(Type.String(), { description: "those that its state was made with" }),
     triggered: Type.Boolean({ description: "the change requests runs of it" }),
-    through: Type.Array(Named, { description: "the stacks in between that it reads or follows" }),
+    through: Type.Array(Named, {
+      description: "the stacks in between that it reads or follows, at most 20 of them",
+    }),
   },
   { title: "DependentStack" },
 );
