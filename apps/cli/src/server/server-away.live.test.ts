@@ -58,7 +58,7 @@ describe("a server that ends in the middle of an apply", { timeout: 180_000 }, (
     expect(await up.ended).toBe(1);
     const said = up.text().slice(up.text().indexOf("Error:"));
     expect(said).toContain(
-      "The apply stopped in the middle: the right to write to the stack was lost: the lease could not be renewed in time.",
+      "The apply stopped in the middle: the right to write to the stack was lost: the lease could not be renewed in time: ",
     );
     expect(said).toContain(`Check that the store stackwright://127.0.0.1:${port} answers`);
     await serve(port);
