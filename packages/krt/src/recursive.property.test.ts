@@ -178,7 +178,7 @@ it("recursive outputs without circles are those of a naive model, each run once 
   );
 });
 
-it("of circles all members fail and nobody else, whatever ran first, for as long as they last", {
+it("in a circle all members fail and no other key, whatever ran first, for as long as they last", {
   timeout,
 }, () => {
   fc.assert(

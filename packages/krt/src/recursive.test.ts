@@ -150,7 +150,7 @@ describe("recursive derivations", () => {
     expect(inspector.dependants(staleness, "none")).toEqual(reader);
   });
 
-  it("forgets places that nobody is at and nobody reads", () => {
+  it("forgets places without an object and without a reader", () => {
     const { rt, source, staleness } = build([]);
     for (let i = 0; i < 5; i++) source.set(stack(`${i}`, [`${i + 1}`, "never"]));
     for (let i = 0; i < 5; i++) source.delete(`${i}`);

@@ -23,7 +23,7 @@ export interface Terminal {
   readonly interactive: boolean;
   /** Whether lines may be redrawn; some terminals only print (`TERM=dumb`). */
   readonly redraws: boolean;
-  /** Whether standard input is a terminal: to read all of it waits for a user who sees no question. */
+  /** Whether standard input is a terminal: reading all of it waits for a user who sees no question. */
   readonly typed: boolean;
   /** Whether the environment allows questions; a script may answer them from a pipe. */
   readonly mayAsk: boolean;

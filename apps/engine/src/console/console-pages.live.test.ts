@@ -143,7 +143,7 @@ it("administrators replay policies, compare and change tools, trust runs, and se
   await waitFor(await request(GOOD, { auto_apply: true }), "applied");
   const bad = await request(BAD, {});
   await waitFor(bad, "awaiting_approval");
-  await call("POST", "/policy-sets", { name: "security", description: "what nobody wants" });
+  await call("POST", "/policy-sets", { name: "security", description: "an unwanted set" });
   const upload = Uint8Array.from(policyBundle());
   await call("PUT", "/policy-sets/security/content?entrypoint=stackwright", upload);
   await page.route("**/api/v1/policy-sets", async (route) =>

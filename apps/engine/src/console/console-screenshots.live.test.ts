@@ -104,7 +104,7 @@ it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
     provider_version: "10.20.30",
     function_graph_urn: URN,
   });
-  await call("POST", "/policy-sets", { name: "security", description: "what nobody wants" });
+  await call("POST", "/policy-sets", { name: "security", description: "an unwanted set" });
   await call("POST", "/policy-sets", { name: LONG_NAME, description: "words ".repeat(20) });
   const policies = Uint8Array.from(policyBundle());
   await call("PUT", "/policy-sets/security/content?entrypoint=stackwright", policies);
@@ -118,7 +118,7 @@ it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
   await call("POST", "/projects/default/stacks/one/drift/ignores", {
     address: 'terraform_data.subnet["a"]',
     attribute: "output",
-    reason: `A trial of the network team. ${"It goes on for a while. ".repeat(8)}`,
+    reason: `A trial of the network team. ${"It lasts for a while. ".repeat(8)}`,
     expires_in_seconds: 86_400,
   });
   const module = 'variable "cidr" {\n  type        = string\n  description = "addresses"\n}\n';

@@ -26,7 +26,7 @@ export function ignoredOf(
   if (own.some(({ attribute }) => attribute === "")) return { attributes, isWhole: true };
   const names = new Set(own.map(({ attribute }) => attribute));
   const ignored = attributes.filter((name) => names.has(name));
-  // Beyond the bound nobody knows which ones differ, too: of these none is ignored.
+  // Beyond the bound it is not known which objects differ: none of these is ignored.
   const isAllNamed = attributes.length > 0 && attributes.length < MAX_DRIFTED_ATTRIBUTES;
   const isWhole = !deleted && isAllNamed && ignored.length === attributes.length;
   return { attributes: ignored, isWhole };

@@ -361,11 +361,11 @@ it("what is ignored counts for nothing, until it is heeded or its time is over",
   await ignore("lab_object.a", "size");
   const b = await ignore("lab_object.b", "");
   await fire();
-  // Both differ as they may: nothing is requested, and nobody is told.
+  // Both differences are ignored: no run is requested, and no notification is sent.
   const quiet = { changed: 0, deleted: 0, sinceMs: 0n, remedy: "" };
   expect(await check(FOUND)).toMatchObject({ ...quiet, ignoredChanged: 1, ignoredDeleted: 1 });
   expect(await events()).toEqual([]);
-  // An attribute that nobody let be counts, as does one that is gone.
+  // An attribute that is not ignored counts, as does one that is gone.
   const [a, gone] = FOUND.objects;
   if (a === undefined || gone === undefined) throw new Error("no objects");
   const more = { ...FOUND, objects: [{ ...a, attributes: ["name", "size"] }, gone] };

@@ -79,7 +79,7 @@ it("the stacks that were made with a changed output are found, with those that d
     "2 front through app db",
     "3 far through front",
   ]);
-  // A new output is read by nobody yet.
+  // No stack reads a new output yet.
   expect(await found("network", ["added"])).toEqual([]);
   expect(await found("network", [])).toEqual([]);
   expect(await found("far")).toEqual([]);

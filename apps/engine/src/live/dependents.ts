@@ -24,8 +24,8 @@ interface Link {
 }
 
 /**
- * The stacks that a change of some outputs of a stack may concern, the nearest first. Which outputs of those in between change then nobody
- * knows: all of them count.
+ * The stacks that a change of some outputs of a stack may concern, the nearest first. Which outputs of those in between change is not known
+ * before they are planned: all of them count.
  *
  * @param changed names of the outputs; undefined: all
  */

@@ -29,8 +29,8 @@ export interface FollowedKind<T> {
 /**
  * A collection of the resources of a kind, in all projects unless it is elsewhere. It begins with the snapshot of a watch, continues from the cursor of
  * the last event, and takes a new snapshot where the store has forgotten what came after it. Of a snapshot only the projections are
- * kept. A resource that is damaged, or cannot be decoded, is logged and left out. `onListed` is told how many objects of a snapshot there
- * are so far.
+ * kept. A resource that is damaged, or cannot be decoded, is logged and left out. `onListed` receives the number of objects of a
+ * snapshot so far.
  */
 export function followKind<T>(
   scope: Scope,

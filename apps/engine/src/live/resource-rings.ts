@@ -54,7 +54,7 @@ interface ResourceRingInputs {
 //   turns; each change is therefore given as what the collection has by then: twice perhaps, but never of the time before.
 // - Revisions rise over all rings and are never used again. A ring that begins, or whose name stands for another stack, begins
 //   behind all of them, so that no position of before continues in it.
-// - `#bytes` is the sum over all rings. A ring that nobody waits for is idle, also between two looks of a slow reader: where it goes, that
+// - `#bytes` is the sum over all rings. A ring without a waiting reader is idle, also between two looks of a slow reader: where it goes, that
 //   reader gets a snapshot. What somebody waits for is bounded by ring alone.
 
 /** The last changes of the objects of each stack that is followed, for any number of readers. */
@@ -196,7 +196,7 @@ export class ResourceRings implements Disposable {
     }
   }
 
-  /** The rings that nobody waits for, that which was asked for the longest ago first. */
+  /** The rings without a waiting reader, the one with the oldest request first. */
   #idle(): readonly (readonly [string, Ring])[] {
     return [...this.#rings].filter(([, { bell }]) => !bell.isAwaited);
   }

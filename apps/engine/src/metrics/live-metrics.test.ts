@@ -59,7 +59,7 @@ it("the runs of a store are counted by phase and mode, and a scrape reads nothin
   expect(reads()).toBe(before);
 });
 
-it("a run that goes on is counted in its new phase alone", async () => {
+it("a run that enters a phase is counted in that phase alone", async () => {
   const { stack, enqueue, scrape, parts, worker } = start();
   await enqueue(await stack("one"), "one", Run_Mode.MODE_APPLY);
   await expect

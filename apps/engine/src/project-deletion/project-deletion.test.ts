@@ -250,7 +250,7 @@ it("a deletion that its request has not decided is left to it for a minute, and 
   expect(await all(WEB)).toEqual(whole);
 });
 
-it("who finds its deletion taken back is told so, also of a project without settings", async () => {
+it("a request whose deletion was taken back is answered with a conflict, also for a project without settings", async () => {
   const { parts, storage, write, remove, sweep, all, clock } = await start();
   await remove();
   await write("VariableSet", projectTenancy(WEB), "common");

@@ -60,7 +60,7 @@ export async function endIgnore(
   });
 }
 
-/** Ends the ignores of a stack whose time is over. What counts again has to be said, as nobody asked for it. */
+/** Ends the ignores of a stack whose time is over. What counts again is reported, as no request asked for it. */
 export async function endPastIgnores(
   parts: TransactionParts,
   stack: StackReference,

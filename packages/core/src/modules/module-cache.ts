@@ -154,7 +154,7 @@ const FORMER_INCOMING = /^\.incoming-/;
 /** No installation takes longer: what is older was left by one that was killed. */
 const LEFTOVER_MS = 24 * 60 * 60_000;
 
-/** What comes in is for nobody else to read: a repository has the login of its address until it is complete. */
+/** What comes in is readable by this user alone: a repository has the login of its address until it is complete. */
 async function prepareIncoming(root: string, incoming: string): Promise<void> {
   mkdirSync(join(root, PACKAGES), { recursive: true });
   mkdirSync(incoming, { recursive: true, mode: 0o700 });

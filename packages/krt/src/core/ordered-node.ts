@@ -13,7 +13,7 @@ interface Window {
   readonly limit: number;
 }
 
-/** An object of the base with its key, by which objects that are alike for the order are told apart. */
+/** An object of the base with its key, by which objects that are alike for the order are distinguished. */
 interface Member<T> {
   readonly key: string;
   readonly value: T;
@@ -24,7 +24,7 @@ interface Member<T> {
  *
  * Invariants between turns: `#members[slot]` is the object of the base's row at that slot; `#order` has all of them, but for those that
  * the comparison threw for; `#shown` are those in the window, in their order, and the rows are theirs. `#last` is the last of the
- * order that can be in the window, where the window is full: what comes behind it concerns nobody. Without a window all of the order is
+ * order that can be in the window, where the window is full: what comes behind it is not shown. Without a window all of the order is
  * shown, and neither of them is used.
  */
 export class OrderedNode<T> extends SteppedNode<T> {

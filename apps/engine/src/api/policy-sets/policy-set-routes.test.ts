@@ -208,7 +208,7 @@ it("sets change for those who have seen them, and for administrators of all proj
   expect((await call("GET", SET)).status).toBe(404);
 });
 
-it("who sees one project is told of no others that a set is for", async () => {
+it("a caller with one project sees no other project that a set is for", async () => {
   const { call, tokenOf } = await startWithSet({ projects: ["web", "merger", "w*"] }, "none");
   const token = await tokenOf("reader", ["web"]);
   const names = { projects: ["web", "w*"] };

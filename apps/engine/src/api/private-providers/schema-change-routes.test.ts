@@ -58,7 +58,7 @@ it("two versions are compared by what their functions say, with the stacks that 
     .toMatchObject({ source: "huawei.com/private-provider/notes", total: 3, breaking: 1, uses });
   const same = await call("GET", `${CHANGES}?from=1.0.0&to=1.0.0`);
   expect(same.json).toMatchObject({ changes: [], total: 0, breaking: 0, uses: [] });
-  // Who may not see the stack is told nothing of it.
+  // A caller who may not see the stack learns nothing of it.
   const elsewhere = await tokenOf("reader", ["other"]);
   const seen = await call("GET", `${CHANGES}?from=1.0.0&to=1.1.0`, { token: elsewhere });
   expect(seen.json).toMatchObject({ total: 3, uses: [] });

@@ -2,7 +2,7 @@ import { createManualClock } from "@stackwright/base/testing";
 import { expect, it } from "vitest";
 import { synced } from "./synced.ts";
 
-it("a request that waits in vain for the first view is told how far it is, and when to come again", async () => {
+it("a request for which the first view comes too late is refused with the progress so far, and with a time to retry", async () => {
   const clock = createManualClock();
   const never = {
     whenSynced: async ({ signal }: { readonly signal: AbortSignal }) =>

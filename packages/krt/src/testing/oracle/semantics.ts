@@ -118,7 +118,7 @@ export function viewed(object: Obj): Obj {
   return { ...object, n: Math.floor(object.n / 2) };
 }
 
-/** An order in which objects may be alike; those are told apart by their keys. */
+/** An order in which objects may be alike; those are distinguished by their keys. */
 export function orderOf(a: Obj, b: Obj): number {
   return a.n - b.n;
 }

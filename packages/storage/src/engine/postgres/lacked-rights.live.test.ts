@@ -57,14 +57,14 @@ describe.skipIf(server === undefined)("a role without a right", { timeout: 60_00
     }
   }
 
-  test("to make a schema is told which grant it lacks, and goes on with it", async () => {
+  test("to make a schema gets an error that names the missing grant, and opens the store with it", async () => {
     const { role, url } = await makeRole();
     expect(await grantUntilOpen(url, role)).toEqual([
       `GRANT CREATE ON DATABASE ${database} TO ${role}`,
     ]);
   });
 
-  test("to use a schema of others is told which grants it lacks, blobs too", async () => {
+  test("to use a schema of others gets an error that names the missing grants, blobs too", async () => {
     const { role, url } = await makeRole();
     await admin.unsafe(`CREATE SCHEMA ${role}_made`);
     try {
@@ -80,7 +80,7 @@ describe.skipIf(server === undefined)("a role without a right", { timeout: 60_00
     }
   });
 
-  test("to change the tables of another role is told to become a member of it", async () => {
+  test("to change the tables of another role gets an error that says to become a member of it", async () => {
     const [first, second] = [await makeRole(), await makeRole()];
     for (const { role } of [first, second]) {
       await admin.unsafe(`GRANT CREATE ON DATABASE ${database} TO ${role}`);
