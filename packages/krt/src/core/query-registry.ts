@@ -276,14 +276,26 @@ function publishIndexed<T>(
     const queries = index.queries.get(key);
     if (queries === undefined) continue;
     const still = hasKey(now, key);
-    for (const query of bucketMembers(queries)) query.notice(event, true, still, turn);
+    for (const query of bucketMembers(queries)) {
+      query.notice(event, true, still || asksForOneOf(query, now), turn);
+    }
   }
   if (now === before) return;
   for (const key of listed(now)) {
     const queries = index.queries.get(key);
     if (queries === undefined || hasKey(before, key)) continue;
-    for (const query of bucketMembers(queries)) query.notice(event, false, true, turn);
+    for (const query of bucketMembers(queries)) {
+      if (!asksForOneOf(query, before)) query.notice(event, false, true, turn);
+    }
   }
+}
+
+/** Whether a query that asks for several keys of an index asks for one of these: an object may move between its keys. */
+function asksForOneOf<T>({ anchor }: Query<T>, keys: unknown): boolean {
+  const asked = anchor?.operand;
+  return (
+    Array.isArray(asked) && asked.length > 1 && listed(keys).some((key) => asked.includes(key))
+  );
 }
 
 function listed(keys: unknown): readonly unknown[] {

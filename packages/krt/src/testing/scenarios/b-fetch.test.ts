@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   byIndex,
+  byIndexKeys,
   byKey,
   byKeys,
   byLabels,
@@ -107,6 +108,33 @@ describe("fetch, filters and dependency tracking", () => {
     expect(names.value).toEqual({ names: [] });
     expect(runs).toBe(3);
   });
+
+  it.each([
+    ["one key", (map: ConfigMap) => map.data?.["group"] ?? ""],
+    ["several keys", (map: ConfigMap) => [map.name, map.data?.["group"] ?? ""]],
+  ])(
+    "a partial fetch of several keys of an index passes over objects of %s that move between them",
+    (_, keysOf: (map: ConfigMap) => string | string[]) => {
+      const { rt } = rig;
+      const at = (group: string): ConfigMap => ({ name: "m", data: { group } });
+      const maps = configMapSource(rt, [at("a")]);
+      const groups = rt.index(maps, keysOf);
+      const nameOf = partial((map: ConfigMap) => map.name);
+      let runs = 0;
+      const names = rt.deriveSingleton((ctx) => {
+        runs++;
+        return { names: ctx.fetchPartial(maps, nameOf, byIndexKeys(groups, ["a", "b"])) };
+      });
+      expect(names.value).toEqual({ names: ["m"] });
+      maps.set(at("b"));
+      maps.set(at("a"));
+      expect([names.value, runs]).toEqual([{ names: ["m"] }, 1]);
+      maps.set(at("c"));
+      expect([names.value, runs]).toEqual([{ names: [] }, 2]);
+      maps.set(at("b"));
+      expect([names.value, runs]).toEqual([{ names: ["m"] }, 3]);
+    },
+  );
 
   describe("a fetched key that depends on the input", () => {
     const waypoint = (name: string, value: string): ConfigMap => ({
