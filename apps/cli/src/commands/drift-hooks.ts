@@ -8,13 +8,13 @@ import { printable } from "../terminal/printable.ts";
 
 type Hook = Operations["ListDriftHooks"]["output"]["hooks"][number];
 
-/** Options of the command that makes a hook. */
+/** Options of the command that creates a hook. */
 export interface DriftHookOptions extends ServerProjectOptions {
   /** Patterns of names of stacks. */
   readonly for: readonly string[];
 }
 
-/** Makes a hook by which another system asks for checks of stacks of a project. */
+/** Creates a hook by which another system asks for checks of stacks of a project. */
 export async function driftHook(
   name: string,
   options: DriftHookOptions,
@@ -25,7 +25,7 @@ export async function driftHook(
     const body = { name, stacks: [...options.for] };
     const { data } = await client.createDriftHook({ project, body }, { signal: context.signal });
     const text = [
-      `Made ${lineOf(data)}`,
+      `Created ${lineOf(data)}`,
       `Webhook: ${new URL(data.webhook_path, client.server).href}`,
       `Secret:  ${data.webhook_secret}`,
       "The secret is not shown again.",
