@@ -6,7 +6,6 @@ import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { ProjectName, StackNameSchema } from "../api/api-parts.ts";
 import { answerProblem } from "../api/problem.ts";
-import { readBytes } from "../api/read-body.ts";
 import { compileRequestValidator } from "../api/validate-request.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -20,8 +19,8 @@ import {
   openHookSecret,
 } from "../drift/drift-hook.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
-import { isSigned, signatureOf } from "../vcs/delivery/verify-signature.ts";
 import type { DeliveryLimits } from "./delivery-limits.ts";
+import { readSigned } from "./signed-delivery.ts";
 
 interface DriftHookPluginOptions extends TransactionParts {
   readonly keys: StoredKeys;
@@ -50,9 +49,8 @@ const DELIVERY = Compile(Delivery);
 const BODY_LIMIT = 64 * 1024;
 
 /**
- * Receives what other systems say of changes, to be registered under `/hooks/drift`: `/ACCOUNT/PROJECT/HOOK`. As with the webhooks of Git
- * servers, a request without a signature of the right form is refused before its body is read, and nothing of a body is parsed before the
- * signature over its bytes was found right. Whether a hook exists is not said: without one, a body is bounded and a sender counted just so.
+ * Receives what other systems say of changes, to be registered under `/hooks/drift`: `/ACCOUNT/PROJECT/HOOK`. Nothing of a body is parsed
+ * before the signature over its bytes was found right.
  */
 export async function driftHookPlugin(
   fastify: FastifyInstance,
@@ -72,23 +70,19 @@ export async function driftHookPlugin(
       reply.header("cache-control", "no-store");
       const { account, project, hook: name } = request.params;
       const reference = { account, project, name };
-      limits.admit(request);
-      const refused = (): ServerError =>
-        new ServerError("unauthenticated", "the delivery has no valid signature");
-      const signature = signatureOf("generic", request.headers);
-      if (signature === undefined) throw refused();
-      const body = await readBytes(request, BODY_LIMIT);
-      const place = driftHookPlace(reference);
-      const found = await readStored(storage, "strong", idOf(SERVER_KINDS.driftHook, place));
-      const hook = found && decodeRecord(SERVER_KINDS.driftHook, found);
-      if (
-        hook === undefined ||
-        !isSigned(body, signature, await openHookSecret(keys, reference, hook))
-      ) {
-        limits.forged(request);
-        throw refused();
-      }
-      limits.receive(hook.id);
+      const { body, record: hook } = await readSigned(request, {
+        limits,
+        kinds: ["generic"],
+        bodyLimit: BODY_LIMIT,
+        find: async () => {
+          const place = driftHookPlace(reference);
+          const found = await readStored(storage, "strong", idOf(SERVER_KINDS.driftHook, place));
+          if (found === undefined) return undefined;
+          const record = decodeRecord(SERVER_KINDS.driftHook, found);
+          const secret = await openHookSecret(keys, reference, record);
+          return { record, kind: "generic", secret };
+        },
+      });
       const { id, stack = onlyStackOf(hook), resources = [] } = deliveryIn(body);
       if (stack === undefined) {
         throw new ServerError("invalid_request", "stack is missing: the hook is for several");

@@ -31,16 +31,21 @@ async function start() {
   onTestFinished(async () => app.close());
   await app.register(hookPlugin, { ...parts, keys, limits: new DeliveryLimits(clock) });
   let count = 0;
-  return async (remoteAddress: string, secret: string): Promise<number> => {
+  return async (
+    remoteAddress: string,
+    secret: string,
+    { connection: name = "infra", header = "x-stackwright-signature", padding = "" } = {},
+  ): Promise<number> => {
     count += 1;
-    const payload = JSON.stringify({ ref: "refs/heads/main", time: clock.wallMs() / 1_000, count });
+    const time = clock.wallMs() / 1_000;
+    const payload = JSON.stringify({ ref: "refs/heads/main", time, count, padding });
     const signature = createHmac("sha256", secret).update(payload).digest("hex");
     const answer = await app.inject({
       method: "POST",
-      url: "/acme/web/infra",
+      url: `/acme/web/${name}`,
       remoteAddress,
       payload,
-      headers: { "x-stackwright-signature": signature, "content-type": "application/json" },
+      headers: { [header]: signature, "content-type": "application/json" },
     });
     return answer.statusCode;
   };
@@ -53,6 +58,31 @@ it("counts forged deliveries against their sender, and not against the connectio
   expect(answers.filter((status) => status === 401)).toHaveLength(100);
   expect(answers.filter((status) => status === 429)).toHaveLength(150);
   expect(await deliver("192.0.2.8", SECRET)).toBe(202);
+});
+
+it("does not say whether there is a connection: a body is bounded and a sender counted just so", async () => {
+  const deliver = await start();
+  const padding = "x".repeat(1_100_000);
+  // Whichever kind the connection is of.
+  for (const header of ["x-stackwright-signature", "x-hub-signature-256"]) {
+    for (const connection of ["infra", "none"]) {
+      const status = await deliver("192.0.2.6", "another-secret", { connection, header, padding });
+      expect([header, connection, status]).toEqual([header, connection, 413]);
+    }
+    const answers: Record<string, number[]> = { infra: [], none: [] };
+    for (const [connection, statuses] of Object.entries(answers)) {
+      const address = `${header}.${connection}`;
+      for (let at = 0; at < 101; at += 1) {
+        statuses.push(await deliver(address, "another-secret", { connection, header }));
+      }
+    }
+    expect(answers["none"]).toEqual(answers["infra"]);
+    expect(answers["none"]?.slice(-2)).toEqual([401, 429]);
+  }
+  const plain = { header: "x-other" };
+  for (const connection of ["infra", "none"]) {
+    expect(await deliver("192.0.2.5", SECRET, { ...plain, connection, padding })).toBe(401);
+  }
 });
 
 it("bounds the signed deliveries of a connection, from whatever address", async () => {

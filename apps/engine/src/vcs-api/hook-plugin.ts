@@ -4,19 +4,17 @@ import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ProjectName } from "../api/api-parts.ts";
 import { answerProblem } from "../api/problem.ts";
-import { readBytes } from "../api/read-body.ts";
 import { compileRequestValidator } from "../api/validate-request.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
-import { kindOf } from "../vcs/connection-kind.ts";
+import { CONNECTION_KINDS, kindOf } from "../vcs/connection-kind.ts";
 import { openSecrets } from "../vcs/connection-secrets.ts";
 import { readDelivery } from "../vcs/delivery/read-delivery.ts";
-import { isSigned, signatureOf } from "../vcs/delivery/verify-signature.ts";
 import { receiveDelivery } from "../vcs/receive-delivery.ts";
 import { connectionPlace } from "../vcs/vcs-places.ts";
 import type { DeliveryLimits } from "./delivery-limits.ts";
+import { readSigned } from "./signed-delivery.ts";
 
 interface HookPluginOptions extends TransactionParts {
   readonly keys: StoredKeys;
@@ -35,9 +33,8 @@ type AtAddress = { Params: Static<typeof Address> };
 const BODY_LIMIT = 1024 * 1024;
 
 /**
- * Receives the webhooks of Git servers, to be registered under `/hooks/vcs`: `/ACCOUNT/PROJECT/CONNECTION`. A request without a
- * signature of the right form is refused before its body is read, and nothing of a body is parsed before the signature over its bytes was
- * found right. Whether a connection exists is not said.
+ * Receives the webhooks of Git servers, to be registered under `/hooks/vcs`: `/ACCOUNT/PROJECT/CONNECTION`. Nothing of a body is
+ * parsed before the signature over its bytes was found right.
  */
 export async function hookPlugin(
   fastify: FastifyInstance,
@@ -56,24 +53,21 @@ export async function hookPlugin(
       reply.header("cache-control", "no-store");
       const { account, project, connection: name } = request.params;
       const reference = { account, project, name };
-      limits.admit(request);
-      const refused = (): ServerError =>
-        new ServerError("unauthenticated", "the delivery has no valid signature");
-      const place = connectionPlace(reference);
-      const found = await readStored(storage, "strong", idOf(SERVER_KINDS.vcsConnection, place));
-      if (found === undefined) throw refused();
-      const connection = decodeRecord(SERVER_KINDS.vcsConnection, found);
-      const kind = kindOf(connection.kind);
-      const signature = signatureOf(kind, request.headers);
-      if (signature === undefined) throw refused();
-      const body = await readBytes(request, BODY_LIMIT);
-      const { webhookSecret } = await openSecrets(keys, reference, connection);
-      if (!isSigned(body, signature, webhookSecret)) {
-        limits.forged(request);
-        throw refused();
-      }
-      limits.receive(connection.id);
+      const { body, record: connection } = await readSigned(request, {
+        limits,
+        kinds: CONNECTION_KINDS,
+        bodyLimit: BODY_LIMIT,
+        find: async () => {
+          const id = idOf(SERVER_KINDS.vcsConnection, connectionPlace(reference));
+          const found = await readStored(storage, "strong", id);
+          if (found === undefined) return undefined;
+          const record = decodeRecord(SERVER_KINDS.vcsConnection, found);
+          const { webhookSecret: secret } = await openSecrets(keys, reference, record);
+          return { record, kind: kindOf(record.kind), secret };
+        },
+      });
       const { repository, branch } = connection;
+      const kind = kindOf(connection.kind);
       const { headers } = request;
       const nowMs = clock.wallMs();
       const event = readDelivery(body, { kind, headers, repository, branch, nowMs });

@@ -3,6 +3,8 @@ import { VcsConnection_Apply, VcsConnection_Kind } from "@stackwright/proto/stac
 /** What serves the repository of a connection. */
 export type ConnectionKind = "generic" | "gitea" | "github";
 
+export const CONNECTION_KINDS: readonly ConnectionKind[] = ["generic", "gitea", "github"];
+
 /** When the plans of merged commits are applied. */
 type ApplyPolicy = "manual" | "on_merge" | "on_comment";
 

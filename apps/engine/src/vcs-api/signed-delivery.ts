@@ -1,0 +1,53 @@
+import type { FastifyRequest } from "fastify";
+import { readBytes } from "../api/read-body.ts";
+import { ServerError } from "../domain/server-error.ts";
+import type { ConnectionKind } from "../vcs/connection-kind.ts";
+import { isSigned, signatureOf } from "../vcs/delivery/verify-signature.ts";
+import type { DeliveryLimits } from "./delivery-limits.ts";
+
+/** Whom the deliveries of an address are for. */
+interface Receiver<R> {
+  readonly record: R;
+  /** Whose form of signatures its sender has. */
+  readonly kind: ConnectionKind;
+  readonly secret: Uint8Array;
+}
+
+/** What an address takes, whoever it is for. */
+interface DeliveryBounds<R> {
+  readonly limits: DeliveryLimits;
+  /** Of receivers that such an address may have. */
+  readonly kinds: readonly ConnectionKind[];
+  readonly bodyLimit: number;
+  /** Finds whom the address is for; undefined for nobody. */
+  readonly find: () => Promise<Receiver<R> | undefined>;
+}
+
+/**
+ * The bytes of a delivery that are signed as the receiver of its address asks, who counts it. A request without a signature of a form that an
+ * address may have is refused before its body is read. Whether there is a receiver is not said: without one, a body is bounded and a sender
+ * counted just so.
+ */
+export async function readSigned<R extends { readonly id: string }>(
+  request: FastifyRequest,
+  { limits, kinds, bodyLimit, find }: DeliveryBounds<R>,
+): Promise<{ readonly body: Uint8Array; readonly record: R }> {
+  limits.admit(request);
+  const refused = (): ServerError =>
+    new ServerError("unauthenticated", "the delivery has no valid signature");
+  const { headers } = request;
+  if (kinds.every((kind) => signatureOf(kind, headers) === undefined)) throw refused();
+  const body = await readBytes(request, bodyLimit);
+  const receiver = await find();
+  const signature = receiver && signatureOf(receiver.kind, headers);
+  if (
+    receiver === undefined ||
+    signature === undefined ||
+    !isSigned(body, signature, receiver.secret)
+  ) {
+    limits.forged(request);
+    throw refused();
+  }
+  limits.receive(receiver.record.id);
+  return { body, record: receiver.record };
+}
