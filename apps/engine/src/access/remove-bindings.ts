@@ -1,19 +1,21 @@
+import type { Logger } from "@stackwright/base/logger";
 import type { RoleBinding } from "@stackwright/proto/stackwright";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { accountTenancy, bindingPlace, type SubjectKind } from "./access-places.ts";
 
 const KIND = SERVER_KINDS.roleBinding;
 
-/** The roles of an account that are chosen. */
+/** The roles of an account that are chosen. One whose record is damaged gives nothing, and is left out. */
 export async function listBindings(
-  { storage }: Pick<TransactionParts, "storage">,
+  { storage, logger }: Pick<TransactionParts, "storage"> & { readonly logger?: Logger | undefined },
   account: string,
   isChosen: (binding: RoleBinding) => boolean,
 ): Promise<readonly RoleBinding[]> {
-  const stored = await storage.list("strong", KIND.type, accountTenancy(account), "");
-  return stored.map((one) => decodeRecord(KIND, one)).filter(isChosen);
+  const onDamaged = logDamaged(logger);
+  const found = await listReadable(storage, KIND, accountTenancy(account), { onDamaged });
+  return found.map(({ message }) => message).filter(isChosen);
 }
 
 /**

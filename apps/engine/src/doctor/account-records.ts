@@ -1,5 +1,6 @@
 import { isStorageError, type Resource, type StorageBackend, WILDCARD } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import { listReadable } from "../queue/list-readable.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** A record of a project, or of one of its stacks. */
@@ -26,16 +27,17 @@ export class AccountRecords {
 
   async list<M>(kind: RecordKind<M>): Promise<readonly ProjectRecord<M>[]> {
     const where = { partition: this.#account, peerName: WILDCARD, namespace: WILDCARD };
-    const found = await this.#storage.list("strong", kind.type, where, "", {
+    const found = await listReadable(this.#storage, kind, where, {
       signal: this.#signal,
-      onDamaged: ({ id, reason }) => this.#damaged(kind, id.tenancy.namespace, id.name, reason),
+      onDamaged: ({ tenancy, name }, reason) =>
+        this.#damaged(kind, tenancy.namespace, name, reason),
     });
-    return found.flatMap((resource) => {
-      const { tenancy, name } = resource.id;
-      const message = this.#decode(kind, resource);
-      if (message === undefined) return [];
-      return [{ project: tenancy.namespace, name, owner: name.split(".", 1)[0] ?? "", message }];
-    });
+    return found.map(({ id: { tenancy, name }, message }) => ({
+      project: tenancy.namespace,
+      name,
+      owner: name.split(".", 1)[0] ?? "",
+      message,
+    }));
   }
 
   /** One record, where there is one that can be read. */

@@ -1,11 +1,18 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Logger } from "@stackwright/base/logger";
 import { createStoredKeys } from "@stackwright/core";
 import { Project, RoleBinding } from "@stackwright/proto/stackwright";
-import type { StorageBackend, Tenancy } from "@stackwright/storage";
+import type { DamagedResource, StorageBackend, Tenancy } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
+import { createSqliteStorage } from "@stackwright/storage/sqlite";
 import { expect, it } from "vitest";
 import { bindingPlace } from "../access/access-places.ts";
 import {
+  isOfProject,
   KINDS_OF_PROJECTS,
   type ProjectPlace,
   projectDeletionPlace,
@@ -30,8 +37,7 @@ const NET = { account: "acme", project: "net" };
 const WEBSHOP = { account: "acme", project: "webshop" };
 
 /** Projects with something of each kind, and a region that is called as one of them. */
-async function start() {
-  const inner = createMemoryStorage();
+async function start(inner: StorageBackend = createMemoryStorage()) {
   const fixture = createRunFixture(inner);
   const { parts, put } = fixture;
   const write = async (kind: string, tenancy: Tenancy, name: string): Promise<void> => {
@@ -281,4 +287,55 @@ it("a damaged record keeps no other deletion from its end", async () => {
   expect(await sweep()).toBe(1);
   // It was decided without its settings being removed, which no server does.
   expect(await all(WEB)).toEqual([...NOTHING, "Project web"]);
+});
+
+it("damaged settings and roles of any project keep no deletion from its end", async () => {
+  const { remove, all, settingsOf, damage } = await start();
+  const ofAnn = { account: "acme", kind: "user", subject: "ann" } as const;
+  await damage(SERVER_KINDS.project, projectPlace(WEBSHOP));
+  await damage(SERVER_KINDS.roleBinding, bindingPlace({ ...ofAnn, project: "webshop" }));
+  const others = [await all(NET), await all(WEBSHOP)];
+  await remove();
+  expect(await all(WEB)).toEqual(NOTHING);
+  expect([await all(NET), await all(WEBSHOP)]).toEqual(others);
+  expect((await settingsOf(NET)).outputsSharedWith).toEqual(["other"]);
+});
+
+it("records whose content has decayed keep no deletion from its end, and go with their own project", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "project-deletion-"));
+  const lines: unknown[] = [];
+  const logger = { warn: (fields: unknown) => lines.push(fields) } as unknown as Logger;
+  await using storage = await createSqliteStorage({ directory: scratch.path });
+  const { parts, put } = await start(storage);
+  await put(SERVER_KINDS.projectDeletion, projectDeletionPlace(WEB), { atMs: 0n, decided: true });
+  const ofAnn = { account: "acme", kind: "user", subject: "ann" } as const;
+  const role = bindingPlace({ ...ofAnn, project: "webshop" });
+  const damaged = [
+    idOf(SERVER_KINDS.project, projectPlace(WEBSHOP)),
+    idOf(SERVER_KINDS.roleBinding, role),
+    idOf(SERVER_KINDS.variableSet, { tenancy: projectTenancy(WEB), name: "other.one" }),
+  ];
+  {
+    using database = new DatabaseSync(join(scratch.path, "store.db"));
+    for (const id of damaged) {
+      const { version } = await storage.read("strong", id);
+      database
+        .prepare("UPDATE resource SET checksum = checksum + 1 WHERE version = ?")
+        .run(version);
+    }
+  }
+  expect(await finishProjectDeletions({ ...parts, logger })).toBe(1);
+  expect(lines).toContainEqual(expect.objectContaining({ kind: "Project", name: "webshop" }));
+  expect(lines).toContainEqual(expect.objectContaining({ kind: "RoleBinding", name: role.name }));
+  // Of others nothing is taken: to repair them is up to an operator.
+  const others: string[] = [];
+  for (const { type, tenancy, name } of damaged) {
+    const onDamaged = ({ id }: DamagedResource) => others.push(id.name);
+    await storage.list("strong", type, tenancy, name, { onDamaged });
+  }
+  expect(others).toEqual(["webshop", role.name]);
+  for (const kind of KINDS_OF_PROJECTS) {
+    const left = await storage.list("strong", kind, projectTenancy(WEB), "");
+    expect(left.filter(({ id }) => isOfProject(id))).toEqual([]);
+  }
 });

@@ -2,9 +2,11 @@ import type { Logger } from "@stackwright/base/logger";
 import { ENGINE_KINDS } from "@stackwright/core";
 import type { RoleBinding } from "@stackwright/proto/stackwright";
 import {
+  type DamagedResource,
   type Guard,
   isStorageError,
   listResourceHeads,
+  type ResourceHead,
   type ResourceId,
   type ResourceType,
   readStored,
@@ -25,6 +27,7 @@ import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { countPlace, orderWithCreations } from "../queue/require-room.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 
@@ -140,10 +143,11 @@ export async function finishProjectDeletions(
 
 /** Whether anything belongs to a project beside its settings and its stacks. */
 export async function hasRemains(
-  { storage }: Pick<TransactionParts, "storage">,
+  parts: Pick<DeletionParts, "storage" | "logger">,
   { account, project }: ProjectPlace,
 ): Promise<boolean> {
-  const roles = await listBindings({ storage }, account, (one) => one.project === project);
+  const { storage } = parts;
+  const roles = await listBindings(parts, account, (one) => one.project === project);
   if (roles.length > 0) return true;
   const tenancy = projectTenancy({ account, project });
   for (const kind of KINDS_OF_PROJECTS) {
@@ -192,15 +196,18 @@ async function forgetReader(
   { account, project }: ProjectPlace,
   guard: Guard,
 ): Promise<number> {
-  const { type } = SERVER_KINDS.project;
   const { tenancy } = projectPlace({ account, project });
+  // Settings that are damaged share nothing.
+  const onDamaged = logDamaged(parts.logger);
   let changed = 0;
-  for (const resource of await parts.storage.list("strong", type, tenancy, "")) {
-    if (!decodeRecord(SERVER_KINDS.project, resource).outputsSharedWith.includes(project)) continue;
+  for (const { id, message } of await listReadable(parts.storage, SERVER_KINDS.project, tenancy, {
+    onDamaged,
+  })) {
+    if (!message.outputsSharedWith.includes(project)) continue;
     changed += 1;
     await transact(parts, async (tx) => {
       tx.guard(guard);
-      const row = await tx.find(SERVER_KINDS.project, { tenancy, name: resource.id.name });
+      const row = await tx.find(SERVER_KINDS.project, { tenancy, name: id.name });
       const shared = row?.message.outputsSharedWith ?? [];
       if (row === undefined || !shared.includes(project)) return;
       tx.update(row, { outputsSharedWith: shared.filter((one) => one !== project) });
@@ -227,8 +234,8 @@ async function removeGuarded(
   let removed = 0;
   for (let attempt = 1; ; attempt += 1) {
     let isMissed = false;
-    for await (const { id, version } of listResourceHeads(storage, "strong", type, tenancy, "")) {
-      if (!isChosen(id)) continue;
+    const remove = async ({ id, version }: Pick<ResourceHead, "id" | "version">): Promise<void> => {
+      if (!isChosen(id)) return;
       try {
         await storage.batch([{ kind: "delete", id, version }], { guards: [guard] });
         removed += 1;
@@ -237,7 +244,12 @@ async function removeGuarded(
         if (!isStorageError(error, ...GONE) || attempt >= ATTEMPTS) throw error;
         isMissed = true;
       }
-    }
+    };
+    const damaged: DamagedResource[] = [];
+    const options = { onDamaged: (one: DamagedResource) => damaged.push(one) };
+    const heads = listResourceHeads(storage, "strong", type, tenancy, "", options);
+    for await (const head of heads) await remove(head);
+    for (const { id, version } of damaged) await remove({ id: { ...id, type }, version });
     if (!isMissed) return removed;
   }
 }
