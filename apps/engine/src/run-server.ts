@@ -21,8 +21,8 @@ import type { Logger } from "pino";
 import type { AccessDirectory } from "./access/access-directory.ts";
 import type { LoginSessions } from "./access/login-sessions.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
+import { AccountPlaces } from "./api/account-places.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
-import { UploadPlaces } from "./api/upload-places.ts";
 import { AuditForwarder } from "./audit-webhook/audit-forwarder.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
 import type { FindSchemaChanges } from "./domain/find-schema-changes.ts";
@@ -209,7 +209,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { access, credentials, sessions, audit } = options;
   const { addressKey, moduleAddressKey } = options;
   const refusedWorkers = new RefusedWorkers(clock);
-  const stateUploads = new UploadPlaces({ all: 64, account: 16 });
+  const stateUploads = new AccountPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [], tools = [] } = options;
   const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
   const fetch = guardedFetch(guard);

@@ -7,12 +7,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { auditedParts } from "../access/change-entry.ts";
 import { type AuditTrail, auditCaller } from "../access/registry-audit.ts";
+import type { AccountPlaces } from "../api/account-places.ts";
 import { checkProjectName, ProjectName, StackNameSchema } from "../api/api-parts.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken, seesProject, seesStack } from "../api/authorize.ts";
 import { answerProblem } from "../api/problem.ts";
 import { readBytes } from "../api/read-body.ts";
-import type { UploadPlaces } from "../api/upload-places.ts";
 import { compileRequestValidator } from "../api/validate-request.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { addStack } from "../queue/add-stack.ts";
@@ -33,7 +33,7 @@ interface StatePluginOptions extends TransactionParts, StateContentParts {
   /** Requests per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
   /** Places for states that commands upload. */
-  readonly places: UploadPlaces;
+  readonly places: AccountPlaces;
   /** Where changes and refused callers are noted. Locks are not, as each command has one. */
   readonly audit: AuditTrail;
 }

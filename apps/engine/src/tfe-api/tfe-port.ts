@@ -19,10 +19,10 @@ import type {
 import type { Logger } from "pino";
 import { auditedParts } from "../access/change-entry.ts";
 import { type AuditCaller, type AuditTrail, auditCaller } from "../access/registry-audit.ts";
+import type { AccountPlaces } from "../api/account-places.ts";
 import { requireApiRole } from "../api/api-roles.ts";
 import { authenticateToken } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
-import type { UploadPlaces } from "../api/upload-places.ts";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { STACK_HEAD_KIND, stackPlace } from "../domain/run-places.ts";
@@ -55,7 +55,7 @@ interface TfePortParts extends TransactionParts, ServedParts {
   /** Requests per credential. @default 200 per second, 2,000 at once */
   readonly rateLimit?: RateLimit | undefined;
   /** Places for states that commands upload. */
-  readonly stateUploads: UploadPlaces;
+  readonly stateUploads: AccountPlaces;
 }
 
 const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });

@@ -2,7 +2,7 @@ import { type NamedStack, StackDirectory, type StackReference } from "@stackwrig
 import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored, ulidTime } from "@stackwright/storage";
 import type { NewTfeRun, RunPort, TfeCaller, TfePlanCounts, TfeRun } from "@stackwright/tfe";
-import { UploadPlaces } from "../api/upload-places.ts";
+import { AccountPlaces } from "../api/account-places.ts";
 import { storeConfiguration } from "../configuration/store-configuration.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, type Place, RUN_KIND, runPlace } from "../domain/run-places.ts";
@@ -60,7 +60,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
   const { storage, clock, stackOf, audited } = parts;
   const renderer = new PlanRenderer({ clock });
   const marks = new LogMarks();
-  const places = new UploadPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
+  const places = new AccountPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
   const stacks = new StackDirectory({ storage });
 
   const readRun = async (stack: StackReference, run: string): Promise<Run | undefined> => {

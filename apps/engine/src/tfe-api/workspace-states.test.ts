@@ -3,7 +3,7 @@ import { createStoredKeys, type NamedStack } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { UploadPlaces } from "../api/upload-places.ts";
+import { AccountPlaces } from "../api/account-places.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { workspaceStates } from "./workspace-states.ts";
 
@@ -30,7 +30,7 @@ async function start(places: number) {
     audited: () => served,
     logger: pino({ level: "silent" }),
     stackOf: async () => ({ name: "one", reference }) as NamedStack,
-    stateUploads: new UploadPlaces({ all: places, account: places }),
+    stateUploads: new AccountPlaces({ all: places, account: places }),
   });
   return { states, clock };
 }

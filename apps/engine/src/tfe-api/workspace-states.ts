@@ -8,7 +8,7 @@ import type {
   TfeStateVersion,
 } from "@stackwright/tfe";
 import type { Logger } from "pino";
-import type { UploadPlaces } from "../api/upload-places.ts";
+import type { AccountPlaces } from "../api/account-places.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -34,7 +34,7 @@ import { isWorkspaceLock } from "./workspace-lock.ts";
 
 interface StateParts extends TransactionParts, ServedParts {
   readonly logger: Logger;
-  readonly stateUploads: UploadPlaces;
+  readonly stateUploads: AccountPlaces;
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
   readonly audited: AuditedChange;

@@ -4,8 +4,8 @@ import { storeConfiguration } from "../../configuration/store-configuration.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { uploadSignal } from "../../timed-upload.ts";
 import { repositoryFolder } from "../../vcs/git/repository-path.ts";
+import { AccountPlaces } from "../account-places.ts";
 import { type ApiParts, routeSchema, StackParams, stackOf } from "../api-parts.ts";
-import { UploadPlaces } from "../upload-places.ts";
 
 const ConfigurationView = Type.Object(
   {
@@ -34,7 +34,7 @@ const TYPES = new Set(["application/gzip", "application/x-gzip", "application/oc
 
 /** `/projects/{project}/stacks/{stack}/configurations`: each upload has a file and an unpacking stream, so that few run at a time. */
 export function configurationRoutes(fastify: FastifyInstance, parts: ApiParts): void {
-  const places = new UploadPlaces({ all: 16, account: 4 });
+  const places = new AccountPlaces({ all: 16, account: 4 });
   fastify.post<{
     Params: Static<typeof StackParams>;
     Querystring: Static<typeof UploadQuery>;

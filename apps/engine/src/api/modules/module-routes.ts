@@ -12,8 +12,8 @@ import {
 } from "../../modules/module-versions.ts";
 import { publishModule } from "../../modules/publish-module.ts";
 import { uploadSignal } from "../../timed-upload.ts";
+import { AccountPlaces } from "../account-places.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
-import { UploadPlaces } from "../upload-places.ts";
 import {
   ModuleDocumentationView,
   ModuleParams,
@@ -38,7 +38,7 @@ type OfVersion = { Params: Static<typeof ModuleVersionParams> };
 export function moduleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, blobs, principalOf } = parts;
   // Each upload is unpacked and parsed.
-  const places = new UploadPlaces({ all: 4, account: 2 });
+  const places = new AccountPlaces({ all: 4, account: 2 });
 
   fastify.get(
     MODULES,

@@ -23,6 +23,7 @@ import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
 import { timedUpload, uploadSignal } from "../../timed-upload.ts";
 import { readRunSecrets } from "../../worker/run-secrets.ts";
+import { AccountPlaces } from "../account-places.ts";
 import {
   type ApiParts,
   etagOf,
@@ -33,7 +34,6 @@ import {
   StackNameSchema,
 } from "../api-parts.ts";
 import { seesProject } from "../authorize.ts";
-import { UploadPlaces } from "../upload-places.ts";
 import {
   findingViewOf,
   NewPolicySet,
@@ -124,7 +124,7 @@ const ReplayView = Type.Object(
 /** `/policy-sets`: the policies of an account, which administrators of all of its projects write. */
 export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, clock, principalOf } = parts;
-  const places = new UploadPlaces({ all: 4, account: 2 });
+  const places = new AccountPlaces({ all: 4, account: 2 });
 
   const placeOf = (request: FastifyRequest<InSet>) =>
     policySetPlace(principalOf(request).account, request.params.policy_set);

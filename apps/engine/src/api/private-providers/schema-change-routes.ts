@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
 import { sortedStacks, visitResources } from "../../live/search-resources.ts";
+import { AccountPlaces } from "../account-places.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { seesStack } from "../authorize.ts";
 import { endOfRequest } from "../end-of-request.ts";
@@ -14,6 +15,8 @@ const MAX_CHANGES = 2_000;
 const MAX_USES = 1_000;
 /** How long two functions have to answer. */
 const ASK_MS = 60_000;
+/** Comparisons at the same time: each calls two functions. */
+const MAX_COMPARISONS = { all: 16, account: 4 };
 
 const Version = Type.String({ pattern: "^[0-9A-Za-z.+-]{1,64}$" });
 const Params = Type.Object({ provider: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) });
@@ -80,6 +83,7 @@ const UseView = Type.Object(
 /** `/private-providers/{provider}/schema-changes` */
 export function schemaChangeRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { live, clock, principalOf, stopping, schemaChanges } = parts;
+  const places = new AccountPlaces(MAX_COMPARISONS, "comparisons of schemas");
 
   fastify.get<{ Params: Static<typeof Params>; Querystring: Static<typeof Query> }>(
     "/private-providers/:provider/schema-changes",
@@ -100,6 +104,7 @@ export function schemaChangeRoutes(fastify: FastifyInstance, parts: ApiParts): v
         { params: Params, querystring: Query },
         {
           422: "this server has no table of functions",
+          429: "too many requests, or too many comparisons at the same time",
           502: "a function does not answer as it should",
         },
       ),
@@ -116,10 +121,11 @@ export function schemaChangeRoutes(fastify: FastifyInstance, parts: ApiParts): v
       const ended = endOfRequest(reply, stopping);
       const signal = AbortSignal.any([ended, AbortSignal.timeout(ASK_MS)]);
       const at = { account: principal.account, name: request.params.provider, ...request.query };
+      using _place = places.take(principal.account);
       const { source, changes } = await schemaChanges(at, { signal });
       const changed = breaksByType(changes);
       await synced(live.stackChanges, clock, ended);
-      await synced(live.resources.all, clock, ended);
+      await synced(live.resources.all, clock, ended, live.resources.listed);
       const isVisible = visibleTo(principal);
       const stacks = sortedStacks(
         live,

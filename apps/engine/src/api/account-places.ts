@@ -1,21 +1,23 @@
 import { ServerError } from "../domain/server-error.ts";
 
-/** Uploads at the same time. */
-interface UploadLimits {
+/** How much is done at the same time. */
+interface PlaceLimits {
   /** Of all accounts. */
   readonly all: number;
   /** Of one. */
   readonly account: number;
 }
 
-/** The places for uploads of one server. */
-export class UploadPlaces {
-  readonly #limits: UploadLimits;
+/** The places of one server for what is large: uploads, or what is named. */
+export class AccountPlaces {
+  readonly #limits: PlaceLimits;
+  readonly #what: string;
   readonly #taken = new Map<string, number>();
   #all = 0;
 
-  constructor(limits: UploadLimits) {
+  constructor(limits: PlaceLimits, what = "uploads") {
     this.#limits = limits;
+    this.#what = what;
   }
 
   /** Takes a place until it is disposed of. `rate_limited` where there is none. */
@@ -25,7 +27,7 @@ export class UploadPlaces {
     if (this.#all >= all || own >= mine) {
       throw new ServerError(
         "rate_limited",
-        `the server takes ${all} uploads at the same time, ${mine} of one account; try again later`,
+        `the server takes ${all} ${this.#what} at the same time, ${mine} of one account; try again later`,
         { retryAfterMs: 5_000 },
       );
     }
