@@ -37,6 +37,8 @@ interface MaintenanceOptions {
   readonly sweepMs?: number;
   /** How often blobs are collected: all resources are read for it. @default one hour */
   readonly collectMs?: number;
+  /** How often deletions of projects are finished. @default one minute */
+  readonly deletionMs?: number;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function runMaintenance(
     healthCheckMs,
     sweepMs = 600_000,
     collectMs = 3_600_000,
+    deletionMs = 60_000,
   } = options;
   const { records } = registry.parts;
   await Promise.all([
@@ -75,6 +78,11 @@ export async function runMaintenance(
       const deletions = { storage, clock: options.scheduler, token: randomUUID, logger };
       const deleted = await finishDeletions({ ...deletions, random: Math.random }, signal);
       metrics.maintained("deleted stacks", deleted);
+    }),
+    // Sooner than the rest: until then nobody makes anything in such a project.
+    repeat(options, deletionMs, signal, async () => {
+      const { store, scheduler: clock } = options;
+      const deletions = { storage: store.storage, clock, token: randomUUID, logger };
       const gone = await finishProjectDeletions({ ...deletions, random: Math.random }, signal);
       metrics.maintained("deleted projects", gone);
     }),
