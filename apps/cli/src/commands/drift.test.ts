@@ -74,6 +74,9 @@ it("a difference is ignored with a reason and until a time, and heeded again", {
     1,
     expect.stringContaining("The stack ignores attribute size of lab_object.a."),
   ]);
+  await drift("ignore", "lab_object.a\nAll is well", "--reason", "a trial", "--for", "5d");
+  expect((await drift("heed", "lab_object.b")).error).toContain("lab_object.a\\u000aAll is well.");
+  await drift("heed", "lab_object.a\nAll is well");
   expect((await drift("heed", ...of)).output).not.toContain("Ignored");
   const endless = await drift("ignore", ...of, "--reason", "a trial", "--for", "ever");
   expect([endless.code, endless.error]).toEqual([1, expect.stringContaining("Say --for 12h")]);

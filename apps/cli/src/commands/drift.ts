@@ -183,7 +183,7 @@ export async function driftHeed(
     const { ignores = [] } = (await client.showDrift(place, { signal })).data;
     const found = ignores.find((one) => one.address === address && one.attribute === attribute);
     if (found === undefined) {
-      const all = ignores.map(placeOf).join(", ");
+      const all = ignores.map((one) => printable(placeOf(one))).join(", ");
       throw new CommandError(
         `The drift of ${placeOf({ address, ...(attribute !== undefined && { attribute }) })} is not ignored.`,
         { advice: all === "" ? "The stack ignores nothing." : `The stack ignores ${all}.` },

@@ -410,6 +410,12 @@ it("of objects with more attributes than are named none is ignored by them, and 
   // The same again is no further one.
   await ignoreDrift(parts, at, { ...one, address: "lab_object.b1", reason: "longer" });
   expect((await record()).ignores.at(-1)).toMatchObject({ reason: "longer" });
+  // One that is over leaves its place to another one, also before a sweep has ended it.
+  await ignoreDrift(parts, at, { ...one, address: "lab_object.b1", forMs: MINUTE });
+  await expect(ignoreDrift(parts, at, one)).rejects.toMatchObject({ code: "unprocessable" });
+  await parts.clock.advance(MINUTE);
+  await ignoreDrift(parts, at, one);
+  expect((await record()).ignores.at(-1)).toMatchObject({ address: "lab_object.c" });
 });
 
 it("a user's run keeps a remedy out", async () => {

@@ -24,7 +24,8 @@ export async function ignoreDrift(
     const row = await readDrift(tx, stack, stackName);
     const { ignores } = row.message;
     const others = ignores.filter(
-      ({ address, attribute }) => address !== given.address || attribute !== given.attribute,
+      ({ address, attribute, untilMs }) =>
+        Number(untilMs) > tx.nowMs && (address !== given.address || attribute !== given.attribute),
     );
     if (others.length >= MAX_IGNORES) {
       throw new ServerError(
