@@ -31,6 +31,7 @@ import {
   stackOf,
 } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
+import { callerGone } from "../end-of-request.ts";
 import { findReplay, idempotencyOf } from "../idempotency.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { replay } from "../runs/request-run.ts";
@@ -238,14 +239,13 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { form } = request.query;
       const reference = referenceOf(request);
       const { set } = await readSet(reference);
-      const gone = new AbortController();
-      reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
+      const signal = callerGone(reply);
       const texts: string[] = [];
       for (const member of inOrder(set)) {
         const view = await readPlanView(parts, runOfMember(reference, member), member.stackName);
         if (view === undefined) continue;
         const title = `${request.params.project}/${member.stackName}`;
-        const text = await renderer.render(view, { form, title }, gone.signal);
+        const text = await renderer.render(view, { form, title }, signal);
         texts.push(form === "text" ? `Stack ${title}\n\n${text}` : text);
       }
       return reply

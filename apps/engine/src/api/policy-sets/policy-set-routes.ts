@@ -34,6 +34,7 @@ import {
   StackNameSchema,
 } from "../api-parts.ts";
 import { seesProject } from "../authorize.ts";
+import { endOfRequest } from "../end-of-request.ts";
 import {
   findingViewOf,
   NewPolicySet,
@@ -367,8 +368,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       const { account } = principal;
       using _place = places.take(account);
       const { runs: limit = 50, version: digest } = request.body;
-      const gone = new AbortController();
-      reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
+      const signal = endOfRequest(reply, parts.stopping);
       const { runs: replayed, isComplete } = await replayPolicy(parts, {
         account,
         set,
@@ -376,7 +376,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
         limit,
         sees: (project) => seesProject(principal, project),
         secretsOf: async (stack, name) => readRunSecrets(parts, stack, name),
-        signal: AbortSignal.any([gone.signal, parts.stopping]),
+        signal,
       });
       return {
         runs: replayed.map(({ project, stackName, run, verdict, before }) => ({

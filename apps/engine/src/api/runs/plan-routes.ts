@@ -9,6 +9,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { PlanRenderer } from "../../plan-rendering/plan-renderer.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
+import { callerGone } from "../end-of-request.ts";
 
 const PLAN = "/projects/:project/stacks/:stack/runs/:run/plan";
 
@@ -124,13 +125,12 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const { form, limit_bytes: limitBytes } = request.query;
-      const gone = new AbortController();
-      reply.raw.once("close", () => gone.abort(new Error("the reader has gone away")));
+      const signal = callerGone(reply);
       const title = `${request.params.project}/${request.params.stack}`;
       const text = await renderer.render(
         await viewOf(request),
         { form, title, limitBytes },
-        gone.signal,
+        signal,
       );
       return reply
         .headers({

@@ -19,6 +19,7 @@ import {
   StackParams,
   stackOf,
 } from "../api-parts.ts";
+import { callerGone } from "../end-of-request.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
 import { visibleStacks } from "./visible-stacks.ts";
 
@@ -173,11 +174,14 @@ export function toolRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       } else if (shadow === true) {
         throw new ServerError("unprocessable", "the engine makes the plans of the stack itself");
       }
-      const gone = new AbortController();
-      reply.raw.once("close", () => gone.abort(new Error("the caller has gone away")));
       const change = { tool, version, shadow, adoptAfter };
       return viewOf(
-        await switchTool(parts.audited(request), { stack, ...change, actor, signal: gone.signal }),
+        await switchTool(parts.audited(request), {
+          stack,
+          ...change,
+          actor,
+          signal: callerGone(reply),
+        }),
       );
     },
   );

@@ -1,6 +1,6 @@
 import type { FormerState, StackName } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
 import { workerPrefix } from "../../domain/worker-prefix.ts";
@@ -18,6 +18,7 @@ import {
 import { type StoredClaimParts, storedClaimHost } from "../../worker/stored-claim-host.ts";
 import { waitForClaim } from "../../worker/wait-for-claim.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
+import { callerGone } from "../end-of-request.ts";
 import { timeOf } from "../runs/run-view.ts";
 import {
   Applying,
@@ -101,7 +102,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       }
       const asked = { ...body, request: body.request };
       const given = await waitForClaim(parts, principalOf(request), asked, {
-        gone: goneSignal(reply),
+        gone: callerGone(reply),
         stopping,
         authorizeAgain: async () => api.authorizeAgain(request),
       });
@@ -384,13 +385,6 @@ function viewOf(
     token,
     ...(traceParent !== "" && { trace_parent: traceParent }),
   };
-}
-
-/** Aborts when the caller has gone away. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
-  return gone.signal;
 }
 
 /** The one stack that a request asks for. */
