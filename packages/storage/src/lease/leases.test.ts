@@ -114,6 +114,21 @@ describe("a lease", () => {
     expect((await storage.read("strong", fenceResourceId(NAME))).version).not.toBe(fence.version);
   });
 
+  test.each([
+    ["STORAGE_GUARD_FAILED", "another worker took the lease"],
+    ["STORAGE_PERMISSION_DENIED", "the lease could not be renewed: the password was changed"],
+  ] as const)("says why it is lost: %s", async (code, message) => {
+    const { clock, storage, worker } = setUp();
+    const refusing = new (class extends DelegatingStorage {
+      override writeCAS(): Promise<Resource> {
+        return Promise.reject(new StorageError(code, "the password was changed"));
+      }
+    })(storage);
+    const lease = await hold(worker("one", refusing).tryAcquire(NAME));
+    await clock.advance(TIMING.renewMs);
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message });
+  });
+
   test("knows after a pause of the process that its time is over, before any timer runs", async () => {
     const { clock, worker } = setUp();
     const lease = await hold(worker("one").tryAcquire(NAME));

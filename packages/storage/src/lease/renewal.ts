@@ -45,6 +45,13 @@ interface RenewalParts {
 // attempt first looks which version is stored. Only the holder writes heartbeats of its tenure,
 // so any that it finds is its own.
 
+/** What a store says where the fence has moved, or the heartbeat is another worker's. */
+const TAKEN: ReadonlySet<string> = new Set([
+  "STORAGE_GUARD_FAILED",
+  "STORAGE_LEASE_LOST",
+  "STORAGE_WRONG_UID",
+]);
+
 /** Keeps one tenure alive until it is stopped or lost. */
 export class Renewal {
   readonly #task: RenewalTask;
@@ -56,6 +63,8 @@ export class Renewal {
   #next: Disposable | undefined;
   #deadline: Disposable | undefined;
   #running: Promise<void> | undefined;
+  /** Whether the attempt that is under way still waits for the store: it has sent nothing. */
+  #isOpening = false;
   #over = false;
 
   constructor(task: RenewalTask, parts: RenewalParts) {
@@ -71,10 +80,13 @@ export class Renewal {
     this.#plan(this.#task.timing.renewMs);
   }
 
-  /** Ends without a loss; resolves when no attempt is under way any more. */
+  /**
+   * Ends without a loss; resolves when nothing is sent to the store any more. One that is being
+   * opened is not waited for: that has no end of its own where the store does not answer.
+   */
   async stop(): Promise<void> {
     this.#end();
-    await this.#running;
+    if (!this.#isOpening) await this.#running;
   }
 
   #plan(delayMs: number): void {
@@ -103,15 +115,18 @@ export class Renewal {
         // The store is away for the moment, or an attempt from before came through late. The
         // deadline runs on.
         this.#plan(Math.min(renewMs, (stopMs - renewMs) / 8));
-      } else {
+      } else if (TAKEN.has(failure.code)) {
         this.#lose("another worker took the lease", failure);
+      } else {
+        this.#lose(`the lease could not be renewed: ${failure.message}`, failure);
       }
     }
   }
 
   async #renew(): Promise<void> {
     const { token } = this.#parts;
-    const storage = await this.#parts.storage();
+    const storage = await this.#open();
+    if (this.#over) return;
     const { lease, tenure, guard } = this.#task;
     if (this.#doubtful) {
       const stored = await readStored(storage, "strong", heartbeatId(lease));
@@ -124,6 +139,15 @@ export class Renewal {
     const next = heartbeatResource(lease, this.#heartbeat, tenure, token());
     this.#heartbeat = await storage.writeCAS(next, { guards: [guard] });
     this.#doubtful = false;
+  }
+
+  async #open(): Promise<StorageBackend> {
+    this.#isOpening = true;
+    try {
+      return await this.#parts.storage();
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
   #watchDeadline(): void {

@@ -137,7 +137,10 @@ describe("renewal in a thread of its own", () => {
     await using renewer = createThreadRenewer({ source: { ...source, factory: "nothing" } });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "no-store" });
     while (!lease.signal.aborted) await delay(10);
-    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST" });
+    expect(lease.signal.reason).toMatchObject({
+      code: "STORAGE_LEASE_LOST",
+      message: expect.stringContaining("exports no nothing"),
+    });
     await lease.release();
   });
 });

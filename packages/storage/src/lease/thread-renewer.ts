@@ -151,7 +151,8 @@ class ThreadRenewer implements Renewer {
   #loseAll(cause: Error): void {
     for (const { onLost, stopped } of this.#tracked.values()) {
       if (stopped === undefined) {
-        onLost(new StorageError("STORAGE_LEASE_LOST", "the renewal thread ended", { cause }));
+        const message = `the lease can no longer be renewed: ${cause.message}`;
+        onLost(new StorageError("STORAGE_LEASE_LOST", message, { cause }));
       }
       stopped?.();
     }
