@@ -5,6 +5,7 @@ import { mkdir, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { expect, it, onTestFinished } from "vitest";
 import { unpackModule } from "./module-archive.ts";
 import { hashModuleTree } from "./module-tree.ts";
@@ -73,6 +74,24 @@ it("refuses an archive of xz that is cut off between two files", async () => {
   await expect(
     unpackModule(join(folder, "cut"), "tar.xz", join(folder, "two")),
   ).rejects.toMatchObject({ message: expect.stringContaining("is damaged") });
+});
+
+it.each<["tar.gz" | "tar.xz" | "zip", Buffer]>([
+  ["tar.gz", gzipSync("")],
+  ["tar.gz", gzipSync(Buffer.alloc(1024))],
+  ["tar.xz", execFileSync("xz", { input: Buffer.alloc(1024) })],
+  // The record at the end of an archive without entries.
+  ["zip", Buffer.concat([Buffer.from("PK\x05\x06"), Buffer.alloc(18)])],
+])("refuses an archive of %s without files (%#)", async (kind, bytes) => {
+  const folder = await scratch();
+  const path = join(folder, "empty");
+  writeFileSync(path, bytes);
+  const given = kind === "tar.gz" ? [path, bytes] : [path];
+  for (const [index, archive] of given.entries()) {
+    await expect(unpackModule(archive, kind, join(folder, `${index}`))).rejects.toMatchObject({
+      message: expect.stringContaining("The archive is empty."),
+    });
+  }
 });
 
 it("has no two packages with one hash", async () => {

@@ -53,19 +53,31 @@ export async function unpackModule(
   folder: string,
   options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
+  if ((await unpackKind(archive, kind, folder, options)) > 0) return;
+  const detail = "The archive is empty. Publish it with the files of the module.";
+  throw new ModuleError("Failed to download module", detail);
+}
+
+/** How many files there were. */
+async function unpackKind(
+  archive: Buffer | string,
+  kind: ArchiveKind,
+  folder: string,
+  options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
+): Promise<number> {
   if (kind === "tar.gz") return unpackGzip(archive, folder, options).catch(damaged);
   if (typeof archive !== "string") throw new TypeError(`an archive of ${kind} is read from a file`);
   if (kind === "zip") return unpackZip(archive, folder, options);
   const file = createReadStream(archive);
   const program = kind === "tar.xz" ? "xz" : "bzip2";
-  await unpackWith(program, file, folder, options);
+  return unpackWith(program, file, folder, options);
 }
 
 async function unpackGzip(
   archive: Buffer | string,
   folder: string,
   options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
-): Promise<void> {
+): Promise<number> {
   const small = typeof archive === "string" ? undefined : smallContent(archive);
   if (small !== undefined) return unpackTar([small], folder, options);
   const plain = createGunzip();
@@ -73,7 +85,7 @@ async function unpackGzip(
     typeof archive === "string" ? createReadStream(archive) : Readable.from([archive]);
   file.on("error", (error) => plain.destroy(error));
   try {
-    await unpackTar(file.pipe(plain), folder, options);
+    return await unpackTar(file.pipe(plain), folder, options);
   } finally {
     file.destroy();
     plain.destroy();
@@ -96,13 +108,14 @@ async function unpackZip(
   archive: string,
   folder: string,
   { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
-): Promise<void> {
+): Promise<number> {
   const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
   try {
-    await unpackArchive(archive, folder, {
+    const { files } = await unpackArchive(archive, folder, {
       limits: { maxTotalBytes: maxBytes, maxEntryBytes: maxBytes, maxEntries: maxFiles },
       ...(signal && { signal }),
     });
+    return files;
   } catch (cause) {
     if (!ProviderSourceError.is(cause)) throw cause;
     throw new ModuleError("Failed to download module", cause.message, { cause });
@@ -115,7 +128,7 @@ async function unpackWith(
   file: Readable,
   folder: string,
   options: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal },
-): Promise<void> {
+): Promise<number> {
   const child = spawn(program, ["-dc"], { stdio: ["pipe", "pipe", "ignore"] });
   const failed = Promise.withResolvers<never>();
   child.on("error", (cause) => {
@@ -129,12 +142,13 @@ async function unpackWith(
     child.on("close", ended.resolve);
     file.on("error", (error) => failed.reject(error));
     file.pipe(child.stdin);
-    await Promise.race([unpackTar(child.stdout, folder, options), failed.promise]);
+    const files = await Promise.race([unpackTar(child.stdout, folder, options), failed.promise]);
     // What was cut off may end between two files.
     if ((await Promise.race([ended.promise, failed.promise])) !== 0) {
       const detail = `The archive is damaged, or not packed with ${program}.`;
       throw new ModuleError("Failed to download module", detail);
     }
+    return files;
   } finally {
     file.destroy();
     child.kill("SIGKILL");

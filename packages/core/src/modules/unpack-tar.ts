@@ -23,12 +23,14 @@ interface TarEntry {
  * Unpacks a tar archive into an empty folder. Entries with unsafe paths, devices and hard links to what the archive does not
  * have are refused; symbolic links are made after all files, so that nothing is written through one. Where links lead is for
  * `hashModuleTree` to check.
+ *
+ * @returns how many entries it has
  */
 export async function unpackTar(
   source: AsyncIterable<unknown> | Iterable<unknown>,
   folder: string,
   { limits = {}, signal }: { readonly limits?: ModuleLimits; readonly signal?: AbortSignal } = {},
-): Promise<void> {
+): Promise<number> {
   const { maxBytes, maxFiles } = { ...DEFAULT_MODULE_LIMITS, ...limits };
   const input = new BlockReader(source);
   const pauses = new Pauses();
@@ -96,6 +98,7 @@ export async function unpackTar(
   }
   // What follows the end, such as padding, is read so that the program behind the stream can end.
   await input.drain(maxBytes, signal);
+  return files;
 }
 
 function readHeader(block: Buffer): TarEntry {
