@@ -1,10 +1,5 @@
 import { encodeTypeJson, Mark, unmarkDeep, type Value } from "@stackwright/cty";
-import {
-  compareAddresses,
-  formatModulePath,
-  parseAddress,
-  type ResourceAddress,
-} from "@stackwright/lang";
+import { formatModulePath, parseAddress, type ResourceAddress } from "@stackwright/lang";
 import {
   arrayNode,
   compactJson,
@@ -15,6 +10,7 @@ import {
   stringNode,
 } from "@stackwright/tfstate";
 import type { Configuration } from "../configuration/configuration.ts";
+import { byAddress } from "./by-address.ts";
 import type { Drift, OutputChange, ResourceChange } from "./change.ts";
 import { type ConfigurationSchemas, configurationNode } from "./configuration-json.ts";
 import { DeclaredDependencies } from "./declared-dependencies.ts";
@@ -54,8 +50,7 @@ export interface TerraformJsonOptions {
 
 function planNode(plan: Plan, described: TerraformJsonOptions["described"]): JsonNode {
   const relevant = described === undefined ? [] : relevantAttributes(plan, described);
-  const shown =
-    plan.mode === "refresh-only" ? [] : plan.changes.filter(isShown).toSorted(byAddress);
+  const shown = plan.mode === "refresh-only" ? [] : plan.changes.filter(isShown).toSorted(inOrder);
   return objectNode({
     format_version: stringNode("1.2"),
     terraform_version: stringNode(TERRAFORM_VERSION),
@@ -137,12 +132,8 @@ function isShown({ mode, action, record, after }: ResourceChange): boolean {
   return !(action === "no-op" && record && after === undefined);
 }
 
-function byAddress(a: ResourceChange, b: ResourceChange): number {
-  const [left, right] = [parseAddress(a.address).value, parseAddress(b.address).value];
-  if (left === undefined || right === undefined) return a.address < b.address ? -1 : 1;
-  return (
-    compareAddresses(left, right) || (a.deposed < b.deposed ? -1 : Number(a.deposed > b.deposed))
-  );
+function inOrder(a: ResourceChange, b: ResourceChange): number {
+  return byAddress(a, b) || (a.deposed < b.deposed ? -1 : Number(a.deposed > b.deposed));
 }
 
 const ACTIONS: Readonly<Record<ResourceChange["action"], readonly string[]>> = {
@@ -272,7 +263,7 @@ function valuesNode(
   const root: ModuleTree = { address: "", resources: [], children: new Map() };
   // A plan to refresh alone plans no objects.
   const isPlanned = which === "before" || plan.mode !== "refresh-only";
-  for (const change of isPlanned ? plan.changes.toSorted(byAddress) : []) {
+  for (const change of isPlanned ? plan.changes.toSorted(inOrder) : []) {
     const value = sideOf(change, which);
     const { value: address } = parseAddress(change.address);
     if (address?.kind !== "resource" || change.deposed !== "") continue;

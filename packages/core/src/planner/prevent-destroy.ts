@@ -4,6 +4,7 @@ import {
   type ResourceConfig,
   resourceAddress,
 } from "@stackwright/lang";
+import { byAddress } from "../plan/by-address.ts";
 import type { PlanRun } from "./plan-run.ts";
 
 /** What the configuration says about an object; undefined where it declares no such resource. */
@@ -22,6 +23,7 @@ export function checkProtected(run: PlanRun, root: ModuleNode): void {
     if (action !== "delete" && action !== "replace") return false;
     return configOf(root, address)?.lifecycle.preventDestroy === true;
   });
+  protectedOnes.sort(byAddress);
   const [first] = protectedOnes;
   if (first === undefined) return;
   const list = protectedOnes.map(({ address, action }) => `  - ${address} (${action})`);

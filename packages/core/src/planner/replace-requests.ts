@@ -1,11 +1,11 @@
 import {
   type Address,
-  compareAddresses,
   type Diagnostic,
   equalAddresses,
   formatAddress,
   parseAddress,
 } from "@stackwright/lang";
+import { byAddress } from "../plan/by-address.ts";
 import { resourceOf } from "../state/check-state.ts";
 import type { PlanRun } from "./plan-run.ts";
 import { readAddresses } from "./selection.ts";
@@ -70,10 +70,7 @@ type Instances = readonly { readonly address: string }[];
 
 /** In order of their addresses, whenever their providers answered. */
 function options(instances: Instances): string {
-  const sorted = instances.toSorted((a, b) => {
-    const [left, right] = [parseAddress(a.address).value, parseAddress(b.address).value];
-    return left === undefined || right === undefined ? 0 : compareAddresses(left, right);
-  });
+  const sorted = instances.toSorted(byAddress);
   return sorted.map(({ address }) => `\n  -replace=${JSON.stringify(address)}`).join("");
 }
 
