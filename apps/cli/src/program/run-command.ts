@@ -6,6 +6,7 @@ import { printable } from "../terminal/printable.ts";
 import { adviceOfSystem } from "./advice-of-system.ts";
 import { definitionsFor } from "./chosen-commands.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
+import { missingCliConfiguration } from "./missing-cli-configuration.ts";
 import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
 import { variableNotes } from "./reference-variables.ts";
@@ -39,7 +40,10 @@ export async function runCommand(
     const path = namedCommand(all, program)?.path ?? [];
     // To read authorities takes as long as these commands take.
     if (!OFFLINE.has(path[0]?.name() ?? "")) trustAuthorities(process.streams.env);
-    const notes = [...variableNotes(process.streams.env)];
+    const notes = [
+      ...variableNotes(process.streams.env),
+      ...missingCliConfiguration(process.streams.env),
+    ];
     if (namesProxy(process.streams.env) && !WITHOUT_PROXY.has(path[0]?.name() ?? "")) {
       const { useProxies } = await import("./use-proxies.ts");
       notes.push(...useProxies(process.streams.env));

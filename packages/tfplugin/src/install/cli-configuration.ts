@@ -56,7 +56,7 @@ export interface CliConfigurationContext {
 /**
  * Reads the configuration of the person who runs a command: the file that `TF_CLI_CONFIG_FILE` names, else
  * `.terraformrc` in the home folder; the tokens that `login` has kept; then `TF_PLUGIN_CACHE_DIR` and `TF_TOKEN_*`, which
- * win. A file that is not there is none. `TFPLUGIN_CLI_CONFIG_INVALID`.
+ * win. A file that is not there is an empty one; the command warns where a variable names it. `TFPLUGIN_CLI_CONFIG_INVALID`.
  *
  * Source: Terraform's CLI configuration file.
  */
