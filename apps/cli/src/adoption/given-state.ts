@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import type { StateBackend } from "@stackwright/tfstate/backend";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import { shellWord } from "../session/plan-file.ts";
+import { printable } from "../terminal/printable.ts";
 
 /** A state that was fetched before: a file, or standard input for `-`. It has one workspace and no lock. */
 export async function givenState(
@@ -15,9 +17,10 @@ export async function givenState(
       ? Buffer.from(await terminal.readAll())
       : await readFile(resolve(directory, file)).catch((error: unknown) => {
           const isFolder = (error as NodeJS.ErrnoException).code === "EISDIR";
+          const folder = shellWord(file);
           throw new CommandError(
             isFolder
-              ? `"${file}" is a folder. Adopt its root module with "stackwright --chdir ${file} adopt", or all below it with "stackwright adopt --all ${file}".`
+              ? `"${printable(file)}" is a folder. Adopt its root module with "stackwright --chdir ${folder} adopt", or all below it with "stackwright adopt --all ${folder}".`
               : `The state file "${file}" is not readable.`,
             { cause: error },
           );
