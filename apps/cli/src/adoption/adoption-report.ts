@@ -1,4 +1,5 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { counted } from "../render/counted.ts";
 import { printable } from "../terminal/printable.ts";
 import type { WorkspaceReport } from "./adopt-workspace.ts";
 import type { RootReport } from "./adopt-workspaces.ts";
@@ -99,7 +100,7 @@ export function comparisonLines(comparison: WorkspaceReport["comparison"]): stri
     return [`  The plan of ${name} is the same: ${compared} objects and outputs compared.`];
   }
   return [
-    `  The plan of ${name} differs in ${differences.length} values:`,
+    `  The plan of ${name} differs in ${counted(differences.length, "value")}:`,
     ...differences
       .slice(0, SHOWN)
       .map(
@@ -111,9 +112,7 @@ export function comparisonLines(comparison: WorkspaceReport["comparison"]): stri
 }
 
 function planLine({ changes = [] }: WorkspaceReport): string {
-  return changes.length === 0 ? "the plan is empty" : `the plan has ${changes.length} changes`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+  return changes.length === 0
+    ? "the plan is empty"
+    : `the plan has ${counted(changes.length, "change")}`;
 }

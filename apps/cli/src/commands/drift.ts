@@ -2,6 +2,7 @@ import type { StackDrift } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { counted } from "../render/counted.ts";
 import { driftText } from "../runs/drift-text.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStackOptions } from "../runs/run-place.ts";
@@ -50,7 +51,10 @@ export async function driftList(
       const since = drift.since === undefined ? "" : ` since ${drift.since}`;
       return `${printable(`${at}/${stack}: ${driftText(drift)}${since}`)}\n`;
     });
-    const more = ignored === 0 ? "" : ` ${ignored} objects that differ are ignored.`;
+    const more =
+      ignored === 0
+        ? ""
+        : ` Ignored: ${counted(ignored, "object")} that ${ignored === 1 ? "differs" : "differ"}.`;
     const all = `${total} of ${checked} checked stacks have drift.${more}\n`;
     context.terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : lines.join("") + all);
     return detailedExitcode && total > 0 ? EXIT.changes : EXIT.ok;
@@ -184,10 +188,9 @@ export async function driftHeed(
     const found = ignores.find((one) => one.address === address && one.attribute === attribute);
     if (found === undefined) {
       const all = ignores.map((one) => printable(placeOf(one))).join(", ");
-      throw new CommandError(
-        `The drift of ${placeOf({ address, ...(attribute !== undefined && { attribute }) })} is not ignored.`,
-        { advice: all === "" ? "The stack ignores nothing." : `The stack ignores ${all}.` },
-      );
+      throw new CommandError(`The drift of ${placeOf({ address, attribute })} is not ignored.`, {
+        advice: all === "" ? "The stack ignores nothing." : `The stack ignores ${all}.`,
+      });
     }
     await client.heedDrift({ ...place, ignore: found.id }, { signal });
     const { data } = await client.showDrift(place, { signal });

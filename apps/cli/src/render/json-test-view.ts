@@ -7,6 +7,7 @@ import {
 } from "@stackwright/core";
 import { type Diagnostic, diagnosticToJson } from "@stackwright/lang";
 import type { Terminal } from "../terminal/terminal.ts";
+import { counted } from "./counted.ts";
 import { JSON_EVENTS_VERSION } from "./json-events.ts";
 import { exactJson, type JsonMembers, writeExactJson } from "./lossless-json.ts";
 import { ShownState } from "./shown-state.ts";
@@ -152,8 +153,4 @@ export class JsonTestView implements TestView {
     };
     this.#terminal.write(`${writeExactJson(line)}\n`);
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
