@@ -50,8 +50,8 @@ export interface RuntimeOptions {
   readonly maxTurnMs?: number;
   /**
    * When what was written is propagated. `eager`: before the write, or the outermost batch, returns. `lazy`: with the first read of
-   * any collection after it, and at the end of the task (in a microtask) at the latest, so that all writes of a task that nobody
-   * looks at in between are one turn, and several to one key are one change. Readers see the same either way; handlers get fewer
+   * any collection after it, and at the end of the task (in a microtask) at the latest, so that all writes of a task without a read
+   * in between are one turn, and several to one key are one change. Readers see the same either way; handlers get fewer
    * events. A batch, a new collection and `sliced` begin with what was written before propagated.
    * @default "eager"
    */

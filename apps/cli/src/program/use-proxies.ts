@@ -14,7 +14,7 @@ interface Dispatcher {
  */
 export function useProxies(env: NodeJS.ProcessEnv): readonly string[] {
   const proxies = parseProxies(env);
-  // Node has been told to do it by itself.
+  // Node does it by itself then.
   if (proxies === undefined || env["NODE_USE_ENV_PROXY"] === "1") return [];
   const http: { readonly setGlobalProxyFromEnv?: (env: NodeJS.ProcessEnv) => unknown } =
     process.getBuiltinModule("node:http");

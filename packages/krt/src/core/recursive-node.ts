@@ -84,7 +84,7 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
       throw new KrtError("KRT_CONTEXT", "an output was asked for outside of a run");
     }
     if (tracker.isDry) return this.#valueAt(this.#places.get(key));
-    // A run that was given up stays so, though the transformation caught what told it.
+    // A run that was given up stays so, though the transformation caught the error.
     if (tracker.abandoned !== undefined) tracker.giveUp();
     const place = this.#placeOf(key);
     this.#reads.add(place);
