@@ -2,14 +2,20 @@ import { readJsonObject } from "@stackwright/base/json";
 import type { FastifyRequest } from "fastify";
 import { ServerError } from "../domain/server-error.ts";
 
-/** Reads the bytes of a body. `too_large` beyond the bound. */
+/** Reads the bytes of a body. `too_large` beyond the bound, `invalid_request` where the caller has gone before its end. */
 export async function readBytes(request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw new ServerError("too_large");
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.raw as AsyncIterable<Buffer>) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw new ServerError("too_large");
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    const isCut = !request.raw.complete && !(error instanceof ServerError);
+    if (!isCut) throw error;
+    throw new ServerError("invalid_request", "the request ended before its body", { cause: error });
   }
   return Buffer.concat(chunks);
 }
