@@ -1,6 +1,9 @@
-/** Text of another program, which may have anything: what moves the cursor or changes colors becomes visible instead. */
+/**
+ * Text of another program, which may have anything: what moves the cursor, changes colors or shows characters in another order than they
+ * are in becomes visible instead.
+ */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (found) =>
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (found) =>
     found === "\t" ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
