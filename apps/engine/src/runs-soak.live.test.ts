@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { createServerClient, isClientError, type ServerClient } from "@stackwright/client";
 import { expect, it, onTestFinished } from "vitest";
+import { startCutProxy } from "./testing/cut-proxy.ts";
 import { startEtcdPlace, startPostgresPlace } from "./testing/cut-store.ts";
 import { checkRunHistory, type ObservedRun } from "./testing/run-history.ts";
 import { type ServerProcess, startServerProcess } from "./testing/start-server-process.ts";
@@ -81,7 +82,7 @@ it.for([
     let second = await server("second");
     // The third one reaches the database by a way that is cut at times.
     const third = await server("third", place.cutStore);
-    const worker = async (servers: readonly ServerProcess[]): Promise<WorkerProcess> =>
+    const worker = async (servers: readonly { readonly url: string }[]): Promise<WorkerProcess> =>
       startWorkerProcess(
         MAIN,
         [
@@ -95,7 +96,15 @@ it.for([
         { cwd, env: { ...env, STACKWRIGHT_TOKEN: token } },
       );
     let remote = await worker([third, first]);
-    const other = await worker([first, third]);
+    // The other one reaches its servers by ways that are cut at times.
+    const ways = await Promise.all(
+      [first, third].map(async ({ url }) => {
+        const { hostname: host, port } = new URL(url);
+        return startCutProxy({ host, port: Number(port) });
+      }),
+    );
+    for (const way of ways) onTestFinished(async () => way[Symbol.asyncDispose]());
+    const other = await worker(ways.map(({ port }) => ({ url: `http://127.0.0.1:${port}` })));
     const client = createServerClient({ server: first.url, token });
 
     const requested: Requested[] = [];
@@ -115,11 +124,15 @@ it.for([
         other.child.kill("SIGCONT");
       },
       "cut a server off its store": async () => place.cut(OVER_LEASE_MS),
+      "cut a remote worker off its servers": async () => {
+        await Promise.all(ways.map(async (way) => way.cut(OVER_LEASE_MS)));
+      },
       ...place.faults,
     };
     const names = [
       "stop a remote worker",
       "cut a server off its store",
+      "cut a remote worker off its servers",
       ...Object.keys(place.faults),
       "kill a server",
       "kill a remote worker",
