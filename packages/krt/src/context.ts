@@ -78,7 +78,8 @@ export type ManyTransformation<I, O, F = void> = (
 
 /**
  * The output of another input of the same derivation, by the key of that input; `undefined` where there is no such input or it has
- * no output. The transformation runs again when it changes. Throws `KRT_CONTEXT` outside of the run it was given to.
+ * no output. The transformation runs again when it changes. It is that of the input, also where another one yields the same key and the
+ * collection shows the object of that. Throws `KRT_CONTEXT` outside of the run it was given to.
  */
 export type OutputOf<O> = (key: string) => O | undefined;
 

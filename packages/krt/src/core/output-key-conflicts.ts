@@ -21,12 +21,13 @@ export class OutputKeyConflicts {
     else claims.add(former).add(entry);
   }
 
-  /** `entry` released a key: another entry that yields it has to do so again. */
+  /** `entry` released a key: another entry that still yields it has to do so again. */
   release(key: string, entry: Entry): void {
     const claims = this.#claims?.get(key);
     if (claims === undefined) return;
     claims.delete(entry);
-    for (const other of claims) other.mark();
+    // One that failed since would only fail again.
+    for (const other of claims) if (yields(other, key)) other.mark();
   }
 
   get isEmpty(): boolean {

@@ -19,12 +19,14 @@ const NAMED = 20;
  * - `pending`: something it reads, directly or through others, is dirty, so that its output is not final.
  * - `circular`: its last run was given up because it would have waited for itself.
  */
-class Place {
+class Place<O> {
   readonly key: string;
   /** Absent where there is no such input; readers wait for it. */
   entry: Entry | undefined = undefined;
-  reads: readonly Place[] = [];
-  readonly readers = new Set<Place>();
+  /** What readers get. Not that of the row, which is another input's where both yield its key. */
+  output: O | undefined = undefined;
+  reads: readonly Place<O>[] = [];
+  readonly readers = new Set<Place<O>>();
   pending = false;
   circular = false;
   /** Where it is on the way of evaluation, or -1. */
@@ -55,20 +57,24 @@ class Place {
  * Invariants:
  * - When an entry becomes dirty, everything that reads it, directly or through others, is `pending` until the end of the turn, or
  *   until it is found that nothing it reads changed. So nothing runs before what it reads is final, and each at most once.
+ * - `output` of a place is what the last completed run of its input yielded, whichever input owns the row with that key: which one
+ *   does depends on their order, and one that loses its row did not change.
  * - `#way[i + 1]` is what `#way[i]` waits for: its run asked for it, or, where it is only pending, its last run did, and everything
  *   that run asked for before is as it was. So what stands on the way and is asked for again waits for itself.
  * - Dirty entries are in the list of the derivation, those on the way too: the way can be begun anew at any time.
  */
 export class RecursiveNode<I, O> extends SingleNode<I, O> {
-  #places = new LazyMap<string, Place>();
-  readonly #pending: Place[] = [];
-  readonly #way: Place[] = [];
+  #places = new LazyMap<string, Place<O>>();
+  readonly #pending: Place<O>[] = [];
+  readonly #way: Place<O>[] = [];
   /** What the run on the stack read, in order. */
-  #reads = new Set<Place>();
+  #reads = new Set<Place<O>>();
   /** What the run on the stack, or the last one, was given up for. */
-  #awaited: Place | undefined;
+  #awaited: Place<O> | undefined;
   /** Members of a circle that are being given up. */
-  #failing: ReadonlySet<Place> = new Set();
+  #failing: ReadonlySet<Place<O>> = new Set();
+  /** While a result is taken in, an output that is removed makes room for another. */
+  #applying = false;
 
   readonly #outputOf: OutputOf<O> = (key) => this.#read(key);
 
@@ -83,22 +89,17 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     if ((tracker.entry?.node as unknown) !== this) {
       throw new KrtError("KRT_CONTEXT", "an output was asked for outside of a run");
     }
-    if (tracker.isDry) return this.#valueAt(this.#places.get(key));
+    if (tracker.isDry) return this.#places.get(key)?.output;
     // A run that was given up stays so, though the transformation caught the error.
     if (tracker.abandoned !== undefined) tracker.giveUp();
     const place = this.#placeOf(key);
     this.#reads.add(place);
-    if (place.final && place.depth < 0) return this.#valueAt(place);
+    if (place.final && place.depth < 0) return place.output;
     this.#awaited = place;
     return tracker.giveUp();
   }
 
-  #valueAt(place: Place | undefined): O | undefined {
-    const row = place?.entry?.output as Row<O> | undefined;
-    return row !== undefined && row.owner === place?.entry ? row.value : undefined;
-  }
-
-  #placeOf(key: string): Place {
+  #placeOf(key: string): Place<O> {
     let place = this.#places.get(key);
     if (place === undefined) this.#places.set(key, (place = new Place(key)));
     return place;
@@ -140,15 +141,42 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
   }
 
   protected override apply(entry: Entry, result: O | undefined | null): boolean {
-    const changed = super.apply(entry, result);
-    if (changed) this.#changed(entry);
+    const place = this.#placeOf(entry.input.key);
+    const owned = entry.output as Row<O> | undefined;
+    const wasOwner = owned?.owner === entry;
+    this.#applying = true;
+    let changed: boolean;
+    try {
+      changed = super.apply(entry, result);
+    } catch (error) {
+      if (entry.output === undefined) this.#yields(place, undefined);
+      throw error;
+    } finally {
+      this.#applying = false;
+    }
+    // An input that yields again what another one took the row of has not changed.
+    if (changed && (wasOwner || !this.#isYielded(place, result))) {
+      this.#yields(place, result ?? undefined);
+    }
     return changed;
   }
 
   protected override removeOutput(entry: Entry): void {
-    const had = entry.output !== undefined;
     super.removeOutput(entry);
-    if (had) this.#changed(entry);
+    if (!this.#applying) this.#yields(this.#placeOf(entry.input.key), undefined);
+  }
+
+  #isYielded({ output }: Place<O>, result: O | undefined | null): boolean {
+    if (output === undefined || result === undefined || result === null) return false;
+    return this.kind.key(output) === this.kind.key(result) && this.comparer.equal(output, result);
+  }
+
+  #yields(place: Place<O>, output: O | undefined): void {
+    const had = place.output;
+    place.output = output;
+    if ((had !== undefined || output !== undefined) && place.entry !== undefined) {
+      this.#changed(place.entry);
+    }
   }
 
   // ---- the turn ----
@@ -168,7 +196,7 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
         if (first === undefined) return true;
         this.#enter(this.#placeOf(first.input.key));
       }
-      this.#step(this.#way.at(-1) as Place);
+      this.#step(this.#way.at(-1) as Place<O>);
       if (this.level !== level && graph.turn.queue.hasUpTo(this.level - 1)) {
         // Others are to be processed before, and may make more of these dirty.
         this.#leaveAll();
@@ -178,13 +206,13 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     }
   }
 
-  #enter(place: Place): void {
+  #enter(place: Place<O>): void {
     place.depth = this.#way.length;
     place.cursor = 0;
     this.#way.push(place);
   }
 
-  #leave(place: Place): void {
+  #leave(place: Place<O>): void {
     this.#way.pop();
     place.depth = -1;
     place.pending = false;
@@ -196,14 +224,14 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
   }
 
   /** Brings the last place of the way one step further: a run, or a look at what it reads. */
-  #step(place: Place): void {
+  #step(place: Place<O>): void {
     if (place.dirty) {
       this.#runAt(place);
       return;
     }
     // Not dirty: what it read before the one at the cursor is as it was, so it would read that one again.
     while (place.cursor < place.reads.length) {
-      const read = place.reads[place.cursor] as Place;
+      const read = place.reads[place.cursor] as Place<O>;
       if (!read.final || read.depth >= 0) {
         this.#await(read);
         return;
@@ -213,12 +241,12 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     this.#leave(place);
   }
 
-  #await(place: Place): void {
+  #await(place: Place<O>): void {
     if (place.depth >= 0) this.#giveUp(place.depth);
     else this.#enter(place);
   }
 
-  #runAt(place: Place): void {
+  #runAt(place: Place<O>): void {
     const entry = place.entry as Entry;
     this.#reads = new Set();
     this.#awaited = undefined;
@@ -236,7 +264,7 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     entry.state |= DIRTY;
   }
 
-  #reread(place: Place, reads: readonly Place[]): void {
+  #reread(place: Place<O>, reads: readonly Place<O>[]): void {
     const before = place.reads;
     place.reads = reads;
     const now = new Set(reads);
@@ -248,7 +276,7 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     }
   }
 
-  #forget(place: Place): void {
+  #forget(place: Place<O>): void {
     if (place.entry === undefined && place.readers.size === 0) this.#places.delete(place.key);
   }
 
@@ -263,12 +291,16 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
     for (const place of members) {
       // Of a run that was not made again, what it would have read up to the circle is known.
       if (!place.dirty) this.#reread(place, place.reads.slice(0, place.cursor + 1));
-      const entry = place.entry as Entry;
-      entry.state &= ~DIRTY;
+    }
+    for (const { entry } of members as readonly (Place<O> & { readonly entry: Entry })[]) {
       if ((entry.state & SUSPENDED) !== 0) this.unsuspend(entry);
       this.fail(entry, new KrtError("KRT_CYCLE", message, { details: { path } }));
       // What it was would depend on what happened before.
       this.removeOutput(entry);
+    }
+    for (const place of members) {
+      // An output key that one member let go had another one yield it again, which fails as well.
+      (place.entry as Entry).state &= ~DIRTY;
       place.depth = -1;
       place.pending = false;
       place.circular = true;
@@ -278,13 +310,13 @@ export class RecursiveNode<I, O> extends SingleNode<I, O> {
   }
 
   /** A place whose run was completed is on no circle: others that waited for it need not wait for themselves any more. */
-  #recovered(place: Place): void {
+  #recovered(place: Place<O>): void {
     if (!place.circular) return;
     place.circular = false;
     this.#retryCircular(place);
   }
 
-  #retryCircular(place: Place): void {
+  #retryCircular(place: Place<O>): void {
     for (const reader of place.readers) {
       if (reader.circular && !this.#failing.has(reader)) reader.entry?.mark(this, place.key);
     }
@@ -318,7 +350,7 @@ function textOf(path: readonly string[]): string {
 }
 
 /** The keys along a circle, beginning with the first in their order, so that a circle has one text. */
-function pathOf(members: readonly Place[]): string[] {
+function pathOf(members: readonly Place<unknown>[]): string[] {
   const keys = members.map(({ key }) => key);
   const at = keys.reduce((first, key, i) => (key < (keys[first] as string) ? i : first), 0);
   const turned = [...keys.slice(at), ...keys.slice(0, at)];
