@@ -60,7 +60,13 @@ class Chunks {
     this.others = createRequire(this.file);
     this.require = (name) => (CHUNK.test(name) ? this.get(name) : this.others(name));
     this.builtin = (name) => this.namespaceOf(name);
-    this.load = async (name) => this.get(name);
+    this.load = async (name) => (CHUNK.test(name) ? this.get(name) : this.importOf(name));
+  }
+
+  /** A module of Node, or a file that is no chunk. */
+  async importOf(name) {
+    if (!name.startsWith("./")) return import(name);
+    return import(require("node:url").pathToFileURL(paths.join(this.folder, name)).href);
   }
 
   get(name) {

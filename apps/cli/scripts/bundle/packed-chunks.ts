@@ -89,10 +89,12 @@ async function asFunction(text: string, chunks: readonly string[]): Promise<stri
     },
   });
   const known = new Set(chunks.map((name) => `"./${name}"`));
+  const loads = (name: string): boolean => known.has(name) || !name.endsWith('.js"');
   const body = code
     .trimEnd()
-    .replaceAll(/\bimport\(("\.\/[^"]+")\)/g, (written, name: string) =>
-      known.has(name) ? `loadOfBundle(${name})` : written,
+    // An import in a pack itself is one of Node's experiments, and Node says so to the user.
+    .replaceAll(/\bimport\(("(?:\.\/|node:)[^"]+")\)/g, (written, name: string) =>
+      loads(name) ? `loadOfBundle(${name})` : written,
     )
     // Modules of Node are loaded when something of them is used.
     .replaceAll(

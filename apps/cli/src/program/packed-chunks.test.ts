@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, it, onTestFinished } from "vitest";
 import { packChunks } from "../../scripts/bundle/packed-chunks.ts";
@@ -10,6 +12,16 @@ const RUN_BUNDLE = join(import.meta.dirname, "../../bin/run-bundle.cjs");
 
 /** Bundles the modules as the command is bundled, with one pack of what `main.ts` imports. */
 async function bundled(modules: Readonly<Record<string, string>>) {
+  const folder = await bundledFolder(modules);
+  return () => {
+    const bin = createRequire(import.meta.url)(RUN_BUNDLE) as {
+      readonly runBundle: (folder: string) => void;
+    };
+    bin.runBundle(folder);
+  };
+}
+
+async function bundledFolder(modules: Readonly<Record<string, string>>): Promise<string> {
   const scratch = await mkdtempDisposable(join(tmpdir(), "packed-chunks-"));
   onTestFinished(() => scratch.remove());
   for (const [name, text] of Object.entries(modules)) {
@@ -20,6 +32,7 @@ async function bundled(modules: Readonly<Record<string, string>>) {
     entryPoints: ["main.ts"],
     outdir: "out",
     bundle: true,
+    external: ["./apart.mjs"],
     splitting: true,
     format: "esm",
     platform: "node",
@@ -33,12 +46,7 @@ async function bundled(modules: Readonly<Record<string, string>>) {
   for (const [name, text] of await packChunks(output, packs)) {
     await writeFile(join(scratch.path, name), text);
   }
-  return () => {
-    const bin = createRequire(import.meta.url)(RUN_BUNDLE) as {
-      readonly runBundle: (folder: string) => void;
-    };
-    bin.runBundle(scratch.path);
-  };
+  return scratch.path;
 }
 
 it("loads modules later also where a source has functions of its own that load", async () => {
@@ -58,6 +66,21 @@ it("loads modules later also where a source has functions of its own that load",
   const found = globalThis as Record<string, unknown>;
   expect(await found[key]).toEqual(["own", "own", "loaded", "function"]);
   delete found[key];
+});
+
+it("imports what is no chunk without a warning of Node", async () => {
+  const folder = await bundledFolder({
+    "main.ts": `import("./apart.mjs").then(async ({ apart }) => {
+      const { createServer } = await import("node:http");
+      console.log(apart, typeof createServer);
+    });`,
+    "apart.mjs": `export const apart = import.meta.filename === undefined ? "" : "a file";`,
+  });
+  const start = "require(process.argv[1]).runBundle(process.argv[2])";
+  const run = promisify(execFile)(process.execPath, ["-e", start, RUN_BUNDLE, folder], {
+    timeout: 30_000,
+  });
+  expect(await run).toEqual({ stdout: "a file function\n", stderr: "" });
 });
 
 it("refuses a source that has a name of the bundle", async () => {
