@@ -329,7 +329,11 @@ describe("archives", () => {
 
 describe("registries", () => {
   /** A registry of one module whose versions are archives; it asks for a token. */
-  async function registry(place: Place, versions: string[]): Promise<{ readonly paths: string[] }> {
+  async function registry(
+    place: Place,
+    versions: string[],
+    withdrawn: string[] = [],
+  ): Promise<{ readonly paths: string[] }> {
     place.write("files/sub/main.tf", PATH_OUTPUT);
     place.run("tar", ["-czf", "a.tgz", "-C", "files", "."], place.root);
     const body = readFileSync(join(place.root, "a.tgz"));
@@ -342,6 +346,10 @@ describe("registries", () => {
       if (path === "/v1/ns/net/aws/versions") {
         const modules = [{ versions: versions.map((version) => ({ version })) }];
         return { headers: JSON_TYPE, body: JSON.stringify({ modules }) };
+      }
+      if (withdrawn.some((version) => path.includes(`/${version}/`))) {
+        const errors = ["version 1.2.0 was withdrawn: opens port 22"];
+        return { status: 410, headers: JSON_TYPE, body: JSON.stringify({ errors }) };
       }
       if (path.endsWith("/download")) {
         return { status: 204, headers: { "x-terraform-get": "/a.tgz//sub?archive=tar.gz" } };
@@ -390,13 +398,30 @@ describe("registries", () => {
     expect(await place.problem()).toContain(summary);
   });
 
+  it("says why a version that the lock file names is there no longer, and takes another", async () => {
+    const place = new Place();
+    const versions = ["1.0.0", "1.2.0"];
+    const withdrawn: string[] = [];
+    await registry(place, versions, withdrawn);
+    place.call("mods.test/ns/net/aws");
+    expect((await place.install()).modules[1]?.version).toBe("1.2.0");
+    withdrawn.push(...versions.splice(1));
+    place.removeInstalled();
+    rmSync(place.cache, { recursive: true });
+    expect(await place.problem()).toContain("version 1.2.0 was withdrawn: opens port 22");
+    expect((await place.install({ mode: "upgrade" })).modules[1]?.version).toBe("1.0.0");
+  });
+
   it("names the registry that refuses or has no service", async () => {
     const place = new Place();
     await registry(place, []);
     place.call("mods.test/ns/net/aws");
     expect(await place.problem()).toContain("Module has no versions");
     place.tokens.clear();
-    expect(await place.problem()).toContain("wants credentials, and none are known for it");
+    // The service is at another host than the module, whose credentials count.
+    expect(await place.problem()).toContain(
+      "mods.test wants credentials, and none are known for it",
+    );
     place.hosts.set("mods.test", new Map());
     expect(await place.problem()).toContain("does not offer a registry of modules");
   });

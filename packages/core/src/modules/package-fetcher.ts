@@ -59,7 +59,7 @@ export class PackageFetcher {
     const fetchOf = withLogins(options.fetch ?? ((url, init) => fetch(url, init)), logins);
     this.#http = new InstallHttpClient({ fetch: fetchOf, tokens, ...registryHttp });
     const discover = serviceDiscovery({ http: this.#http, hosts });
-    this.#registry = new ModuleRegistry({ http: this.#http, discover, tokens, signal });
+    this.#registry = new ModuleRegistry({ http: this.#http, discover, signal });
   }
 
   static async open(options: PackageFetcherOptions): Promise<PackageFetcher> {

@@ -11,12 +11,11 @@ import { absolute } from "./http-package.ts";
 interface ModuleRegistryOptions {
   readonly http: InstallHttpClient;
   readonly discover: ServiceDiscovery;
-  /** Bearer tokens by host. */
-  readonly tokens: ReadonlyMap<string, string>;
   readonly signal: AbortSignal;
 }
 
 const SERVICE = "modules.v1";
+const MAX_REFUSAL_BYTES = 8 * 1024;
 
 /**
  * The registries of modules, found by service discovery. Each is asked for the versions of a module once.
@@ -55,7 +54,7 @@ export class ModuleRegistry {
     const { http, signal } = this.#options;
     const url = new URL(`./${pathOf(source)}/versions`, await this.#base(source));
     const document = await http
-      .json(url, { headers: this.#headers(source), signal })
+      .json(url, { authorize: hostKey(source.host), signal })
       .catch((error: unknown) => this.#failed(source, error));
     if (document === undefined) {
       const detail = `The registry of ${source.host} does not have the module "${source.address}".`;
@@ -76,8 +75,9 @@ export class ModuleRegistry {
     const url = new URL(path, await this.#base(source));
     let response: Response;
     try {
-      response = await http.get(url, { headers: this.#headers(source), signal });
-      await requireOk(url, response);
+      response = await http.get(url, { authorize: hostKey(source.host), signal });
+      if (response.status === 410) return await this.#withdrawn(source, version, response);
+      await requireOk(url, response, hostKey(source.host));
     } catch (error) {
       return this.#failed(source, error);
     }
@@ -100,9 +100,16 @@ export class ModuleRegistry {
     throw new ModuleError("Error accessing remote module registry", detail);
   }
 
-  #headers({ host }: RegistryModuleSource): Readonly<Record<string, string>> {
-    const token = this.#options.tokens.get(hostKey(host));
-    return token === undefined ? {} : { authorization: `Bearer ${token}` };
+  /** A version that a lock file or an exact constraint names, and that the registry gave up. */
+  async #withdrawn(
+    { address }: RegistryModuleSource,
+    version: Version,
+    response: Response,
+  ): Promise<never> {
+    const reason = await refusalOf(this.#options.http, response);
+    const said = reason === undefined ? "" : ` It says: ${reason}.`;
+    const detail = `The registry offers version ${version.toString()} of the module "${address}" no longer.${said} Allow another version, and take it with "init --upgrade".`;
+    throw new ModuleError("Module version withdrawn", detail);
   }
 
   #failed({ address }: RegistryModuleSource, cause: unknown): never {
@@ -111,6 +118,25 @@ export class ModuleRegistry {
     const why = cause instanceof Error ? cause.message : String(cause);
     const detail = `The registry cannot be asked for the module "${address}": ${why}.`;
     throw new ModuleError("Error accessing remote module registry", detail, { cause });
+  }
+}
+
+/** What a registry says in the member `errors` of an answer; undefined where it says nothing, or more than a message. */
+async function refusalOf(http: InstallHttpClient, response: Response): Promise<string | undefined> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of http.parts(response)) {
+      bytes += part.length;
+      if (bytes > MAX_REFUSAL_BYTES) return undefined;
+      parts.push(part);
+    }
+    const { errors } = JSON.parse(Buffer.concat(parts).toString("utf8")) as { errors?: unknown };
+    const [first]: unknown[] = Array.isArray(errors) ? errors : [];
+    return typeof first === "string" && first !== "" ? first.replace(/\.$/, "") : undefined;
+  } catch {
+    // The answer is a refusal, whatever it contains.
+    return undefined;
   }
 }
 

@@ -75,7 +75,7 @@ export class InstallHttpClient {
       await response.body?.cancel();
       return undefined;
     }
-    await requireOk(url, response);
+    await requireOk(url, response, options.authorize);
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type !== "application/json") {
       await response.body?.cancel();
@@ -173,15 +173,24 @@ export class InstallHttpClient {
 /** Responses to requests that had a token. */
 const SENT_TOKEN = new WeakSet<Response>();
 
-/** Rejects where the response is not a good one. */
-export async function requireOk(url: URL, response: Response): Promise<void> {
+/**
+ * Rejects where the response is not a good one.
+ *
+ * @param owner the host whose credentials count, where that is not the one of the URL: services can be elsewhere
+ */
+export async function requireOk(
+  url: URL,
+  response: Response,
+  owner: boolean | string = false,
+): Promise<void> {
   if (response.ok) return;
   await response.body?.cancel();
   const { status } = response;
   if (status === 401 || status === 403) {
+    const host = typeof owner === "string" ? owner : url.host;
     const text = SENT_TOKEN.has(response)
-      ? `${url.host} rejected the credentials that were given for it (status ${status})`
-      : `${url.host} wants credentials, and none are known for it (status ${status}); the command login and a block "credentials" of the CLI configuration give some`;
+      ? `${host} rejected the credentials that were given for it (status ${status})`
+      : `${host} wants credentials, and none are known for it (status ${status}); the command login, a block "credentials" of the CLI configuration or a variable TF_TOKEN_... give some`;
     throw new TfpluginError("TFPLUGIN_REGISTRY_UNAUTHORIZED", text);
   }
   throw invalidResponse(url, `status ${status}`);
@@ -209,7 +218,11 @@ function unavailable(url: URL, why: string, cause?: unknown): TfpluginError {
 /** `fetch` says only "fetch failed"; its cause says why. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // What OpenSSL says of it names none of what the user knows.
+  const isClear = (cause as NodeJS.ErrnoException).code === "ERR_SSL_WRONG_VERSION_NUMBER";
+  return isClear ? "what listens there answers without TLS" : cause.message;
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

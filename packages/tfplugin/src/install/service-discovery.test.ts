@@ -1,5 +1,8 @@
-import { expect, it } from "vitest";
-import type { InstallHttpClient } from "./http-client.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { InstallHttpClient } from "./http-client.ts";
 import { serviceDiscovery } from "./service-discovery.ts";
 
 const SERVICE = "providers.v1";
@@ -28,4 +31,17 @@ it("reads it again where it had no such service: that may have been one bad answ
   expect(await find()).toBeUndefined();
   expect(await find()).toBeUndefined();
   expect(await find()).toBe("https://example.com/v1/providers/");
+});
+
+it("says of a host without TLS what it is, and not what OpenSSL calls it", async () => {
+  const server = createServer((_, response) => response.end());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const find = serviceDiscovery({ http: new InstallHttpClient({ retries: 0 }) });
+  await expect(find(host, SERVICE, undefined)).rejects.toMatchObject({
+    code: "TFPLUGIN_REGISTRY_UNAVAILABLE",
+    message: expect.stringMatching(/answers without TLS$/),
+  });
 });
