@@ -168,7 +168,7 @@ async function attend(
   const { terminal } = server.context;
   const view = json ? jsonRunView(terminal) : humanRunView(terminal, run);
   // The caller requested it, and is not asked what only others may answer.
-  const others = asks && run.exclude_author;
+  const others = asks && run.exclude_author && run.mode !== "plan_only";
   if (others && !json) terminal.write("Its plan is approved by another person.\n");
   return attendRun({ ...server, run, view, asks: asks && !json && !others });
 }
