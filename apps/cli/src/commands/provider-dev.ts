@@ -9,7 +9,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type ProviderProject, readProviderProject } from "../provider-kit/project-file.ts";
 import { codeFolders, providerCommand } from "../provider-kit/provider-command.ts";
 import { watchCode } from "../provider-kit/watch-code.ts";
-import { printable } from "../terminal/printable.ts";
+import { printable, printableLines } from "../terminal/printable.ts";
 
 export interface ProviderDevOptions {
   /** Starts the provider again when its code changes. */
@@ -61,7 +61,7 @@ interface DevelopedProvider extends AsyncDisposable {
 function reporter({ terminal }: CommandContext, what: string): (error: unknown) => void {
   return (error) => {
     const text = error instanceof Error ? error.message : String(error);
-    terminal.writeError(`${what}: ${printable(text)}\n`);
+    terminal.writeError(`${what}: ${printableLines(text)}\n`);
   };
 }
 
@@ -93,7 +93,7 @@ async function openProgram(
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!(error instanceof TfpluginError)) throw error;
-    throw new CommandError(`The provider does not start: ${printable(error.message)}`, {
+    throw new CommandError(`The provider does not start: ${printableLines(error.message)}`, {
       cause: error,
       advice: "Its command is in stackwright.provider.json; npm install brings its libraries.",
     });

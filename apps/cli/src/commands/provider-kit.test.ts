@@ -194,10 +194,13 @@ describe("provider dev", () => {
     await change(code, "    return { id: name };", "    return { id: `${name}!` };");
     await dev.waitFor(/was started again/);
     await change(code, "    return { id: `${name}!` };", "    return {{");
-    await dev.waitFor(/was not started, the one from before stays/);
+    // What the program wrote is shown in its lines.
+    await dev.waitFor(/the one from before stays: .* before it was ready\n[^]*\nSyntaxError/);
     await run("destroy", "--yes");
     expect((await run("up", "--yes")).text).toContain('id = "todo!"');
     expect(await dev.stop()).toBe(0);
+    const gone = await run("plan");
+    expect(gone.text.replaceAll(/[\s│]+/g, " ")).toContain("TF_REATTACH_PROVIDERS says that");
   });
 });
 
@@ -256,6 +259,11 @@ describe("provider publish", () => {
     const first = await publish("--claim");
     expect(first.output, first.error).toContain('Claimed the namespace "acme".');
     expect(first.output, first.error).toContain("Published acme/notes 0.1.0 for linux_arm64");
+    // Without TLS the address of the server is no source.
+    expect(first.output).toContain('source = "registry.example.com/acme/notes"');
+    expect(first.output).toMatch(
+      /"providers\.v1" = "http:\/\/127\.0\.0\.1:\d+\/terraform\/v1\/providers\/"/,
+    );
     expect((await publish()).output).toContain("Was published before: acme/notes 0.1.0");
     await writeFile(program, "#!/usr/bin/env node\nother\n");
     const second = await publish();

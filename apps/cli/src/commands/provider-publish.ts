@@ -78,12 +78,32 @@ async function publishProgram(
     terminal.write(`${said} ${namespace}/${type} ${version} for ${target}\n`);
   }
   if (added > 0) {
-    const host = new URL(access.server).host;
-    terminal.write(
-      `\nIn the template:\n  source = "${host}/${namespace}/${type}", version = "${version}"\n`,
-    );
+    terminal.write(useText(`${namespace}/${type}`, version, new URL(access.server)));
   }
   return EXIT.ok;
+}
+
+/** How a template names it. Registries are found by HTTPS alone: without TLS a file has to say where this one is. */
+function useText(provider: string, version: string, { host, protocol, origin }: URL): string {
+  const isFound = protocol === "https:";
+  const registry = isFound ? host : "registry.example.com";
+  const lines = [
+    "",
+    "In the template:",
+    `  source = "${registry}/${provider}", version = "${version}"`,
+  ];
+  if (!isFound) {
+    lines.push(
+      "",
+      "The server has no TLS: the file that TF_CLI_CONFIG_FILE names says where it is.",
+      `  host "${registry}" {`,
+      "    services = {",
+      `      "providers.v1" = "${origin}/terraform/v1/providers/"`,
+      "    }",
+      "  }",
+    );
+  }
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 async function publishFunction(

@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
 import { EXIT } from "../exit-code.ts";
-import { printable } from "../terminal/printable.ts";
+import { printableLines } from "../terminal/printable.ts";
 import { adviceOfSystem } from "./advice-of-system.ts";
 import { definitionsFor } from "./chosen-commands.ts";
 import { namedCommand, withEnvironmentArguments, withoutShortcuts } from "./command-words.ts";
@@ -93,17 +93,12 @@ function reportFailure(error: unknown, { streams, signal }: CommandProcess): num
     return EXIT.interrupted;
   }
   const message = error instanceof Error ? error.message : String(error);
-  streams.error.write(`Error: ${linesOf(message)}\n`);
+  streams.error.write(`Error: ${printableLines(message)}\n`);
   const advice = hintOf(error) ?? adviceOfSystem(error);
-  if (advice !== undefined) streams.error.write(`\n${linesOf(advice)}\n`);
+  if (advice !== undefined) streams.error.write(`\n${printableLines(advice)}\n`);
   if (error instanceof CommandError) return EXIT.failed;
   if (streams.env.STACKWRIGHT_DEBUG !== undefined && error instanceof Error) {
     streams.error.write(`${error.stack ?? ""}\n`);
   }
   return EXIT.failed;
-}
-
-/** A message may repeat names of other programs: they move no cursor. */
-function linesOf(message: string): string {
-  return message.split("\n").map(printable).join("\n");
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { functionLogger, functionName } from "../session/function-log.ts";
 import { readFunctions } from "../session/functions-file.ts";
-import { printable } from "../terminal/printable.ts";
+import { printable, printableLines } from "../terminal/printable.ts";
 
 /** Which function is run. */
 interface DevelopedFunctionOptions {
@@ -70,7 +70,9 @@ export async function startDevelopedFunction(
           },
           onProblem: (error) => {
             const reason = error instanceof Error ? error.message : String(error);
-            terminal.writeError(`The changed function was not deployed: ${printable(reason)}\n`);
+            terminal.writeError(
+              `The changed function was not deployed: ${printableLines(reason)}\n`,
+            );
           },
         }),
       );

@@ -5,7 +5,7 @@ import type {
   FunctionSchema,
   NestedBlockSchema,
 } from "@stackwright/mux/router";
-import { printable } from "../terminal/printable.ts";
+import { printable, printableLines } from "../terminal/printable.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
 
 /** Where examples of other languages begin in a description of a package of Pulumi. */
@@ -129,8 +129,4 @@ function blocksText(
       );
     })
     .join("");
-}
-
-function printableLines(text: string): string {
-  return text.split("\n").map(printable).join("\n");
 }

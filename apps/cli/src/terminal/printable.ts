@@ -7,3 +7,8 @@ export function printable(text: string): string {
     found === "\t" ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
+
+/** The same for a text of several lines, which stay apart. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}

@@ -11,15 +11,21 @@ export function attachedOrigin(targets: ReadonlyMap<string, ReattachTarget>): Pr
     async open({ source }, { signal } = {}) {
       const target = targets.get(source);
       if (target === undefined) throw new TypeError(`${source} is not attached`);
-      const [{ attachTerraformProvider }, { createPluginClient, createSchemaCache }] =
-        await Promise.all([
-          import("@stackwright/tfplugin/launch"),
-          import("@stackwright/tfplugin"),
-        ]);
+      const [
+        { attachTerraformProvider },
+        { createPluginClient, createSchemaCache, TfpluginError },
+      ] = await Promise.all([
+        import("@stackwright/tfplugin/launch"),
+        import("@stackwright/tfplugin"),
+      ]);
       const transport = await attachTerraformProvider({
         target,
         name: source,
         ...(signal && { signal }),
+      }).catch((cause: unknown) => {
+        if (!TfpluginError.is(cause, "TFPLUGIN_CONNECT_FAILED")) throw cause;
+        const text = `${cause.message}. TF_REATTACH_PROVIDERS says that it listens there: start it again and set the variable to what it prints, or unset it`;
+        throw new TfpluginError(cause.code, text, { cause, provider: source });
       });
       // Each connection reads the schema again: the program may be another one by now.
       const client = createPluginClient(transport, {
