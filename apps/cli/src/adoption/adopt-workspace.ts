@@ -256,11 +256,15 @@ async function trialPlan(
 /** What applying a plan would do, one line per object and output. */
 function changesOf(plan: Plan): { address: string; action: string }[] {
   if (!hasChanges(plan)) return [];
-  const resources = plan.changes.flatMap(({ address, action, previousAddress, importing }) => {
-    if (action !== "no-op") return [{ address, action }];
-    if (importing !== undefined) return [{ address, action: "import" }];
-    return previousAddress === undefined ? [] : [{ address, action: "move" }];
-  });
+  const resources = plan.changes.flatMap(
+    ({ address, action, reason, previousAddress, importing }) => {
+      // That a check fails now says nothing of the state.
+      if (action === "read" && reason === "read-because-check-nested") return [];
+      if (action !== "no-op") return [{ address, action }];
+      if (importing !== undefined) return [{ address, action: "import" }];
+      return previousAddress === undefined ? [] : [{ address, action: "move" }];
+    },
+  );
   const outputs = plan.outputs
     .filter(({ action }) => action !== "no-op")
     .map(({ name, action }) => ({ address: `output.${name}`, action }));

@@ -3,6 +3,7 @@ import { evaluateBody, hasErrors, providerDiagnostic } from "@stackwright/lang";
 import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
+import { asWarningsOfCheck, checkOfData, unreadCheck } from "../walk/check-data.ts";
 import { extractMarks, markObject } from "../walk/object-marks.ts";
 import type { InstanceSlot } from "../walk/resource-values.ts";
 import type { ApplyRun } from "./apply-run.ts";
@@ -42,7 +43,15 @@ export async function readDeferredData(
     ),
   );
   const found = reply.diagnostics.map((one) => providerDiagnostic(body, one, change.address));
-  run.report(found);
+  const check = checkOfData(slot);
+  if (check !== undefined) {
+    run.report(asWarningsOfCheck(check, found));
+    if (hasErrors(found)) {
+      run.checks.push(unreadCheck(check, found));
+      run.unreadChecks.add(check);
+      return "done";
+    }
+  } else run.report(found);
   if (hasErrors(found) || reply.state === undefined) return "failed";
   const value = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
   ready.use.secrets.addValue(value);

@@ -64,6 +64,8 @@ export class ApplyRun {
   readonly given: ApplyRunOptions;
   readonly diagnostics: Diagnostic[] = [];
   readonly checks: CheckResult[] = [];
+  /** Addresses of checks whose data source could not be read: their assertions have nothing to be about. */
+  readonly unreadChecks = new Set<string>();
   /** Addresses of objects whose destruction an earlier part of the same run had begun. */
   readonly interruptedRemovals = new Set<string>();
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();

@@ -21,6 +21,7 @@ export async function finalChecks(run: ApplyRun, runner: StepRunner): Promise<vo
     }
     for (const check of module.node.config.checks.values()) {
       const address = module.addressOf(`check.${check.name}`);
+      if (run.unreadChecks.has(address)) continue;
       const needs = () => validateConditions(check.assertions, module.scope);
       await prepare(run, needs);
       if (reached?.has(module, needs) === false) continue;

@@ -17,6 +17,16 @@ export interface Step {
   readonly early?: boolean;
 }
 
+/** Read for a check that failed in the plan, and used by nothing else. */
+function isReadOfCheck({ action, reason }: ResourceChange): boolean {
+  return action === "read" && reason === "read-because-check-nested";
+}
+
+/** Read before or after the removals among what it depends on. */
+function isOrderedRead(change: ResourceChange): boolean {
+  return change.action === "read" && !isReadOfCheck(change);
+}
+
 /** The steps of a plan, and which waits for which. Vertices behind the steps only join edges. */
 export interface StepGraph {
   readonly steps: readonly Step[];
@@ -203,6 +213,7 @@ class StepOrder {
       for (const dependency of change.dependencies) this.#afterMakes(vertex, dependency);
     }
     this.#connectReads();
+    this.#connectChecks();
     return { steps: this.#steps, size: this.#next.length, next: this.#next };
   }
 
@@ -211,7 +222,7 @@ class StepOrder {
    * is none. Of a resource all instances count, as the read may say something of all.
    */
   lateReads(): LateReads | undefined {
-    const reads = this.#changes.filter(({ action }) => action === "read");
+    const reads = this.#changes.filter((change) => isOrderedRead(change));
     if (reads.length === 0) return undefined;
     const needs = this.#needsOf(reads);
     const needed = new Set(
@@ -334,12 +345,28 @@ class StepOrder {
         }
       }
     }
-    for (const { action, address } of this.#changes) {
-      const read = action === "read" ? this.#makes.get(address) : undefined;
+    for (const change of this.#changes) {
+      const { address } = change;
+      const read = isOrderedRead(change) ? this.#makes.get(address) : undefined;
       if (read === undefined) continue;
       const [after, before] = joined(address);
       this.#edge(after, read);
       this.#edge(read, before);
+    }
+  }
+
+  /** What is read for a check alone comes after all other steps, which wait for none of it: the check is about what they did. */
+  #connectChecks(): void {
+    const last = new Set(
+      this.#changes.flatMap((change) =>
+        isReadOfCheck(change) ? (this.#makes.get(change.address) ?? []) : [],
+      ),
+    );
+    if (last.size === 0) return;
+    const others = this.#group("before what is read for checks", () => {});
+    for (const step of this.#steps.keys()) {
+      if (last.has(step)) this.#edge(others, step);
+      else this.#edge(step, others);
     }
   }
 

@@ -11,6 +11,7 @@ import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
+import { asWarningsOfCheck, unreadCheck } from "../walk/check-data.ts";
 import { evaluateConditions, validateConditions } from "../walk/conditions.ts";
 import { extractMarks, markObject, withoutMarks } from "../walk/object-marks.ts";
 import type { Target } from "../walk/recorder.ts";
@@ -36,8 +37,8 @@ interface DataInstance {
   readonly pending: ReadonlySet<Target>;
   /** Resources whose objects it waits for the end of, as nothing of the configuration stands for them. */
   readonly ended: readonly string[];
-  /** Belongs to a check: conditions that fail and what the provider reports are warnings. */
-  readonly soft: boolean;
+  /** The check that it belongs to, by its address: what fails warns, and the check fails with it. */
+  readonly check: string | undefined;
 }
 
 /**
@@ -46,13 +47,14 @@ interface DataInstance {
  */
 export async function planData(instance: DataInstance): Promise<ResourceChange | undefined> {
   const { run, slot, config, body, schema, ready, explicit, pending, recorded, around } = instance;
+  const { check } = instance;
   const scope = slot.resource.module.scope.forInstance(slot.context);
   const reportAs = (found: readonly Diagnostic[], changed: Partial<Diagnostic>): boolean => {
     run.report(found.map((one) => ({ ...one, ...changed, address: one.address ?? slot.address })));
     return !hasErrors(found);
   };
   const report = (found: readonly Diagnostic[]): boolean =>
-    reportAs(found, instance.soft ? { severity: "warning" } : {});
+    reportAs(found, check === undefined ? {} : { severity: "warning" });
   // A refresh promises nothing: its result is taken as it is, and reported.
   const refreshOnly = run.given.options.mode === "refresh-only";
   const reportPartly = (found: readonly Diagnostic[]): boolean => {
@@ -90,15 +92,26 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const { signal } = run.given;
   const context = { address: slot.address, ...(signal && { signal }) };
   const { use } = ready;
+  /** True where nothing is wrong. A check whose data source cannot be read has failed; the plan goes on. */
+  const reportAnswer = (problems: readonly ProviderDiagnostic[]): boolean => {
+    const found = place(problems);
+    if (check === undefined) return report(found);
+    reportAs(asWarningsOfCheck(check, found), {});
+    if (!hasErrors(found)) return true;
+    run.checks.push(unreadCheck(check, found));
+    run.unreadChecks.add(check);
+    return false;
+  };
   const valid = await run.call(slot.address, use, async () =>
     use.provider.validateDataSource(
       { type: config.type, config: plain, writeOnlyAllowed: true },
       context,
     ),
   );
-  if (!report(place(valid.diagnostics))) return undefined;
+  const isValid = reportAnswer(valid.diagnostics);
+  if (!isValid && check === undefined) return undefined;
 
-  let reason = deferral(instance, plain);
+  let reason = isValid ? deferral(instance, plain) : "read-because-check-nested";
   const unknown = () => markObject(unknownComputed(schema.block, plain), schema.block, sensitive);
   let after = unknown();
   let deferred = reason !== undefined;
@@ -111,9 +124,11 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
       ),
     );
     run.given.onEvent({ type: "read-end", address: slot.address, deposed: "" });
-    if (!report(place(reply.diagnostics))) {
-      if (!instance.soft) return undefined;
-      deferred = false;
+    if (!reportAnswer(reply.diagnostics)) {
+      if (check === undefined) return undefined;
+      // Once more after everything else was done: the check may be about just that.
+      deferred = true;
+      reason = "read-because-check-nested";
     } else if (reply.state !== undefined) {
       after = markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]);
     } else {

@@ -132,7 +132,7 @@ async function planSlots(
             recorded,
             pending,
             ended,
-            soft: node.check !== undefined,
+            check: node.check && slot.resource.module.addressOf(`check.${node.check.name}`),
           })
         : await planOne(
             { ...shared, ready: own, slot, seen: undefined, importing: undefined },

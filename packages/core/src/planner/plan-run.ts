@@ -85,6 +85,8 @@ export class PlanRun {
   readonly changes = new Map<string, ResourceChange>();
   readonly drift: Drift[] = [];
   readonly checks: CheckResult[] = [];
+  /** Addresses of checks whose data source could not be read: their assertions have nothing to be about. */
+  readonly unreadChecks = new Set<string>();
   readonly expansions: PlannedExpansion[] = [];
   /** Addresses of outputs of modules that are null. */
   readonly emptyOutputs: string[] = [];

@@ -111,8 +111,10 @@ function assertions(
 ): void {
   // Not in an instance that a test replaces.
   if (!module.node.config.checks.has(name)) return;
+  const address = module.addressOf(`check.${name}`);
+  if (run.unreadChecks.has(address)) return;
   evaluateConditions({
-    address: module.addressOf(`check.${name}`),
+    address,
     kind: "check",
     conditions,
     scope: module.scope,

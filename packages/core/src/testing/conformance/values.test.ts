@@ -270,6 +270,53 @@ describe("conditions", () => {
       check: ({ checks }) => expect(checks.map(({ status }) => status)).toEqual(["fail"]),
     },
   ]);
+  const checked = (query: string): string =>
+    `check "c" {\n  data "mock_look" "d" {\n    query = ${query}\n  }\n  assert {\n    condition = data.mock_look.d.result == "found q"\n    error_message = "no good"\n  }\n}\n`;
+  // With options, as a plan after it is not empty: it reads once more.
+  const options = {};
+  const unread = {
+    address: "check.c",
+    kind: "check",
+    index: 0,
+    status: "fail",
+    message: "Cannot look",
+  };
+  scenario(
+    "of checks warn only where the data source cannot be read, which is read again at the end",
+    [
+      {
+        options,
+        config: checked('"fail"') + thing("a"),
+        plan: ["create mock_thing.a", "read data.mock_look.d read-because-check-nested"],
+        planCalls: ["look fail"],
+        calls: ["create a", "look fail"],
+        state: ["mock_thing.a"],
+        check: ({ checks }) => expect(checks).toEqual([unread]),
+      },
+      {
+        config: checked('"q"') + thing("a"),
+        plan: [],
+        check: ({ checks }) => expect(checks.map(({ status }) => status)).toEqual(["pass"]),
+      },
+      // What was read before stays, and does not make the check pass.
+      {
+        options,
+        config: checked('"fail"') + thing("a"),
+        plan: ["read data.mock_look.d read-because-check-nested"],
+        state: ["data.mock_look.d", "mock_thing.a"],
+        check: ({ checks }) => expect(checks).toEqual([unread]),
+      },
+    ],
+  );
+  scenario("of checks warn only where the data source cannot be read during apply", [
+    {
+      options,
+      config: thing("a", 'value = "fail"') + checked('replace(mock_thing.a.out, "out of ", "")'),
+      plan: ["create mock_thing.a", "read data.mock_look.d read-because-config-unknown"],
+      state: ["mock_thing.a"],
+      check: ({ checks }) => expect(checks.map(({ status }) => status)).toEqual(["unknown"]),
+    },
+  ]);
   scenario("of outputs stop the plan", [
     {
       config:
