@@ -53,8 +53,14 @@ export function checkPassedProviders(
         detail,
         range,
       );
-    } else if (alias === undefined && !names.has(name)) {
-      const detail = `The module has no provider "${name}", so that passing it has no effect.${didYouMean(name, names)}`;
+    } else if (
+      alias === undefined &&
+      own === undefined &&
+      !module.config.requiredProviders.has(name)
+    ) {
+      const detail = names.has(name)
+        ? `The module uses a provider "${name}" without declaring it, so that it is taken for ${inner.toDisplay()}. Add it to required_providers of the module.`
+        : `The module has no provider "${name}", so that passing it has no effect.${didYouMean(name, names)}`;
       report("warning", "Reference to undefined provider", detail, range);
     }
     const outer = providers.sourceOf(parent.module, reference.name);

@@ -223,6 +223,14 @@ module "b" {
       ["warning: Reference to undefined provider @8", "Provider type mismatch @8"],
     ],
     [
+      "a configuration of a provider that the module uses without declaring it",
+      {
+        "main.tf": 'module "m" {\n source = "./m"\n providers = { aws = aws }\n}',
+        "m/main.tf": 'resource "aws_x" "a" {}',
+      },
+      ["warning: Reference to undefined provider @3", "warning: Provider is not declared @1"],
+    ],
+    [
       "a configuration of another provider",
       {
         "main.tf": `${AWS}module "m" {\n source = "./m"\n providers = { aws = aws }\n}`,

@@ -62,6 +62,13 @@ describe("static reading", () => {
     }
     expect(staticTraversal(native("a[b]")).diagnostics?.[0]?.code).toBe("LANG_STATIC");
     expect(staticTraversal(native("true")).value?.root).toBe("true");
+    expect(staticTraversal(native("null.other")).value).toMatchObject({
+      root: "null",
+      rootEnd: 4,
+      end: 10,
+      steps: [{ kind: "attribute-step", name: "other" }],
+    });
+    expect(staticTraversal(native("(null).other")).diagnostics?.[0]?.code).toBe("LANG_STATIC");
   });
 
   it("reads words", () => {

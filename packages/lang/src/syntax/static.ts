@@ -40,8 +40,11 @@ export function staticTraversal(expression: Expression): Static<ScopeTraversal> 
   const { value, diagnostics } = nativeForm(expression);
   if (diagnostics !== undefined) return { diagnostics };
   if (value.kind === "scope-traversal") return { value };
-  const word = keywordOf(value);
-  if (word === undefined) {
+  // What begins with a keyword is a reference here: `provider = null.other`.
+  const [first, steps] =
+    value.kind === "relative-traversal" ? [value.from, value.steps] : [value, []];
+  const root = keywordOf(first);
+  if (root === undefined) {
     return refuse(
       expression,
       "A static reference is required: a name, attribute names and literal indexes.",
@@ -49,7 +52,7 @@ export function staticTraversal(expression: Expression): Static<ScopeTraversal> 
   }
   const { source, start, end } = value;
   return {
-    value: { kind: "scope-traversal", source, start, end, root: word, rootEnd: end, steps: [] },
+    value: { kind: "scope-traversal", source, start, end, root, rootEnd: first.end, steps },
   };
 }
 
