@@ -20,8 +20,9 @@ import { tarOf } from "./testing/tar-of.ts";
 // its own record.
 //
 // STACKWRIGHT_RUNS=100 multiplies stacks and faults: 200 stacks, 2,000 runs of 20 resources with SOAK_RUNS=9 and SOAK_RESOURCES=20.
+// SOAK_PROGRAM names the command to use, as the published one, in place of the engine's source.
 
-const MAIN = join(import.meta.dirname, "main.ts");
+const MAIN = process.env["SOAK_PROGRAM"] ?? join(import.meta.dirname, "main.ts");
 const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
 const SCALE = Math.max(1, Math.round(Number(process.env["STACKWRIGHT_RUNS"] ?? 1)));
 const STACKS = 2 * SCALE;
@@ -30,6 +31,10 @@ const RESOURCES = Number(process.env["SOAK_RESOURCES"] ?? 5);
 const PROJECT = "default";
 /** Longer than a lease. */
 const OVER_LEASE_MS = 18_000;
+/** Of each kind, for two stacks. */
+const FAULTS_OF_SCALE = 0.4;
+/** A fault comes after so long, though no run ends: the one before may be what holds them up. */
+const LONGEST_PAUSE_MS = 60_000;
 
 it.for([
   { name: "PostgreSQL", start: startPostgresPlace, missing: "TEST_POSTGRES_URL names no server" },
@@ -137,11 +142,13 @@ it.for([
       "kill a server",
       "kill a remote worker",
     ];
-    const faultCount = names.length * SCALE;
+    const faultCount = names.length * Math.ceil(SCALE * FAULTS_OF_SCALE);
+    const runsOfFault = requested.length / faultCount;
     const random = randomOf(7);
-    // Faults of one kind follow one another, those of several overlap.
+    // Faults come as runs end, so that they last as long as the load. Those of one kind follow one another, those of several overlap.
     const running = new Map<string, Promise<void>>();
     for (let index = 0; index < faultCount; index += 1) {
+      await waitForRuns(first, index * runsOfFault);
       await delay(500 + random() * 3_000);
       const name = names[index % names.length] ?? "";
       await running.get(name);
@@ -200,6 +207,18 @@ const ENDS = new Set<string>([
   "canceled",
   "superseded",
 ]);
+
+/** Waits until so many runs have ended, by what a server counts, or for the longest pause. */
+async function waitForRuns({ url }: ServerProcess, count: number): Promise<void> {
+  const until = Date.now() + LONGEST_PAUSE_MS;
+  while (Date.now() < until) {
+    const text = await (await fetch(new URL("/metrics", url))).text();
+    const counted = [...text.matchAll(/^stackwright_runs\{phase="(\w+)"[^}]*\} (\d+)$/gm)];
+    const ended = counted.filter(([, phase = ""]) => ENDS.has(phase));
+    if (ended.reduce((sum, [, , runs]) => sum + Number(runs), 0) >= count) return;
+    await delay(1_000);
+  }
+}
 
 interface Requested {
   readonly stack: string;
