@@ -264,7 +264,7 @@ export async function serve(
           return { functionUrn, versionId, call: functions.callOf(functionUrn, account) };
         }),
       schemaChanges:
-        functions && createSchemaChanges({ registry, region: resolved.region, functions }),
+        functions && createSchemaChanges({ registry, region: resolved.region, clock, functions }),
       metrics: metrics.runs,
       liveMetrics: metrics.live,
       spans,
