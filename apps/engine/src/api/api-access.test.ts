@@ -26,6 +26,7 @@ const LOWEST = {
   SetDriftRule: "deployer",
   DeleteDriftRule: "deployer",
   IgnoreDrift: "deployer",
+  IgnoreDriftOfSeveral: "deployer",
   HeedDrift: "deployer",
   ListSchemaChanges: "reader",
   ListModules: "reader",

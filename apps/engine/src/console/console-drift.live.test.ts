@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { expect, it, onTestFinished } from "vitest";
+import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 
 // Objects of a real provider that are changed and deleted behind its back.
@@ -72,9 +73,7 @@ it("drift is looked at from all stacks down to the values, checked again, and pl
     await page.emulateMedia({ colorScheme });
     expect(await violationsOf(page), colorScheme).toEqual([]);
   }
-  await page.setViewportSize({ width: 320, height: 800 });
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await judgeNarrow(page, "drift");
 
   // What is known is let be, for a reason and a time, and counts again when somebody says so.
   await page.getByRole("button", { name: 'Ignore the drift of lab_object.a["y"]…' }).click();
@@ -99,6 +98,27 @@ it("drift is looked at from all stacks down to the values, checked again, and pl
   await page.getByText("0 of 1 checked stacks differ").waitFor();
   await page.getByText("; 2 objects that differ are ignored").waitFor();
   await page.getByRole("main").getByRole("link", { name: "default/one" }).click();
+  for (const of of ["size", "all"]) {
+    await ignored.getByRole("button", { name: new RegExp(`^Count again: ${of} of`) }).click();
+  }
+  await page.getByText("1 changed, 1 deleted elsewhere").waitFor();
+
+  // Several at once: one reason, one time.
+  const several = page.getByRole("dialog", { name: "Ignore the drift of 2 objects" });
+  expect(await page.getByRole("button", { name: "Ignore 0 selected…" }).isDisabled()).toBe(true);
+  await page.getByLabel("Select all that are listed").check();
+  await page.getByLabel('Select lab_object.a["y"]').uncheck();
+  await page.getByRole("button", { name: "Ignore 1 selected…" }).waitFor();
+  await page.getByLabel('Select lab_object.a["y"]').check();
+  await page.getByRole("button", { name: "Ignore 2 selected…" }).click();
+  await several.getByRole("list", { name: "Objects" }).getByText('lab_object.a["y"]').waitFor();
+  await several.getByLabel("Reason").fill("the same trial");
+  await several.getByLabel("days").fill("2");
+  await judgeNarrow(page, "ignore-drift");
+  await several.getByRole("button", { name: "Ignore" }).click();
+  await page.getByText("Nothing differs beside what is ignored.").waitFor();
+  await ignored.getByRole("row", { name: /attribute size.*the same trial/ }).waitFor();
+  await ignored.getByRole("row", { name: /all of it.*the same trial/ }).waitFor();
   for (const of of ["size", "all"]) {
     await ignored.getByRole("button", { name: new RegExp(`^Count again: ${of} of`) }).click();
   }

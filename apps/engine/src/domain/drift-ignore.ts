@@ -7,7 +7,8 @@ export const MAX_IGNORE_REASON = 256;
 export const MAX_IGNORED_DAYS = 366;
 
 type FoundObject = FoundDrift["objects"][number];
-type IgnoredPlace = Pick<DriftIgnore, "address" | "attribute">;
+/** An object, or one of its attributes where that is not empty. */
+export type IgnoredPlace = Pick<DriftIgnore, "address" | "attribute">;
 
 /** Drift as a stack has it: what counts, and what is ignored. */
 interface CountedDrift {

@@ -350,8 +350,12 @@ it("what is ignored counts for nothing, until it is heeded or its time is over",
     reaction: DriftRule_Reaction.REACTION_REPAIR,
   });
   const at = { stack: first, stackName: "one" };
-  const ignore = async (address: string, attribute: string, forMs = 1000 * MINUTE) =>
-    ignoreDrift(parts, at, { address, attribute, reason: "known", actor: "ann", forMs });
+  const ignore = async (address: string, attribute: string, forMs = 1000 * MINUTE) => {
+    const terms = { reason: "known", actor: "ann", forMs };
+    const [made] = await ignoreDrift(parts, at, [{ address, attribute }], terms);
+    if (made === undefined) throw new Error("nothing is ignored");
+    return made;
+  };
   const check = async (found: FoundDrift) => {
     await goToNext();
     await fire();
@@ -393,28 +397,40 @@ it("of objects with more attributes than are named none is ignored by them, and 
   const at = { stack: first, stackName: "one" };
   const given = { reason: "known", actor: "ann", forMs: 1000 * MINUTE };
   const attributes = Array.from({ length: MAX_DRIFTED_ATTRIBUTES }, (_, index) => `a${index}`);
-  for (const attribute of attributes) {
-    await ignoreDrift(parts, at, { ...given, address: "lab_object.a", attribute });
-  }
+  await ignoreDrift(
+    parts,
+    at,
+    attributes.map((attribute) => ({ address: "lab_object.a", attribute })),
+    given,
+  );
   await fire();
   await goToNext();
   await fire();
   const object = { address: "lab_object.a", deposed: "", deleted: false, attributes };
   await end((await record()).check, { changed: 1, deleted: 0, objects: [object] });
   expect(await record()).toMatchObject({ changed: 1, ignoredChanged: 0 });
-  for (let left = MAX_IGNORES - attributes.length; left > 0; left -= 1) {
-    await ignoreDrift(parts, at, { ...given, address: `lab_object.b${left}`, attribute: "" });
-  }
-  const one = { ...given, address: "lab_object.c", attribute: "" };
-  await expect(ignoreDrift(parts, at, one)).rejects.toMatchObject({ code: "unprocessable" });
+  const whole = (address: string) => ({ address, attribute: "" });
+  const b = Array.from({ length: MAX_IGNORES - attributes.length }, (_, index) =>
+    whole(`lab_object.b${index}`),
+  );
+  // Of several that do not fit together, none is ignored.
+  await expect(ignoreDrift(parts, at, [...b, whole("lab_object.c")], given)).rejects.toMatchObject({
+    code: "unprocessable",
+  });
+  expect((await record()).ignores).toHaveLength(attributes.length);
+  // Two of the same are one.
+  await ignoreDrift(parts, at, [...b, whole("lab_object.b0")], given);
+  expect((await record()).ignores).toHaveLength(MAX_IGNORES);
+  const one = [whole("lab_object.c")];
+  await expect(ignoreDrift(parts, at, one, given)).rejects.toMatchObject({ code: "unprocessable" });
   // The same again is no further one.
-  await ignoreDrift(parts, at, { ...one, address: "lab_object.b1", reason: "longer" });
+  await ignoreDrift(parts, at, b.slice(0, 1), { ...given, reason: "longer" });
   expect((await record()).ignores.at(-1)).toMatchObject({ reason: "longer" });
   // One that is over leaves its place to another one, also before a sweep has ended it.
-  await ignoreDrift(parts, at, { ...one, address: "lab_object.b1", forMs: MINUTE });
-  await expect(ignoreDrift(parts, at, one)).rejects.toMatchObject({ code: "unprocessable" });
+  await ignoreDrift(parts, at, b.slice(0, 1), { ...given, forMs: MINUTE });
+  await expect(ignoreDrift(parts, at, one, given)).rejects.toMatchObject({ code: "unprocessable" });
   await parts.clock.advance(MINUTE);
-  await ignoreDrift(parts, at, one);
+  await ignoreDrift(parts, at, one, given);
   expect((await record()).ignores.at(-1)).toMatchObject({ address: "lab_object.c" });
 });
 

@@ -1,6 +1,6 @@
 import type { StackReference } from "@stackwright/core";
 import type { DriftIgnore } from "@stackwright/proto/stackwright";
-import { allDriftOf, MAX_IGNORES } from "../domain/drift-ignore.ts";
+import { allDriftOf, type IgnoredPlace, MAX_IGNORES } from "../domain/drift-ignore.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -9,40 +9,54 @@ import { readDrift } from "./drift-record.ts";
 import { noteEvent } from "./note-event.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
-/** What a user lets be. */
-interface GivenIgnore extends Pick<DriftIgnore, "address" | "attribute" | "reason" | "actor"> {
+/** Why a user lets differences be, and for how long. */
+interface IgnoreTerms extends Pick<DriftIgnore, "reason" | "actor"> {
   readonly forMs: number;
 }
 
-/** Ignores the drift of an object or of one of its attributes from now on. A former ignore of the same is replaced. */
+/** Ignores the drift of objects or of attributes from now on, all of them or none. A former ignore of the same is replaced. */
 export async function ignoreDrift(
   parts: TransactionParts,
   { stack, stackName }: { readonly stack: StackReference; readonly stackName: string },
-  { forMs, ...given }: GivenIgnore,
-): Promise<DriftIgnore> {
+  given: readonly IgnoredPlace[],
+  { forMs, reason, actor }: IgnoreTerms,
+): Promise<readonly DriftIgnore[]> {
+  const places = new Map(given.map((one) => [keyOf(one), one]));
   return transact(parts, async (tx) => {
     const row = await readDrift(tx, stack, stackName);
-    const { ignores } = row.message;
-    const others = ignores.filter(
-      ({ address, attribute, untilMs }) =>
-        Number(untilMs) > tx.nowMs && (address !== given.address || attribute !== given.attribute),
+    const others = row.message.ignores.filter(
+      (one) => Number(one.untilMs) > tx.nowMs && !places.has(keyOf(one)),
     );
-    if (others.length >= MAX_IGNORES) {
+    const room = MAX_IGNORES - others.length;
+    if (places.size > room) {
+      const why =
+        places.size === 1
+          ? "end one of them before"
+          : `${places.size} are asked for, and there is room for ${room}`;
       throw new ServerError(
         "unprocessable",
-        `a stack ignores at most ${MAX_IGNORES} differences; end one of them before`,
+        `a stack ignores at most ${MAX_IGNORES} differences; ${why}`,
       );
     }
-    const made: DriftIgnore = {
-      ...given,
-      id: tx.makeId(),
-      atMs: BigInt(tx.nowMs),
-      untilMs: BigInt(tx.nowMs + forMs),
-    };
+    const made = [...places.values()].map(
+      ({ address, attribute }): DriftIgnore => ({
+        address,
+        attribute,
+        reason,
+        actor,
+        id: tx.makeId(),
+        atMs: BigInt(tx.nowMs),
+        untilMs: BigInt(tx.nowMs + forMs),
+      }),
+    );
     tx.update(row, { stackName });
-    recordCount(tx, row, allDriftOf(row.message), [...others, made]);
+    recordCount(tx, row, allDriftOf(row.message), [...others, ...made]);
     return made;
   });
+}
+
+function keyOf({ address, attribute }: IgnoredPlace): string {
+  return JSON.stringify([address, attribute]);
 }
 
 /** Ends an ignore: what it was of counts again. */

@@ -444,6 +444,13 @@ export interface IdentityTokens {
 })[];
 }
 
+export interface IgnoredDifference {
+  /** address of the object, as the drift has it */
+  readonly address: string;
+  /** without it all that differs of the object, also that it is gone */
+  readonly attribute?: string | undefined;
+}
+
 export interface IssuedIdentity {
   readonly run: string;
   readonly number: number;
@@ -612,6 +619,13 @@ export interface NewDriftIgnore {
   readonly address: string;
   /** without it all that differs of the object, also that it is gone */
   readonly attribute?: string | undefined;
+  readonly reason: string;
+  /** when it counts again */
+  readonly expires_in_seconds: number;
+}
+
+export interface NewDriftIgnores {
+  readonly differences: readonly IgnoredDifference[];
   readonly reason: string;
   /** when it counts again */
   readonly expires_in_seconds: number;
@@ -2497,6 +2511,17 @@ export interface Operations {
     };
     readonly output: DriftIgnore;
   };
+  /** Ignore several differences for one reason and until one time, all of them or none: `POST /api/v1/projects/{project}/stacks/{stack}/drift/ignores/several`. */
+  readonly IgnoreDriftOfSeveral: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: NewDriftIgnores;
+    };
+    readonly output: {
+  readonly ignores: readonly DriftIgnore[];
+};
+  };
   /** Get tokens of the run of a claim, for the audiences that the variables of its stack name: `POST /api/v1/worker/claims/{run}/identity`. */
   readonly IssueRunIdentity: {
     readonly input: {
@@ -3629,6 +3654,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   HeedDrift: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}","query":[],"headers":[]},
   IgnoreDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores","query":[],"headers":[]},
+  IgnoreDriftOfSeveral: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/several","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},

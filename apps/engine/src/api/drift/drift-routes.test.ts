@@ -104,7 +104,21 @@ it("differences are ignored for a reason and a time, by deployers, with an entry
   expect((await call("DELETE", `${DRIFT}/ignores/${String(id)}`)).status).toBe(204);
   expect((await call("DELETE", `${DRIFT}/ignores/${String(id)}`)).status).toBe(404);
   expect((await call("GET", DRIFT)).json).not.toHaveProperty("ignores");
+  const several = {
+    differences: [{ address: "lab_object.a", attribute: "size" }, { address: "lab_object.b" }],
+    reason: "by hand",
+    expires_in_seconds: day,
+  };
+  const path = `${DRIFT}/ignores/several`;
+  const denied = await call("POST", path, { body: several, token: planner });
+  expect(denied.json["code"]).toBe("forbidden");
+  const none = await call("POST", path, { body: { ...several, differences: [] } });
+  expect(none.json["code"]).toBe("invalid_request");
+  const both = await call("POST", path, { body: several });
+  expect(both).toMatchObject({ status: 201, json: { ignores: several.differences } });
+  expect((await call("GET", DRIFT)).json["ignores"]).toEqual(both.json["ignores"]);
   const audit = await call("GET", "/api/v1/audit");
   expect(audit.text).toContain('"IgnoreDrift"');
+  expect(audit.text).toContain('"IgnoreDriftOfSeveral"');
   expect(audit.text).toContain('"HeedDrift"');
 });

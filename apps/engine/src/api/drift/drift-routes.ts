@@ -26,6 +26,7 @@ import {
   driftViewOf,
   ignoreViewOf,
   NewDriftIgnore,
+  NewDriftIgnores,
 } from "./drift-view.ts";
 
 const DRIFT = "/projects/:project/stacks/:stack/drift";
@@ -224,12 +225,40 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const principal = principalOf(request);
       const { reference, name } = await stackOf(parts, principal, request.params);
       const { address, attribute = "", reason, expires_in_seconds: seconds } = request.body;
-      const ignore = await ignoreDrift(
+      const made = await ignoreDrift(
         parts.audited(request),
         { stack: reference, stackName: name },
-        { address, attribute, reason, actor: principal.actor, forMs: seconds * 1_000 },
+        [{ address, attribute }],
+        { reason, actor: principal.actor, forMs: seconds * 1_000 },
       );
-      return reply.code(201).send(ignoreViewOf(ignore));
+      const [ignore] = made.map(ignoreViewOf);
+      return reply.code(201).send(ignore);
+    },
+  );
+
+  fastify.post<InStack & { Body: Static<typeof NewDriftIgnores> }>(
+    `${DRIFT}/ignores/several`,
+    {
+      schema: routeSchema(
+        "Ignore several differences for one reason and until one time, all of them or none",
+        "IgnoreDriftOfSeveral",
+        { 201: Type.Object({ ignores: Type.Array(DriftIgnoreView) }) },
+        { params: StackParams, body: NewDriftIgnores },
+        { 422: "the stack would ignore more than it may" },
+      ),
+      config: { access: "operator" },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const { reference, name } = await stackOf(parts, principal, request.params);
+      const { differences, reason, expires_in_seconds: seconds } = request.body;
+      const made = await ignoreDrift(
+        parts.audited(request),
+        { stack: reference, stackName: name },
+        differences.map(({ address, attribute = "" }) => ({ address, attribute })),
+        { reason, actor: principal.actor, forMs: seconds * 1_000 },
+      );
+      return reply.code(201).send({ ignores: made.map(ignoreViewOf) });
     },
   );
 

@@ -11,6 +11,7 @@ import {
   ignoredOf,
   MAX_IGNORE_REASON,
   MAX_IGNORED_DAYS,
+  MAX_IGNORES,
 } from "../../domain/drift-ignore.ts";
 import {
   DRIFT_REACTIONS,
@@ -93,29 +94,45 @@ const DriftedObjectView = Type.Object(
   { title: "DriftedObject" },
 );
 
-/** A difference that is let be, as a request says it. */
-export const NewDriftIgnore = Type.Object(
-  {
-    address: Type.String({
+const IgnoredPlaceFields = {
+  address: Type.String({
+    minLength: 1,
+    maxLength: MAX_DRIFTED_TEXT,
+    description: "address of the object, as the drift has it",
+  }),
+  attribute: Type.Optional(
+    Type.String({
       minLength: 1,
       maxLength: MAX_DRIFTED_TEXT,
-      description: "address of the object, as the drift has it",
+      description: "without it all that differs of the object, also that it is gone",
     }),
-    attribute: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: MAX_DRIFTED_TEXT,
-        description: "without it all that differs of the object, also that it is gone",
-      }),
-    ),
-    reason: Type.String({ minLength: 1, maxLength: MAX_IGNORE_REASON }),
-    expires_in_seconds: Type.Integer({
-      minimum: 1,
-      maximum: MAX_IGNORED_DAYS * 86_400,
-      description: "when it counts again",
-    }),
-  },
+  ),
+};
+const IgnoreTerms = {
+  reason: Type.String({ minLength: 1, maxLength: MAX_IGNORE_REASON }),
+  expires_in_seconds: Type.Integer({
+    minimum: 1,
+    maximum: MAX_IGNORED_DAYS * 86_400,
+    description: "when it counts again",
+  }),
+};
+
+/** A difference that is let be, as a request says it. */
+export const NewDriftIgnore = Type.Object(
+  { ...IgnoredPlaceFields, ...IgnoreTerms },
   { additionalProperties: false, title: "NewDriftIgnore" },
+);
+
+/** Several differences that are let be for one reason and one time, as a request says it. */
+export const NewDriftIgnores = Type.Object(
+  {
+    differences: Type.Array(
+      Type.Object(IgnoredPlaceFields, { additionalProperties: false, title: "IgnoredDifference" }),
+      { minItems: 1, maxItems: MAX_IGNORES },
+    ),
+    ...IgnoreTerms,
+  },
+  { additionalProperties: false, title: "NewDriftIgnores" },
 );
 
 export const DriftIgnoreView = Type.Object(

@@ -11,6 +11,7 @@ import { planViewQuery } from "../../plan/plan-view-query.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
 import { DriftRuleCard } from "./drift-rule-card.tsx";
+import { type DriftedObject, keyOf } from "./drifted-objects.ts";
 import { IgnoreDriftDialog } from "./ignore-drift-dialog.tsx";
 import { IgnoredDrift } from "./ignored-drift.tsx";
 import { StartRunDialog } from "./start-run-dialog.tsx";
@@ -125,6 +126,8 @@ function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
   const place = useStackPlace();
   const { client, caller } = useServer();
   const [mode, setMode] = useState<"apply" | "refresh_only">();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [ignoring, setIgnoring] = useState<readonly DriftedObject[]>();
   const { objects, run = "" } = drift;
   // A view of a plan says which; without it, as where it was removed by now, the names of the attributes remain.
   const view = useQuery({
@@ -150,11 +153,18 @@ function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
       </Empty>
     );
   }
+  const isAllowed = mayDo(caller, "deployer", place.project);
+  // What is counted no more since it was chosen is not meant.
+  const meant = objects.filter((one) => chosen.has(keyOf(one)));
+  const choose = (keys: readonly string[], isChosen: boolean): void => {
+    const others = [...chosen].filter((one) => !keys.includes(one));
+    setChosen(new Set(isChosen ? [...others, ...keys] : others));
+  };
   return (
     <section aria-labelledby="drifted">
       <div className="section-head">
         <h2 id="drifted">Objects ({total})</h2>
-        {mayDo(caller, "deployer", place.project) && (
+        {isAllowed && (
           <div className="actions">
             <button type="button" onClick={() => setMode("apply")}>
               Plan to restore…
@@ -165,11 +175,35 @@ function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
           </div>
         )}
       </div>
+      {isAllowed && objects.length > 1 && (
+        <div className="inline chosen-bar">
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={meant.length === objects.length}
+              onChange={(event) => choose(objects.map(keyOf), event.target.checked)}
+            />
+            Select all that are listed
+          </label>
+          <button
+            type="button"
+            disabled={meant.length === 0}
+            onClick={() => setIgnoring(meant)}
+          >{`Ignore ${meant.length} selected…`}</button>
+        </div>
+      )}
       {objects.map((one) => (
-        <DriftedObject
+        <DriftedEntry
           key={keyOf(one)}
           object={one}
           view={view.data?.drift.find((each) => keyOf(each) === keyOf(one))}
+          isChosen={chosen.has(keyOf(one))}
+          onChoose={
+            isAllowed && objects.length > 1
+              ? (isChosen) => choose([keyOf(one)], isChosen)
+              : undefined
+          }
+          onIgnore={isAllowed ? () => setIgnoring([one]) : undefined}
         />
       ))}
       {total > objects.length && (
@@ -181,58 +215,65 @@ function DriftedObjects({ drift }: { readonly drift: StackDrift }) {
       {mode !== undefined && (
         <StartRunDialog place={place} mode={mode} onClose={() => setMode(undefined)} />
       )}
+      {ignoring !== undefined && (
+        <IgnoreDriftDialog
+          objects={ignoring}
+          onClose={() => setIgnoring(undefined)}
+          onIgnored={() => choose(ignoring.map(keyOf), false)}
+        />
+      )}
     </section>
   );
 }
 
-interface DriftedObjectProps {
-  readonly object: StackDrift["objects"][number];
+interface DriftedEntryProps {
+  readonly object: DriftedObject;
   readonly view: DriftView | undefined;
+  readonly isChosen: boolean;
+  /** Undefined where nothing is chosen from. */
+  readonly onChoose: ((isChosen: boolean) => void) | undefined;
+  /** Undefined for callers who may not. */
+  readonly onIgnore: (() => void) | undefined;
 }
 
-function DriftedObject({ object, view }: DriftedObjectProps) {
+function DriftedEntry({ object, view, isChosen, onChoose, onIgnore }: DriftedEntryProps) {
   const place = useStackPlace();
-  const { caller } = useServer();
-  const [isIgnoring, setIgnoring] = useState(false);
   const { address, deposed, deleted, attributes, ignored_attributes: ignored = [] } = object;
   const lines = view === undefined ? [] : bodyLines(view.body);
+  const name = deposed === undefined ? address : `${address} (deposed object ${deposed})`;
   return (
-    <details className={`change ${deleted ? "delete" : "update"}`} open={lines.length <= 12}>
-      <summary>
-        <span className="sign" aria-hidden="true">
-          {deleted ? "-" : "~"}
-        </span>
-        {address}
-        {deposed !== undefined && ` (deposed object ${deposed})`} {deleted ? "is gone" : "differs"}
-        {attributes.length > 0 && <span className="quiet">: {attributes.join(", ")}</span>}
-        {ignored.length > 0 && <span className="quiet"> (ignored: {ignored.join(", ")})</span>}
-      </summary>
-      <DiffText lines={lines} />
-      <p className="inline">
-        <Link to={`${stackPath(place)}/resources`} search={{ address }}>
-          What is recorded
-        </Link>
-        {mayDo(caller, "deployer", place.project) && (
-          <button
-            type="button"
-            aria-label={`Ignore the drift of ${address}…`}
-            onClick={() => setIgnoring(true)}
-          >
-            Ignore…
-          </button>
-        )}
-      </p>
-      {isIgnoring && <IgnoreDriftDialog object={object} onClose={() => setIgnoring(false)} />}
-    </details>
+    <div className="choosable">
+      {onChoose !== undefined && (
+        <label className="check">
+          <input
+            type="checkbox"
+            aria-label={`Select ${name}`}
+            checked={isChosen}
+            onChange={(event) => onChoose(event.target.checked)}
+          />
+        </label>
+      )}
+      <details className={`change ${deleted ? "delete" : "update"}`} open={lines.length <= 12}>
+        <summary>
+          <span className="sign" aria-hidden="true">
+            {deleted ? "-" : "~"}
+          </span>
+          {name} {deleted ? "is gone" : "differs"}
+          {attributes.length > 0 && <span className="quiet">: {attributes.join(", ")}</span>}
+          {ignored.length > 0 && <span className="quiet"> (ignored: {ignored.join(", ")})</span>}
+        </summary>
+        <DiffText lines={lines} />
+        <p className="inline">
+          <Link to={`${stackPath(place)}/resources`} search={{ address }}>
+            What is recorded
+          </Link>
+          {onIgnore !== undefined && (
+            <button type="button" aria-label={`Ignore the drift of ${name}…`} onClick={onIgnore}>
+              Ignore…
+            </button>
+          )}
+        </p>
+      </details>
+    </div>
   );
-}
-
-function keyOf({
-  address,
-  deposed = "",
-}: {
-  readonly address: string;
-  readonly deposed?: string | undefined;
-}): string {
-  return `${address} ${deposed}`;
 }
