@@ -1,5 +1,7 @@
+import { createHmac } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 import { LATER_URN, startNotesFunction, URN } from "../testing/start-notes-function.ts";
 import { startReceiver } from "../testing/start-receiver.ts";
@@ -104,6 +106,32 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await dialog.getByLabel("Script", { exact: true }).fill("echo scanned-by-the-hook");
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByRole("cell", { name: "echo scanned-by-the-hook" }).waitFor();
+
+  // Another system asks for checks with the secret that is shown once, until its webhook is deleted.
+  await page.getByText("No other system asks for checks").waitFor();
+  await page.getByRole("button", { name: "Add a webhook…" }).click();
+  await dialog.getByLabel(/^Name/).fill("cloud");
+  await dialog.getByLabel(/^Stacks by name/).fill("o*, two");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByText("It is shown once").waitFor();
+  const [secret = "", address = ""] = await dialog.locator("code").allTextContents();
+  await judgeNarrow(page, "drift-hook-secret");
+  const deliver = async (): Promise<number> => {
+    const body = JSON.stringify({ id: "event-1", stack: "one" });
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const headers = { "x-stackwright-signature": `sha256=${signature}` };
+    return (await fetch(address, { method: "POST", headers, body })).status;
+  };
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("row", { name: /cloud.*\/hooks\/drift\/.*o\*, two/ }).waitFor();
+  expect(await page.content()).not.toContain(secret);
+  await judgeNarrow(page, "drift-hooks");
+  // The stack has nothing to be checked yet, which only who signs is told.
+  expect(await deliver()).toBe(422);
+  await page.getByRole("button", { name: "Delete the webhook cloud…" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No other system asks for checks").waitFor();
+  expect(await deliver()).toBe(401);
 
   // Stacks without a rule of their own are checked for drift as the project says.
   await page.getByRole("link", { name: "Overview" }).last().click();

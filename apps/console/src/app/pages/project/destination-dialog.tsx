@@ -2,6 +2,7 @@ import type { NotificationDestination } from "@stackwright/client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
+import { namesIn } from "../../parts/names-in.ts";
 import { ProblemBox } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
@@ -193,11 +194,4 @@ export function DestinationDialog({ destination, onClose, onSecret }: Destinatio
       )}
     </Dialog>
   );
-}
-
-function namesIn(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((name) => name.trim())
-    .filter(Boolean);
 }
