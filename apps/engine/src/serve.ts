@@ -198,7 +198,7 @@ export async function serve(
     provider,
     issuer: issuerText(issuer.href),
   }));
-  const access = new AccessDirectory({ storage: store.storage, clock, issuers });
+  const access = new AccessDirectory({ storage: store.storage, clock, issuers, logger });
   const credentials = new CredentialStore({
     records,
     keys,

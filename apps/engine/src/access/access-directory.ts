@@ -1,17 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "@stackwright/base/clock";
+import type { Logger } from "@stackwright/base/logger";
+import { isEngineError } from "@stackwright/core/errors";
 import type { RoleBinding } from "@stackwright/proto/stackwright";
 import { type Credential, limitedTo, type Principal } from "@stackwright/registry";
-import { readStored, type StorageBackend } from "@stackwright/storage";
+import { isStorageError, readStored, type StorageBackend } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import type { Place } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable } from "../queue/list-readable.ts";
 import { idOf } from "../queue/transaction.ts";
 import {
   accountTenancy,
   bindingPlace,
   memberOfAccount,
   type SubjectKind,
+  subjectsOfBinding,
 } from "./access-places.ts";
 import { type AccessFacts, isMember, rightsOfUser } from "./effective-rights.ts";
 
@@ -22,6 +26,9 @@ const MAX_ACCOUNTS = 1_000;
 
 /** Reads that {@link AccessDirectory.confirm} makes; a user with more roles and teams is judged by all facts of the account. */
 const MAX_CONFIRMED = 64;
+
+/** Damaged records that are known to be reported. */
+const MAX_REPORTED = 1_000;
 
 interface Kept {
   readonly facts: Promise<AccessFacts>;
@@ -42,6 +49,8 @@ interface AccessDirectoryOptions {
   readonly clock: Clock;
   /** @default none */
   readonly issuers?: readonly AccountIssuer[] | undefined;
+  /** Hears of records that cannot be read. @default nobody does */
+  readonly logger?: Logger | undefined;
 }
 
 /** Users, teams and roles of all accounts, as requests are judged by them: read again at most once a second. */
@@ -50,8 +59,12 @@ export class AccessDirectory {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
   readonly #issuers: readonly AccountIssuer[];
+  readonly #logger: Logger | undefined;
+  /** Damaged records that were reported: facts are read each second. */
+  readonly #reported = new Set<string>();
 
-  constructor({ storage, clock, issuers = [] }: AccessDirectoryOptions) {
+  constructor({ storage, clock, issuers = [], logger }: AccessDirectoryOptions) {
+    this.#logger = logger;
     this.#storage = storage;
     this.#clock = clock;
     this.#issuers = issuers;
@@ -109,9 +122,15 @@ export class AccessDirectory {
   }
 
   async #isStill(kind: RecordKind<unknown>, place: Place, fact: unknown): Promise<boolean> {
-    const found = await readStored(this.#storage, "strong", idOf(kind, place));
-    if (found === undefined) return false;
-    return isDeepStrictEqual(decodeRecord(kind, found), fact);
+    try {
+      const found = await readStored(this.#storage, "strong", idOf(kind, place));
+      return found !== undefined && isDeepStrictEqual(decodeRecord(kind, found), fact);
+    } catch (error) {
+      // It is damaged by now: all facts are read again, without it.
+      if (isStorageError(error, "STORAGE_CORRUPT")) return false;
+      if (isEngineError(error, "ENGINE_STATE_CORRUPT")) return false;
+      throw error;
+    }
   }
 
   /** A user as a caller, with all of its rights; undefined for one that may not sign in, or does not exist. */
@@ -138,21 +157,49 @@ export class AccessDirectory {
       : { ...token, ...limited };
   }
 
-  /** The same as they are stored now. */
+  /** The same as they are stored now. Damaged records give nothing, and keep nobody else from what others give. */
   async read(account: string): Promise<AccessFacts> {
+    const damagedTeams: string[] = [];
+    const damagedBindings: string[] = [];
     const [users, teams, bindings] = await Promise.all([
-      this.#list(account, SERVER_KINDS.user),
-      this.#list(account, SERVER_KINDS.team),
-      this.#list(account, SERVER_KINDS.roleBinding),
+      this.#list(account, SERVER_KINDS.user, []),
+      this.#list(account, SERVER_KINDS.team, damagedTeams),
+      this.#list(account, SERVER_KINDS.roleBinding, damagedBindings),
     ]);
     const issuers = new Set(this.issuersOf(account).map(({ issuer }) => issuer));
     const [onlyIssuer] = issuers.size === 1 ? issuers : [];
-    return { users: new Map(users.map((user) => [user.name, user])), teams, bindings, onlyIssuer };
+    return {
+      users: new Map(users.map((user) => [user.name, user])),
+      teams,
+      bindings,
+      onlyIssuer,
+      ...(damagedTeams.length + damagedBindings.length > 0 && {
+        damaged: { teams: damagedTeams, bindings: damagedBindings.flatMap(subjectsOfBinding) },
+      }),
+    };
   }
 
-  async #list<M>(account: string, kind: RecordKind<M>): Promise<readonly M[]> {
-    const found = await this.#storage.list("strong", kind.type, accountTenancy(account), "");
-    return found.map((one) => decodeRecord(kind, one));
+  /** Those of the account; the names of the ones that are damaged are added to `damaged`. */
+  async #list<M>(
+    account: string,
+    kind: RecordKind<M>,
+    damaged: string[],
+  ): Promise<readonly M[]> {
+    const found = await listReadable(this.#storage, kind, accountTenancy(account), {
+      onDamaged: ({ name }, reason) => {
+        damaged.push(name);
+        this.#report({ account, kind: kind.type.kind, name, reason });
+      },
+    });
+    return found.map(({ message }) => message);
+  }
+
+  #report(damage: Readonly<Record<"account" | "kind" | "name" | "reason", string>>): void {
+    const key = [damage.account, damage.kind, damage.name].join("\0");
+    if (this.#reported.has(key)) return;
+    if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
+    this.#reported.add(key);
+    this.#logger?.warn(damage, "a record is damaged, and gives no access");
   }
 }
 

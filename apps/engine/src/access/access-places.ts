@@ -32,6 +32,14 @@ export function bindingPlace({ account, project, kind, subject }: BindingPlace):
   return { tenancy: accountTenancy(account), name: `${place}.${kind}.${subject}` };
 }
 
+/** To whom the role in a place may be given, by its name alone. As names have dots, that may be several. */
+export function subjectsOfBinding(name: string): readonly Pick<BindingPlace, "kind" | "subject">[] {
+  return [...name.matchAll(/\.(user|team)(?=\.(.+)$)/g)].map(([, kind, subject = ""]) => ({
+    kind: kind as SubjectKind,
+    subject,
+  }));
+}
+
 /** Where the user of an identity is noted: by an issuer and its name for the user, never by an address of mail. */
 export function identityPlace(account: string, issuer: string, subject: string): Place {
   return { tenancy: accountTenancy(account), name: sha256(`${issuer}\0${subject}`) };

@@ -7,8 +7,8 @@ import { isStorageError, WILDCARD } from "@stackwright/storage";
 import { createLeases, type Lease, type Leases, type Renewer } from "@stackwright/storage/lease";
 import { accountTenancy } from "../access/access-places.ts";
 import type { AuditTrail } from "../access/registry-audit.ts";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { type SendParts, sendEntries } from "./send-entries.ts";
 import { auditWebhookPlace } from "./webhook-place.ts";
@@ -97,14 +97,12 @@ export class AuditForwarder {
 
   /** Begins to serve the webhooks that are due, those that were served longest ago first. */
   async #look(signal: AbortSignal): Promise<void> {
-    const { storage, clock } = this.#parts;
+    const { storage, clock, logger } = this.#parts;
     const nowMs = clock.wallMs();
-    const stored = await storage.list("strong", KIND.type, ANYWHERE, "", { signal });
+    const onDamaged = logDamaged(logger);
+    const stored = await listReadable(storage, KIND, ANYWHERE, { signal, onDamaged });
     const all = stored.map(
-      (one): Served => ({
-        account: one.id.tenancy.partition,
-        webhook: decodeRecord(KIND, one),
-      }),
+      ({ id, message }): Served => ({ account: id.tenancy.partition, webhook: message }),
     );
     const known = new Set(all.map(({ webhook }) => webhook.id));
     for (const id of this.#resting.keys()) if (!known.has(id)) this.#resting.delete(id);

@@ -1,6 +1,6 @@
 import { WILDCARD } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { noteEvent } from "../queue/note-event.ts";
 import { isOver } from "../queue/stack-lock.ts";
 import { transact } from "../queue/transaction.ts";
@@ -17,16 +17,10 @@ export async function noteHeldLocks(
 ): Promise<void> {
   const { storage, clock, logger } = parts;
   const kind = SERVER_KINDS.lock;
-  const found = await storage.list("strong", kind.type, ANYWHERE, "", { signal });
-  for (const { id } of found.filter((one) => {
-    try {
-      const lock = decodeRecord(kind, one);
-      return lock.notedAtMs === 0n && clock.wallMs() - Number(lock.atMs) >= LONG_MS;
-    } catch (error) {
-      logger.error({ lock: one.id.name, err: error }, "a lock cannot be read");
-      return false;
-    }
-  })) {
+  const onDamaged = logDamaged(logger);
+  const locks = await listReadable(storage, kind, ANYWHERE, { signal, onDamaged });
+  for (const { id, message: lock } of locks) {
+    if (lock.notedAtMs !== 0n || clock.wallMs() - Number(lock.atMs) < LONG_MS) continue;
     const { partition: account, namespace: project } = id.tenancy;
     const stack = { account, project, stack: id.name };
     await transact(parts, async (tx) => {

@@ -15,6 +15,7 @@ import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { matchesStack } from "../domain/stack-pattern.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { mirrorKind } from "../queue/mirror-kind.ts";
 import { DEFAULT_STUCK_BOUNDS, type StuckBounds } from "../queue/stuck-steps.ts";
 import { idOf } from "../queue/transaction.ts";
@@ -247,14 +248,14 @@ export class NotificationWorker {
     destination: string,
     signal: AbortSignal,
   ): Promise<readonly Waiting[]> {
-    const { storage } = this.#parts;
+    const { storage, logger } = this.#parts;
     const tenancy = projectTenancy(project);
-    const found = await storage.list("strong", KIND.type, tenancy, "", { signal });
+    const onDamaged = logDamaged(logger);
+    const found = await listReadable(storage, KIND, tenancy, { signal, onDamaged });
     return found
-      .flatMap((resource) => {
-        const event = this.#decoded(resource);
-        const wait = event?.waits.find((one) => one.destination === destination);
-        return event === undefined || wait === undefined ? [] : [{ event, wait }];
+      .flatMap(({ message: event }) => {
+        const wait = event.waits.find((one) => one.destination === destination);
+        return wait === undefined ? [] : [{ event, wait }];
       })
       .toSorted((a, b) => (a.event.id < b.event.id ? -1 : 1));
   }

@@ -1,9 +1,9 @@
 import type { Logger } from "@stackwright/base/logger";
-import type { PlanSet } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, readStored, WILDCARD } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
 import { advancePlanSet } from "./advance-plan-set.ts";
 
@@ -14,12 +14,15 @@ export async function advanceOpenSets(
   parts: TransactionParts & { readonly logger?: Logger | undefined },
   options?: CallOptions,
 ): Promise<void> {
-  const { type } = SERVER_KINDS.planSet;
-  for (const resource of await parts.storage.list("strong", type, ANYWHERE, "", options)) {
-    const { tenancy, name: set } = resource.id;
+  const onDamaged = logDamaged(parts.logger);
+  const sets = await listReadable(parts.storage, SERVER_KINDS.planSet, ANYWHERE, {
+    ...options,
+    onDamaged,
+  });
+  for (const { id, message } of sets) {
+    const { tenancy, name: set } = id;
     const project = { account: tenancy.partition, project: tenancy.namespace };
     try {
-      const message: PlanSet = decodeRecord(SERVER_KINDS.planSet, resource);
       if (!message.settled) await advancePlanSet(parts, { project, set });
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;

@@ -1,15 +1,18 @@
 import { systemClock } from "@stackwright/base/clock";
 import { User } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { AccessDirectory } from "../access/access-directory.ts";
 import { memberOfAccount } from "../access/access-places.ts";
 import { giveRole } from "../access/give-role.ts";
 import { listBindings } from "../access/remove-bindings.ts";
+import { projectDeletionPlace } from "../domain/kinds-of-projects.ts";
 import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { idOf } from "../queue/transaction.ts";
+import { decayedStore } from "../testing/decayed-store.ts";
 import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { deleteProject } from "./delete-project.ts";
@@ -104,4 +107,26 @@ it("roles are given in a project before it has anything", async () => {
   expect(await roles()).toHaveLength(1);
   await remove();
   expect(await roles()).toEqual([]);
+});
+
+it("damaged settings keep a project from its deletion, with an error that names the record and what to do", async () => {
+  for (const how of ["decayed", "of another kind"]) {
+    const decayed = new Set<string>();
+    const { parts, put, damage } = createRunFixture(
+      decayedStore(createMemoryStorage(), ({ type, name }) => decayed.has(`${type.kind} ${name}`)),
+    );
+    await put(SERVER_KINDS.project, projectPlace(PROJECT), defaultProject("web"));
+    if (how === "decayed") decayed.add("Project web");
+    else await damage(SERVER_KINDS.project, projectPlace(PROJECT));
+    const removal = deleteProject(parts, PROJECT, () => undefined);
+    await expect(removal).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(
+        /^the settings of the project "web" .*record Project "web" of the account acme.*stackwright store damaged list/,
+      ),
+    });
+    // Nothing is left that would keep others from making something in it.
+    const deletion = idOf(SERVER_KINDS.projectDeletion, projectDeletionPlace(PROJECT));
+    expect(await readStored(parts.storage, "strong", deletion)).toBeUndefined();
+  }
 });

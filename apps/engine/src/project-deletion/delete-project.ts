@@ -1,10 +1,13 @@
 import type { Logger } from "@stackwright/base/logger";
+import { isEngineError } from "@stackwright/core/errors";
+import { isStorageError, readStored } from "@stackwright/storage";
 import { isKnownProject } from "../access/known-projects.ts";
 import { type ProjectPlace, projectDeletionPlace } from "../domain/kinds-of-projects.ts";
 import { projectPlace } from "../domain/project-settings.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import {
   decideDeletion,
   finishProjectDeletion,
@@ -17,7 +20,7 @@ const KIND = SERVER_KINDS.projectDeletion;
 /**
  * Removes a project without stacks, with all that belongs to it: another project of the same name begins with nothing of it. What an
  * interruption leaves behind the decision, any server removes later. `requireMatch` refuses a generation of the settings that the caller has not seen.
- * `not_found` where there is nothing of a project, `not_empty` where it has stacks, also one that is made at the same time.
+ * `not_found` where there is nothing of a project, `not_empty` where it has stacks, also one that is made at the same time; `conflict` where its settings are damaged.
  */
 export async function deleteProject(
   parts: TransactionParts & { readonly logger?: Logger | undefined },
@@ -26,6 +29,7 @@ export async function deleteProject(
 ): Promise<void> {
   // The entry of the audit trail is in the step that decides.
   const unaudited = { ...parts, companion: undefined };
+  await requireReadableSettings(parts, project);
   const isOwn = await beginDeletion(unaudited, project, requireMatch);
   const decision = await decideDeletion(parts, project, requireMatch).catch(async (error) => {
     // Where that fails as well, any server does so later.
@@ -50,6 +54,32 @@ export async function deleteProject(
   } catch (error) {
     // It is deleted: any server of the store removes the rest.
     parts.logger?.warn({ err: error, ...project }, "the rest of a project is removed later");
+  }
+}
+
+/** Refuses a project whose settings are damaged: whether their caller has seen them is not known. `conflict` */
+async function requireReadableSettings(
+  { storage }: TransactionParts,
+  project: ProjectPlace,
+): Promise<void> {
+  try {
+    const found = await readStored(
+      storage,
+      "strong",
+      idOf(SERVER_KINDS.project, projectPlace(project)),
+    );
+    if (found !== undefined) decodeRecord(SERVER_KINDS.project, found);
+  } catch (error) {
+    const isDamaged =
+      isStorageError(error, "STORAGE_CORRUPT") || isEngineError(error, "ENGINE_STATE_CORRUPT");
+    if (!isDamaged) throw error;
+    throw new ServerError(
+      "conflict",
+      `the settings of the project "${project.project}" are damaged (the record Project "${project.project}" of the account ${project.account}): ` +
+        "an operator of the store sees it by `stackwright store damaged list`, keeps a copy by `store damaged export FILE` and removes it by " +
+        "`store damaged drop FILE`, or restores a backup; then delete the project again",
+      { cause: error },
+    );
   }
 }
 

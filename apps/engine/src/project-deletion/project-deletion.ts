@@ -122,11 +122,13 @@ export async function finishProjectDeletions(
 ): Promise<number> {
   const { storage, clock, logger } = parts;
   let finished = 0;
-  for (const resource of await storage.list("strong", KIND.type, ANYWHERE, "", { signal })) {
+  const onDamaged = logDamaged(logger);
+  const deletions = await listReadable(storage, KIND, ANYWHERE, { signal, onDamaged });
+  for (const { id, message } of deletions) {
     signal?.throwIfAborted();
-    const project = { account: resource.id.tenancy.partition, project: resource.id.name };
+    const project = { account: id.tenancy.partition, project: id.name };
     try {
-      const { atMs, decided } = decodeRecord(KIND, resource);
+      const { atMs, decided } = message;
       if (decided) {
         await finishProjectDeletion(parts, project);
         finished += 1;

@@ -10,9 +10,17 @@ export async function listReadable<M>(
   storage: StorageBackend,
   kind: RecordKind<M>,
   tenancy: Tenancy,
-  { signal, onDamaged }: CallOptions & { readonly onDamaged: OnDamaged },
+  {
+    signal,
+    prefix = "",
+    onDamaged,
+  }: CallOptions & {
+    /** What the names begin with. @default anything */
+    readonly prefix?: string | undefined;
+    readonly onDamaged: OnDamaged;
+  },
 ): Promise<readonly { readonly id: ResourceId; readonly message: M }[]> {
-  const found = await storage.list("strong", kind.type, tenancy, "", {
+  const found = await storage.list("strong", kind.type, tenancy, prefix, {
     signal,
     onDamaged: ({ id, reason }) => onDamaged(id, reason),
   });

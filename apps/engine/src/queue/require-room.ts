@@ -29,8 +29,12 @@ export async function requireRoom(
 ): Promise<readonly Resource[]> {
   const row = await countOf(tx, { kind, tenancy, prefix });
   tx.update(row, { created: row.message.created + 1n });
-  const known = await storage.list("strong", kind.type, tenancy, prefix);
-  if (known.length < most) return known;
+  let damaged = 0;
+  const onDamaged = (): void => {
+    damaged += 1;
+  };
+  const known = await storage.list("strong", kind.type, tenancy, prefix, { onDamaged });
+  if (known.length + damaged < most) return known;
   throw new ServerError(code, detail);
 }
 

@@ -2,7 +2,6 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded } from "@stackwright/core";
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
 import {
   DEFAULT_POOL,
   memberPlace,
@@ -14,6 +13,7 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ListedTicket } from "./choose-ticket.ts";
+import { listReadable, logDamaged } from "./list-readable.ts";
 import { isAt, move, phaseOf } from "./run-row.ts";
 import { freeTicket, leaveQueue, readQueue } from "./stack-queue.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
@@ -45,16 +45,13 @@ async function ticketsOf(
   prefix: string,
   options: CallOptions | undefined,
 ): Promise<readonly ListedTicket[]> {
-  const { type } = SERVER_KINDS.ticket;
-  const found = await storage.list("strong", type, ANYWHERE, prefix, options);
-  return found.flatMap((resource) => {
-    try {
-      return [{ id: resource.id, ticket: decodeRecord(SERVER_KINDS.ticket, resource) }];
-    } catch (error) {
-      logger?.error({ ticket: resource.id, err: error }, "a ticket cannot be read");
-      return [];
-    }
+  const onDamaged = logDamaged(logger);
+  const found = await listReadable(storage, SERVER_KINDS.ticket, ANYWHERE, {
+    ...options,
+    prefix,
+    onDamaged,
   });
+  return found.map(({ id, message }) => ({ id, ticket: message }));
 }
 
 /** What a sweep of queues needs. */
@@ -78,9 +75,13 @@ export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions)
       endWaitingPlan(tx, reference, { actor: SWEEP_ACTOR, planWaitMs }),
     );
   }
-  const { type } = SERVER_KINDS.queue;
-  for (const resource of await parts.storage.list("strong", type, ANYWHERE, "", options)) {
-    const { tenancy, name } = resource.id;
+  const onDamaged = logDamaged(parts.logger);
+  const queues = await listReadable(parts.storage, SERVER_KINDS.queue, ANYWHERE, {
+    ...options,
+    onDamaged,
+  });
+  for (const { id } of queues) {
+    const { tenancy, name } = id;
     const stack = { account: tenancy.partition, project: tenancy.namespace, stack: name };
     repairs += await repair(parts, { stack, run: "" }, repairCurrent);
   }

@@ -2,11 +2,11 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import type { Schedule } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, type Place, RUN_KIND } from "../domain/run-places.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import {
@@ -36,10 +36,11 @@ export async function fireSchedules(
 ): Promise<number> {
   const { storage, logger } = parts;
   let fired = 0;
-  for (const resource of await storage.list("strong", KIND.type, ANYWHERE, "", options)) {
-    const { id } = resource;
+  const onDamaged = logDamaged(logger);
+  const schedules = await listReadable(storage, KIND, ANYWHERE, { ...options, onDamaged });
+  for (const { id, message } of schedules) {
     try {
-      if (!isDue(decodeRecord(KIND, resource), parts.clock.wallMs())) continue;
+      if (!isDue(message, parts.clock.wallMs())) continue;
       if (await fire(parts, id)) fired += 1;
     } catch (error) {
       if (isStorageError(error, "STORAGE_INCONSISTENT")) throw error;

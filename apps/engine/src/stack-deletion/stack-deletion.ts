@@ -11,9 +11,9 @@ import {
   type StorageBackend,
   WILDCARD,
 } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 import { consumerOf, listTriggers } from "../trigger/trigger-graph.ts";
 import { variablePrefix } from "../worker/run-variables.ts";
@@ -72,12 +72,14 @@ export async function finishDeletion(parts: DeletionParts, stack: StackReference
 export async function finishDeletions(parts: DeletionParts, signal?: AbortSignal): Promise<number> {
   const { storage, clock, logger } = parts;
   let finished = 0;
-  for (const resource of await storage.list("strong", KIND.type, ANYWHERE, "", { signal })) {
+  const onDamaged = logDamaged(logger);
+  const deletions = await listReadable(storage, KIND, ANYWHERE, { signal, onDamaged });
+  for (const { id, message } of deletions) {
     signal?.throwIfAborted();
-    const { tenancy, name } = resource.id;
+    const { tenancy, name } = id;
     const stack = { account: tenancy.partition, project: tenancy.namespace, stack: name };
     try {
-      const { removedAtMs } = decodeRecord(KIND, resource);
+      const { removedAtMs } = message;
       const isDue = removedAtMs === 0n || clock.wallMs() - Number(removedAtMs) >= LATE_WRITES_MS;
       if (!isDue) continue;
       await finishDeletion(parts, stack);

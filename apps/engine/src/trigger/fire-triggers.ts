@@ -21,6 +21,7 @@ import {
 import { isServerError, ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addRun } from "../queue/enqueue.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
@@ -50,10 +51,10 @@ export async function fireTriggers(
   const { storage, logger } = parts;
   const published = new Map<string, StackOutputs | undefined>();
   let fired = 0;
-  for (const resource of await storage.list("strong", KIND.type, ANYWHERE, "", options)) {
-    const { id } = resource;
+  const onDamaged = logDamaged(logger);
+  const triggers = await listReadable(storage, KIND, ANYWHERE, { ...options, onDamaged });
+  for (const { id, message: trigger } of triggers) {
     try {
-      const trigger = decodeRecord(KIND, resource);
       if (trigger.paused) continue;
       const place = outputsPlace(id, trigger);
       const key = `${id.tenancy.partition}/${place.tenancy.namespace}/${place.name}`;

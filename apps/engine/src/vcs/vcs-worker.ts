@@ -7,6 +7,7 @@ import { createLeases, type Lease, type Leases, type Renewer } from "@stackwrigh
 import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, projectTenancy, RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { listen } from "../queue/listen.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { advanceBranch } from "./advance-branch.ts";
@@ -158,15 +159,9 @@ export class VcsWorker {
   async #list(tenancy: Place["tenancy"], prefix: string): Promise<readonly StoredTask[]> {
     const { storage, logger } = this.#parts;
     const { signal } = this.#ending;
-    const found = await storage.list("strong", KIND.type, tenancy, prefix, { signal });
-    return found.flatMap((resource) => {
-      try {
-        return [{ place: resource.id, task: decodeRecord(KIND, resource) }];
-      } catch (error) {
-        logger.error({ task: resource.id.name, err: error }, "a task cannot be read");
-        return [];
-      }
-    });
+    const onDamaged = logDamaged(logger);
+    const found = await listReadable(storage, KIND, tenancy, { signal, prefix, onDamaged });
+    return found.map(({ id, message }) => ({ place: id, task: message }));
   }
 
   /** Removes copies of repositories over the limit, but for those in use. */

@@ -25,7 +25,7 @@ import { readOtherStack } from "./read-other-stack.ts";
 async function start() {
   const scratch = await mkdtempDisposable(join(tmpdir(), "inputs-"));
   onTestFinished(() => scratch.remove());
-  const { storage, put } = createRunFixture();
+  const { storage, put, damage } = createRunFixture();
   const blobs = await createDirectoryBlobs({ directory: scratch.path });
   onTestFinished(() => blobs[Symbol.asyncDispose]());
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
@@ -35,6 +35,7 @@ async function start() {
     (await stacks.ensure({ account: "acme", project }, name)).reference;
   return {
     stack,
+    damage,
     /** Applies something to a stack that is made with outputs of others. */
     publish: async (
       reference: StackReference,
@@ -188,4 +189,18 @@ it("gives those of the stack that has adopted a state, by its lineage or its pla
   for (const state of states) {
     expect(await readAdopter(site, state)).toMatchObject({ name: "ground", stack: base });
   }
+});
+
+it("damaged settings of a project share nothing, and keep no stack of others from being found", async () => {
+  const { share, adopt, publish, readAdopter, stack, damage } = await start();
+  const site = await stack("web", "site");
+  const [near, far] = [{ lineage: "l-near" }, { lineage: "l-far" }];
+  const base = await adopt("base", "ground", { ...near, placeDigest: "a".repeat(64) });
+  await publish(base, { zone: "z-1" });
+  await publish(await adopt("alpha", "ground", { ...far, placeDigest: "b".repeat(64) }), {});
+  for (const project of ["base", "alpha"]) await share(project, ["web"]);
+  expect(await readAdopter(site, far)).toMatchObject({ name: "ground" });
+  await damage(SERVER_KINDS.project, projectPlace({ account: "acme", project: "alpha" }));
+  expect(await readAdopter(site, near)).toMatchObject({ name: "ground", stack: base });
+  expect(await readAdopter(site, far)).toBeUndefined();
 });

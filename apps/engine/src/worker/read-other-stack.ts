@@ -1,3 +1,4 @@
+import type { Logger } from "@stackwright/base/logger";
 import {
   createStackStates,
   type FormerState,
@@ -8,13 +9,14 @@ import {
   type StoredKeys,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import { readStored, type StorageBackend, tenancyOf } from "@stackwright/storage";
+import { readStored, type StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { OtherStack } from "../executor/other-stacks.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { findStackTool, isOutside } from "../queue/stack-tool.ts";
 import { idOf } from "../queue/transaction.ts";
 
@@ -30,6 +32,7 @@ interface ReadingParts {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly keys: StoredKeys;
+  readonly logger?: Logger | undefined;
 }
 
 /** Bytes of the outputs of one stack, which travel to an executor in one frame. */
@@ -44,13 +47,14 @@ const MAX_VISITED = 10_000;
  * another tool than the engine has the stack, the outputs are too large, and where the stack was itself made with outputs of the reader.
  */
 export async function readOtherStack(
-  { storage, blobs, keys }: ReadingParts,
+  parts: ReadingParts,
   reader: StackReference,
   given: StackName | FormerState,
   { planned, needsHistory = false }: OtherStackReading = {},
 ): Promise<OtherStack | undefined> {
+  const { storage, blobs, keys } = parts;
   const { account } = reader;
-  const name = "stack" in given ? given : await findAdopter(storage, reader, given);
+  const name = "stack" in given ? given : await findAdopter(parts, reader, given);
   if (name === undefined) return undefined;
   const { project = reader.project, stack } = name;
   const ofSet = project === reader.project ? await planned?.(stack) : undefined;
@@ -118,7 +122,7 @@ async function lastApply(state: Pick<StackState, "history">): Promise<OtherStack
 
 /** The stack that has adopted a state: of the project of the reader, else of a project that shares its outputs with it. */
 async function findAdopter(
-  storage: StorageBackend,
+  { storage, logger }: Pick<ReadingParts, "storage" | "logger">,
   reader: StackReference,
   state: FormerState,
 ): Promise<StackName | undefined> {
@@ -126,17 +130,13 @@ async function findAdopter(
   const directory = new StackDirectory({ storage });
   const own = await directory.findAdopter({ account, project: reader.project }, state);
   if (own !== undefined) return { stack: own.name };
-  const projects = await storage.list(
-    "strong",
-    { group: SERVER_KINDS.project.type.group, kind: SERVER_KINDS.project.type.kind },
-    tenancyOf({ kind: "account", account }),
-    "",
-  );
-  for (const resource of projects) {
-    if (!decodeRecord(SERVER_KINDS.project, resource).outputsSharedWith.includes(reader.project)) {
-      continue;
-    }
-    const project = resource.id.name;
+  // Settings that are damaged share nothing.
+  const { tenancy } = projectPlace({ account, project: "" });
+  const onDamaged = logDamaged(logger);
+  const projects = await listReadable(storage, SERVER_KINDS.project, tenancy, { onDamaged });
+  for (const { id, message } of projects) {
+    if (!message.outputsSharedWith.includes(reader.project)) continue;
+    const project = id.name;
     const found = await directory.findAdopter({ account, project }, state);
     if (found !== undefined) return { stack: found.name, project };
   }

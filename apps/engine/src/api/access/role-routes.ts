@@ -1,10 +1,10 @@
+import type { RoleBinding } from "@stackwright/proto/stackwright";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { accountTenancy, type BindingPlace } from "../../access/access-places.ts";
+import type { BindingPlace } from "../../access/access-places.ts";
 import type { UserRole } from "../../access/effective-rights.ts";
 import { giveRole, takeRole } from "../../access/give-role.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
-import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { listBindings } from "../../access/remove-bindings.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -17,7 +17,6 @@ import { NewRole, RoleView, roleViewOf, SubjectKindSchema, SubjectName } from ".
 const subject = { kind: SubjectKindSchema, subject: SubjectName };
 const AccountRoleParams = Type.Object(subject);
 const ProjectRoleParams = Type.Object({ project: ProjectName, ...subject });
-const KIND = SERVER_KINDS.roleBinding;
 
 /** `/roles` of the account and `/projects/{project}/roles`: a user or a team has one role in each place, which includes the lower ones. */
 export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
@@ -25,11 +24,10 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const ofAccount = { access: "account-admin" } as const;
   const ofProject = { access: "admin" } as const;
 
-  const list = async (account: string, project?: string) => {
-    const found = await storage.list("strong", KIND.type, accountTenancy(account), "");
-    const roles = found
-      .map((one) => decodeRecord(KIND, one))
-      .filter((one) => project === undefined || one.project === project);
+  const list = async (request: FastifyRequest, project?: string) => {
+    const { account } = principalOf(request);
+    const isChosen = (one: RoleBinding) => project === undefined || one.project === project;
+    const roles = await listBindings({ storage, logger: request.log }, account, isChosen);
     return { roles: roles.map(roleViewOf) };
   };
   const give = async (request: FastifyRequest, at: BindingPlace, role: UserRole) => {
@@ -51,7 +49,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       }),
       config: ofAccount,
     },
-    async (request) => list(principalOf(request).account),
+    async (request) => list(request),
   );
 
   fastify.put<{ Params: Static<typeof AccountRoleParams>; Body: Static<typeof NewRole> }>(
@@ -101,7 +99,7 @@ export function roleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       ),
       config: ofProject,
     },
-    async (request) => list(principalOf(request).account, request.params.project),
+    async (request) => list(request, request.params.project),
   );
 
   fastify.put<{ Params: Static<typeof ProjectRoleParams>; Body: Static<typeof NewRole> }>(

@@ -5,9 +5,9 @@ import { accountTenancy, bindingPlace, memberOfAccount } from "../../access/acce
 import { takeRole } from "../../access/give-role.ts";
 import { requireAdministrator } from "../../access/last-administrator.ts";
 import { listBindings, removeBindings } from "../../access/remove-bindings.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../../queue/list-readable.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
@@ -23,8 +23,10 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, access, principalOf } = parts;
   const KIND = SERVER_KINDS.team;
   const config = { access: "account-admin" } as const;
-  const list = async (account: string) =>
-    storage.list("strong", KIND.type, accountTenancy(account), "");
+  const list = async (request: FastifyRequest) =>
+    listReadable(storage, KIND, accountTenancy(principalOf(request).account), {
+      onDamaged: logDamaged(request.log),
+    });
 
   /** Whose groups the groups of a team are: two identity providers may each have one of a name. */
   const issuerOf = (
@@ -55,8 +57,8 @@ export function teamRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config,
     },
     async (request) => {
-      const found = await list(principalOf(request).account);
-      const teams = found.map((one) => teamViewOf(decodeRecord(KIND, one)));
+      const found = await list(request);
+      const teams = found.map(({ message }) => teamViewOf(message));
       return { teams: teams.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
     },
   );

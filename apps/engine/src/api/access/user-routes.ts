@@ -1,14 +1,14 @@
 import { User } from "@stackwright/proto/stackwright";
 import type { Role } from "@stackwright/registry";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { accountTenancy, memberOfAccount } from "../../access/access-places.ts";
 import { isMember, rightsOfUser, USER_ROLES } from "../../access/effective-rights.ts";
 import { requireAdministrator } from "../../access/last-administrator.ts";
 import { requireUserRoom } from "../../access/user-room.ts";
-import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../../queue/list-readable.ts";
 import { transact } from "../../queue/transaction.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { NewUser, SubjectName, UserSettings, UserView, userViewOf } from "./access-view.ts";
@@ -40,8 +40,10 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, access, principalOf } = parts;
   const KIND = SERVER_KINDS.user;
   const config = { access: "account-admin" } as const;
-  const list = async (account: string) =>
-    storage.list("strong", KIND.type, accountTenancy(account), "");
+  const list = async (request: FastifyRequest) =>
+    listReadable(storage, KIND, accountTenancy(principalOf(request).account), {
+      onDamaged: logDamaged(request.log),
+    });
 
   fastify.get(
     "/users",
@@ -52,8 +54,8 @@ export function userRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config,
     },
     async (request) => {
-      const found = await list(principalOf(request).account);
-      const users = found.map((one) => userViewOf(decodeRecord(KIND, one)));
+      const found = await list(request);
+      const users = found.map(({ message }) => userViewOf(message));
       return { users: users.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
     },
   );

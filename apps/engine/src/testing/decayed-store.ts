@@ -1,0 +1,33 @@
+import { type ResourceId, StorageError, type StorageBackend } from "@stackwright/storage";
+
+/** A store in which the content of some records has decayed, as its engines report it. */
+export function decayedStore<S extends StorageBackend>(
+  inner: S,
+  isDecayed: (id: ResourceId) => boolean,
+): S {
+  const errorOf = (id: ResourceId) =>
+    new StorageError("STORAGE_CORRUPT", `${id.type.kind} "${id.name}" is damaged`, {
+      details: { id },
+    });
+  const list: StorageBackend["list"] = async (consistency, type, tenancy, prefix, options = {}) => {
+    const found = await inner.list(consistency, type, tenancy, prefix, options);
+    return found.filter(({ id, version }) => {
+      if (!isDecayed(id)) return true;
+      if (options.onDamaged === undefined) throw errorOf(id);
+      options.onDamaged({ id, version, reason: "its checksum", body: new Uint8Array() });
+      return false;
+    });
+  };
+  const read: StorageBackend["read"] = async (consistency, id, options) => {
+    if (isDecayed(id)) throw errorOf(id);
+    return inner.read(consistency, id, options);
+  };
+  return new Proxy(inner, {
+    get: (target, key) => {
+      if (key === "list") return list;
+      if (key === "read") return read;
+      const member: unknown = Reflect.get(target, key, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
