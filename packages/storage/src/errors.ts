@@ -148,6 +148,11 @@ export interface StorageErrorDetails {
    * answer was lost; then read and compare `generation` to learn whether the write happened.
    */
   readonly outcome?: "not-applied" | "unknown";
+  /**
+   * Of `STORAGE_LEASE_LOST`: `late` when no renewal was answered in time, `taken` when another worker has it, `refused` when it cannot be
+   * renewed any more.
+   */
+  readonly lost?: "late" | "taken" | "refused";
   /** Of `STORAGE_LOCKED`: who holds the lock. */
   readonly holder?: { readonly pid: number; readonly host: string; readonly since: string };
 }

@@ -42,7 +42,8 @@ it("says why the store refused to write until then, as where its disk is full", 
     ...createMemoryStorage(),
     writeCAS: async () => {
       isHeld = false;
-      over.abort(new StorageError("STORAGE_LEASE_LOST", "the lease could not be renewed in time"));
+      // By its code, whatever it says.
+      over.abort(new StorageError("STORAGE_LEASE_LOST", "too late", { details: { lost: "late" } }));
       throw refusal;
     },
   };

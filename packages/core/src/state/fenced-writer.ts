@@ -160,7 +160,7 @@ function refusalOf({ code, details, message }: StorageError): string | undefined
 }
 
 function isNotRenewed(cause: unknown): boolean {
-  return isStorageError(cause, "STORAGE_LEASE_LOST") && cause.message === NOT_RENEWED;
+  return isStorageError(cause, "STORAGE_LEASE_LOST") && cause.details.lost === "late";
 }
 
 function fenceLost(cause: unknown): EngineError {

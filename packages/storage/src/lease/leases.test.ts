@@ -115,9 +115,13 @@ describe("a lease", () => {
   });
 
   test.each([
-    ["STORAGE_GUARD_FAILED", "another worker took the lease"],
-    ["STORAGE_PERMISSION_DENIED", "the lease could not be renewed: the password was changed"],
-  ] as const)("says why it is lost: %s", async (code, message) => {
+    ["STORAGE_GUARD_FAILED", "another worker took the lease", "taken"],
+    [
+      "STORAGE_PERMISSION_DENIED",
+      "the lease could not be renewed: the password was changed",
+      "refused",
+    ],
+  ] as const)("says why it is lost: %s", async (code, message, lost) => {
     const { clock, storage, worker } = setUp();
     const refusing = new (class extends DelegatingStorage {
       override writeCAS(): Promise<Resource> {
@@ -126,7 +130,8 @@ describe("a lease", () => {
     })(storage);
     const lease = await hold(worker("one", refusing).tryAcquire(NAME));
     await clock.advance(TIMING.renewMs);
-    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message });
+    const details = { lost };
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message, details });
   });
 
   test("knows after a pause of the process that its time is over, before any timer runs", async () => {

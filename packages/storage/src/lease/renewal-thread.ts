@@ -78,7 +78,8 @@ async function handle(request: ThreadRequest): Promise<void> {
         },
         onLost: (error) => {
           renewals.delete(id);
-          send({ kind: "lost", id, message: error.message });
+          const { lost = "refused" } = error.details;
+          send({ kind: "lost", id, lost, message: error.message });
         },
       });
       renewals.set(id, renewal);
@@ -107,5 +108,5 @@ async function drop(id: number, message: string): Promise<void> {
   const renewal = renewals.get(id);
   renewals.delete(id);
   await renewal?.stop();
-  send({ kind: "lost", id, message });
+  send({ kind: "lost", id, lost: "refused", message });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
-import { StorageError } from "../errors.ts";
+import { StorageError, type StorageErrorDetails } from "../errors.ts";
 import { readStored } from "../read-stored.ts";
 import type { Resource } from "../resource.ts";
 import type { Guard, StorageBackend } from "../types.ts";
@@ -116,9 +116,9 @@ export class Renewal {
         // deadline runs on.
         this.#plan(Math.min(renewMs, (stopMs - renewMs) / 8));
       } else if (TAKEN.has(failure.code)) {
-        this.#lose("another worker took the lease", failure);
+        this.#lose("taken", "another worker took the lease", failure);
       } else {
-        this.#lose(`the lease could not be renewed: ${failure.message}`, failure);
+        this.#lose("refused", `the lease could not be renewed: ${failure.message}`, failure);
       }
     }
   }
@@ -155,14 +155,16 @@ export class Renewal {
     this.#deadline?.[Symbol.dispose]();
     const left = this.#renewedAt + this.#task.timing.stopMs - clock.monotonicMs();
     this.#deadline = clock.after(left, () =>
-      this.#lose("the lease could not be renewed in time", undefined),
+      this.#lose("late", "the lease could not be renewed in time", undefined),
     );
   }
 
-  #lose(message: string, cause: unknown): void {
+  #lose(lost: NonNullable<StorageErrorDetails["lost"]>, message: string, cause: unknown): void {
     if (this.#over) return;
     this.#end();
-    this.#parts.onLost(new StorageError("STORAGE_LEASE_LOST", message, { cause }));
+    this.#parts.onLost(
+      new StorageError("STORAGE_LEASE_LOST", message, { cause, details: { lost } }),
+    );
   }
 
   #end(): void {

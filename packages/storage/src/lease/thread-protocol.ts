@@ -1,3 +1,4 @@
+import type { StorageErrorDetails } from "../errors.ts";
 import type { RenewalTask } from "./renewal.ts";
 
 /** A module and an exported function of it that opens a store; for a thread, which needs its own. */
@@ -34,5 +35,10 @@ export type ThreadRequest =
 /** From the thread. */
 export type ThreadMessage =
   | { readonly kind: "stopped"; readonly id: number }
-  | { readonly kind: "lost"; readonly id: number; readonly message: string }
+  | {
+      readonly kind: "lost";
+      readonly id: number;
+      readonly lost: NonNullable<StorageErrorDetails["lost"]>;
+      readonly message: string;
+    }
   | { readonly kind: "closed" };

@@ -129,7 +129,8 @@ describe("renewal in a thread of its own", () => {
     const lease = await leases.acquire({ tenancy: HOME, name: "stays-away" });
     while (!lease.signal.aborted) await delay(10);
     const message = "the lease could not be renewed in time";
-    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message });
+    const details = { lost: "late" };
+    expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message, details });
     await lease.release();
   });
 

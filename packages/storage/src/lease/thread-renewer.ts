@@ -134,7 +134,8 @@ class ThreadRenewer implements Renewer {
     this.#tracked.delete(message.id);
     if (tracked === undefined) return;
     if (message.kind === "lost" && tracked.stopped === undefined) {
-      tracked.onLost(new StorageError("STORAGE_LEASE_LOST", message.message));
+      const details = { lost: message.lost };
+      tracked.onLost(new StorageError("STORAGE_LEASE_LOST", message.message, { details }));
     }
     tracked.stopped?.();
   }
@@ -152,7 +153,9 @@ class ThreadRenewer implements Renewer {
     for (const { onLost, stopped } of this.#tracked.values()) {
       if (stopped === undefined) {
         const message = `the lease can no longer be renewed: ${cause.message}`;
-        onLost(new StorageError("STORAGE_LEASE_LOST", message, { cause }));
+        onLost(
+          new StorageError("STORAGE_LEASE_LOST", message, { cause, details: { lost: "refused" } }),
+        );
       }
       stopped?.();
     }
