@@ -1,5 +1,7 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { type Run, Run_Mode, RunTrigger, StackOutputs } from "@stackwright/proto/stackwright";
+import type { StorageBackend } from "@stackwright/storage";
+import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
@@ -7,12 +9,21 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { LiveView } from "../live/live-view.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { transact } from "../queue/transaction.ts";
+import { overBatches } from "../testing/over-batches.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { TriggerReaction } from "./trigger-reaction.ts";
 
 /** Stacks that follow the outputs of one stack, and servers that react to it. */
-async function start({ followers, servers }: { followers: number; servers: number }) {
-  const fixture = createRunFixture();
+async function start({
+  followers,
+  servers,
+  storage: given = createMemoryStorage(),
+}: {
+  followers: number;
+  servers: number;
+  storage?: StorageBackend;
+}) {
+  const fixture = createRunFixture(given);
   const { parts, storage, put, tenancy, clock } = fixture;
   const producer = await fixture.stack("network");
   for (let index = 0; index < followers; index += 1) {
@@ -68,6 +79,24 @@ it("each follower has one run as soon as the outputs change, however many server
   // The runs that wait cover the next change.
   await publish(2n);
   for (let round = 0; round < 20; round += 1) expect(await causes()).toHaveLength(20);
+});
+
+it("a trigger whose run the store is slow to take keeps no other waiting, and is awaited at the end", async () => {
+  const held = Promise.withResolvers<void>();
+  const storage = overBatches(createMemoryStorage(), async (operations, write) => {
+    const isSlow = operations.some(
+      (one) => one.kind === "write" && one.resource.id.name.endsWith(".T0"),
+    );
+    if (isSlow) await held.promise;
+    return write();
+  });
+  const { publish, causes, stop } = await start({ followers: 20, servers: 1, storage });
+  await publish(1n);
+  await expect.poll(causes, { interval: 2 }).toHaveLength(19);
+  const stopped = stop();
+  held.resolve();
+  await stopped;
+  expect(await causes()).toHaveLength(20);
 });
 
 it("what changed while no server was there is caught up with", async () => {

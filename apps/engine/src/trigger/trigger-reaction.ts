@@ -17,7 +17,7 @@ export class TriggerReaction implements AsyncDisposable {
   readonly #registration: HandlerRegistration;
   /** One entry for each trigger, however often its producer changes meanwhile. */
   readonly #due = new Map<string, Place>();
-  #work: Promise<void> | undefined;
+  readonly #working = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(
@@ -28,18 +28,21 @@ export class TriggerReaction implements AsyncDisposable {
     this.#registration = dueTriggers.subscribe((event) => {
       if (event.type === "delete") return;
       this.#due.set(event.key, event.new);
-      this.#work ??= this.#run();
+      this.#begin();
     });
   }
 
-  async #run(): Promise<void> {
-    while (this.#due.size > 0 && !this.#isClosed) {
-      const batch = [...this.#due].slice(0, AT_ONCE);
-      for (const [key] of batch) this.#due.delete(key);
-      await Promise.all(batch.map(async ([, place]) => this.#fire(place)));
+  /** Begins as many as there are places for; each that ends gives its place to the next, so that a slow one keeps none waiting but itself. */
+  #begin(): void {
+    for (const [key, place] of this.#due) {
+      if (this.#isClosed || this.#working.size >= AT_ONCE) return;
+      this.#due.delete(key);
+      const work = this.#fire(place).finally(() => {
+        this.#working.delete(work);
+        this.#begin();
+      });
+      this.#working.add(work);
     }
-    // In one step with the look at the table: what comes later begins anew.
-    this.#work = undefined;
   }
 
   async #fire({ tenancy, name }: Place): Promise<void> {
@@ -53,6 +56,6 @@ export class TriggerReaction implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#registration.unsubscribe();
-    await this.#work;
+    await Promise.all(this.#working);
   }
 }
