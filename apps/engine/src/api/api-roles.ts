@@ -26,6 +26,11 @@ const API_ROLES = Object.freeze({
 /** Beside the roles: those who administer the account rather than projects of it, and all who are authenticated. */
 export type ApiRole = keyof typeof API_ROLES | "account-admin" | "self";
 
+/** Whether a caller has a role, or one that includes it. */
+export function hasApiRole(principal: Principal, role: keyof typeof API_ROLES): boolean {
+  return hasRole(principal, API_ROLES[role]);
+}
+
 /** `forbidden` for a caller without the role. */
 export function requireApiRole(principal: Principal, needed: ApiRole): void {
   if (needed === "self") return;
@@ -37,7 +42,7 @@ export function requireApiRole(principal: Principal, needed: ApiRole): void {
     );
   }
   const role = API_ROLES[needed];
-  if (hasRole(principal, role)) return;
+  if (hasApiRole(principal, needed)) return;
   throw new ServerError(
     "forbidden",
     `${principal.actor} is not allowed to do this; it needs the role ${nameOfRole(role)}`,

@@ -35,6 +35,8 @@ export function isAppliedReaction({ reaction }: Pick<DriftRule, "reaction">): bo
 
 /** What the cause of a run that looks for drift begins with, and that of one that is to remove or to record it. */
 export const DRIFT_CHECK = "drift-check:";
+/** The same of a check from which nothing follows but what it found: who requested it may cause no apply. */
+export const DRIFT_REPORT = `${DRIFT_CHECK}report:`;
 export const DRIFT_REMEDY = "drift:";
 
 /** The rule that a stack is checked by: its own, or that of its project; undefined where it is not checked. */

@@ -492,7 +492,7 @@ it("a rule that became shorter counts at once, and a paused one checks nothing",
 
 it("a check on request takes the one that has not ended", async () => {
   const { parts, first, runs, record, end } = await start(["one"]);
-  const asked = { stack: first, stackName: "one", actor: "ann" };
+  const asked = { stack: first, stackName: "one", actor: "ann", mayApply: true };
   const made = await checkDrift(parts, asked);
   expect(made.actor).toBe("ann");
   expect((await checkDrift(parts, asked)).id).toBe(made.id);
@@ -500,6 +500,36 @@ it("a check on request takes the one that has not ended", async () => {
   expect(await record()).toMatchObject({ check: "", run: made.id, changed: 0, sinceMs: 0n });
   expect(await runs()).toHaveLength(1);
 });
+
+it.each([
+  ["report", DriftRule_Reaction.REACTION_UNSPECIFIED, 0],
+  ["plan", DriftRule_Reaction.REACTION_PLAN, 1],
+  ["repair", DriftRule_Reaction.REACTION_REPAIR, 1],
+  ["accept", DriftRule_Reaction.REACTION_ACCEPT, 1],
+] as const)(
+  "%s: a check by who may only plan causes no run, and the next one by the rule does",
+  async (_, reaction, follows) => {
+    const { fire, parts, first, runs, record, end, goToNext } = await start(["one"], { reaction });
+    await fire();
+    const planner = { stack: first, stackName: "one", actor: "pat", mayApply: false };
+    const { id, cause } = await checkDrift(parts, planner);
+    expect(cause).toMatch(/^drift-check:report:/);
+    await end(id, FOUND);
+    expect(await record()).toMatchObject({ remedy: "", changed: FOUND.changed });
+    expect(await runs()).toHaveLength(1);
+    await goToNext();
+    await fire();
+    await end((await record()).check, FOUND);
+    expect(await runs()).toHaveLength(2 + follows);
+    expect((await record()).remedy === "").toBe(follows === 0);
+    // By who may apply, it follows at once.
+    const again = await start(["one"], { reaction });
+    await again.fire();
+    const stack = { stack: again.first, stackName: "one", actor: "ann", mayApply: true };
+    await again.end((await checkDrift(again.parts, stack)).id, FOUND);
+    expect(await again.runs()).toHaveLength(1 + follows);
+  },
+);
 
 /** Records objects of a stack, as an executor does. */
 async function putObjects(

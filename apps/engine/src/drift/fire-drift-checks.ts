@@ -1,27 +1,24 @@
 import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import {
-  type DriftPart,
   type DriftRequest,
   type DriftRule,
   type Run,
   Run_Mode,
   type StackDrift,
-  StateObject,
-  StateObject_Mode,
 } from "@stackwright/proto/stackwright";
-import { isStorageError, listResources, readStored } from "@stackwright/storage";
+import { isStorageError, readStored } from "@stackwright/storage";
 import { derivedRunId } from "../domain/derived-run-id.ts";
 import {
   DRIFT_CHECK,
+  DRIFT_REPORT,
   driftRuleOf,
   dueCheck,
-  isOfPart,
   isUnnoted,
   nextChecks,
 } from "../domain/drift-rule.ts";
 import { projectPlace } from "../domain/project-settings.ts";
-import { decodeRecord, recordKind } from "../domain/record-kind.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
 import {
   memberPlace,
   projectTenancy,
@@ -46,6 +43,7 @@ import {
   transact,
 } from "../queue/transaction.ts";
 import type { DriftIndex, NamedStack } from "./drift-index.ts";
+import { addressesOf, objectsOf } from "./stack-objects.ts";
 
 // Invariants:
 // - The run of a check and the next time of its stack are written in one step, which fails if another server did it first; its id follows from
@@ -57,7 +55,6 @@ import type { DriftIndex, NamedStack } from "./drift-index.ts";
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
 const KIND = SERVER_KINDS.drift;
-const OBJECT_KIND = recordKind("StateObject", StateObject);
 
 /** Checks that have not ended, beyond which no further one is requested. */
 const MAX_OPEN = 20;
@@ -154,17 +151,22 @@ async function note(parts: TransactionParts, { stack, stackName }: NamedStack): 
   });
 }
 
-/** Requests a check of a stack at once, whatever its rule says; one that has not ended is taken instead. */
+/**
+ * Requests a check of a stack at once, whatever its rule says; one that has not ended is taken instead. What it finds leads to the run that the
+ * rule asks for only where its author may apply.
+ */
 export async function checkDrift(
   parts: TransactionParts,
-  { stack, stackName, actor }: CheckedStack,
+  { mayApply, ...checked }: CheckedStack & { readonly mayApply: boolean },
 ): Promise<Run> {
+  const { stack, stackName } = checked;
   return transact(parts, async (tx) => {
     const row = await readDrift(tx, stack, stackName);
-    const { check } = row.message;
-    const open = check === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, check));
+    const { check: former } = row.message;
+    const open = former === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, former));
     if (open !== undefined && !isEnded(phaseOf(open.message))) return open.message;
-    const run = await addCheck(tx, { stack, stackName, actor }, checkAt(stack, tx.nowMs));
+    const check = { ...checkAt(stack, tx.nowMs), ...(!mayApply && { cause: DRIFT_REPORT }) };
+    const run = await addCheck(tx, checked, check);
     tx.update(row, { stackName, check: run.id, checkAtMs: BigInt(tx.nowMs) });
     return run;
   });
@@ -187,6 +189,8 @@ interface NewCheck {
   readonly id: string;
   readonly atMs: number;
   readonly message: string;
+  /** What its cause begins with. @default that of a check whose result the rule reacts to */
+  readonly cause?: string;
   /** Addresses of objects that it is limited to. @default none: all are read */
   readonly targets?: readonly string[] | undefined;
 }
@@ -205,7 +209,7 @@ function checkAt(stack: StackReference, atMs: number, part?: CheckedPart): NewCh
 async function addCheck(
   tx: Transaction,
   { stack, stackName, actor }: CheckedStack,
-  { id, atMs, message, targets }: NewCheck,
+  { id, atMs, message, targets, cause = DRIFT_CHECK }: NewCheck,
 ): Promise<Run> {
   const { configuration } = (await readQueue(tx, stack)).message;
   if (configuration === "") {
@@ -223,7 +227,7 @@ async function addCheck(
     actor,
     automatic: true,
     background: true,
-    cause: `${DRIFT_CHECK}${new Date(atMs).toISOString()}`,
+    cause: `${cause}${new Date(atMs).toISOString()}`,
     message,
     ...(targets !== undefined && { targets }),
     autoApply: false,
@@ -328,52 +332,6 @@ function dueByRule(tx: Transaction, { stack }: StackReference, drift: StackDrift
   const { nextAtMs, partNextAtMs } = drift;
   const former = part === undefined ? undefined : { part, nextAtMs, partNextAtMs };
   return { rule, ...due, next: nextChecks(rule, stack, tx.nowMs, former) };
-}
-
-/** The objects of a stack that are of a part of its rule. */
-async function addressesOf(
-  parts: Pick<TransactionParts, "storage">,
-  stack: StackReference,
-  part: DriftPart,
-): Promise<readonly string[]> {
-  return addressesWhere(parts, stack, ({ type }) => isOfPart(part, type));
-}
-
-/** The objects of a stack at some addresses, which may stand for all instances of a resource or a module. */
-async function objectsOf(
-  parts: Pick<TransactionParts, "storage">,
-  stack: StackReference,
-  resources: readonly string[],
-): Promise<readonly string[]> {
-  return addressesWhere(parts, stack, ({ address }) =>
-    resources.some(
-      (one) => address === one || address.startsWith(`${one}[`) || address.startsWith(`${one}.`),
-    ),
-  );
-}
-
-/** Addresses of objects of a stack. What a check finds is compared with the state of its own. */
-async function addressesWhere(
-  { storage }: Pick<TransactionParts, "storage">,
-  stack: StackReference,
-  isMeant: (object: Pick<StateObject, "address" | "type">) => boolean,
-): Promise<readonly string[]> {
-  const { tenancy, name } = memberPlace(stack, "");
-  const addresses = new Set<string>();
-  for await (const resource of listResources(
-    storage,
-    "strong",
-    OBJECT_KIND.type,
-    tenancy,
-    name,
-    {},
-  )) {
-    const { address, mode, type } = decodeRecord(OBJECT_KIND, resource);
-    if (mode === StateObject_Mode.MODE_MANAGED && isMeant({ address, type })) {
-      addresses.add(address);
-    }
-  }
-  return [...addresses].toSorted();
 }
 
 async function isOpenCheck(

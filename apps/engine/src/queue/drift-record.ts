@@ -9,7 +9,13 @@ import {
 } from "@stackwright/proto/stackwright";
 import { derivedRunId } from "../domain/derived-run-id.ts";
 import { allDriftOf, touchesIgnored } from "../domain/drift-ignore.ts";
-import { DRIFT_CHECK, DRIFT_REMEDY, driftRuleOf, isAppliedReaction } from "../domain/drift-rule.ts";
+import {
+  DRIFT_CHECK,
+  DRIFT_REMEDY,
+  DRIFT_REPORT,
+  driftRuleOf,
+  isAppliedReaction,
+} from "../domain/drift-rule.ts";
 import { type FoundDrift, NO_DRIFT } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import {
@@ -30,7 +36,8 @@ import type { Row, StoredRow, Transaction } from "./transaction.ts";
 // Invariants:
 // - What a check found is recorded in the step that ends its run, and only if the state is still the one that it compared: of what was applied
 //   meanwhile it knows nothing. So an apply and a check at the same time never leave drift that the apply has removed.
-// - A run that is to remove or to record drift is requested where no other run has the stack, and once for the same drift.
+// - A run that is to remove or to record drift is requested where no other run has the stack, and once for the same drift; and for what a check
+//   found that the rule, or somebody who may apply, has requested.
 
 /** When a check is repeated whose state was replaced meanwhile. */
 const REPEAT_AFTER_MS = 60_000;
@@ -159,6 +166,12 @@ async function requestRemedy(
   const project = (await tx.find(SERVER_KINDS.project, projectPlace(stack)))?.message;
   const rule = driftRuleOf(drift, project);
   if (rule === undefined || rule.reaction === DriftRule_Reaction.REACTION_UNSPECIFIED) return;
+  if (check.cause.startsWith(DRIFT_REPORT)) {
+    const lastProblem =
+      "who requested the check may only plan: a run is requested for what it found after the next check by the rule";
+    tx.update(row, { lastProblem });
+    return;
+  }
   if (drift.remedy !== "") {
     const former = await tx.find(RUN_KIND, memberPlace(stack, drift.remedy));
     const which = former === undefined ? drift.remedy : String(former.message.number);

@@ -13,6 +13,7 @@ import { endIgnore, ignoreDrift } from "../../queue/drift-ignores.ts";
 import { readDrift } from "../../queue/drift-record.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
 import { type ApiParts, ProjectName, routeSchema, StackParams, stackOf } from "../api-parts.ts";
+import { hasApiRole } from "../api-roles.ts";
 import { seesStack } from "../authorize.ts";
 import { RunSchema, runViewOf } from "../runs/run-view.ts";
 import { StatusDrift, statusDriftOf } from "../watch/status-view.ts";
@@ -192,7 +193,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     `${DRIFT}/check`,
     {
       schema: routeSchema(
-        "Check a stack for drift now; a check that has not ended is shown instead",
+        "Check a stack for drift now; a check that has not ended is shown instead. The reaction of the rule follows where the caller may apply",
         "CheckDrift",
         { 201: RunSchema },
         { params: StackParams },
@@ -204,7 +205,9 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const principal = principalOf(request);
       const { actor } = principal;
       const { reference, name } = await stackOf(parts, principal, request.params);
-      const run = await checkDrift(parts, { stack: reference, stackName: name, actor });
+      const mayApply = hasApiRole(principal, "operator");
+      const checked = { stack: reference, stackName: name, actor, mayApply };
+      const run = await checkDrift(parts, checked);
       return reply.code(201).send(runViewOf(run));
     },
   );

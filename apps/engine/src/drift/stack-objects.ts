@@ -1,0 +1,73 @@
+import type { StackReference } from "@stackwright/core";
+import { type DriftPart, StateObject, StateObject_Mode } from "@stackwright/proto/stackwright";
+import { listResources } from "@stackwright/storage";
+import { isOfPart } from "../domain/drift-rule.ts";
+import { decodeRecord, recordKind } from "../domain/record-kind.ts";
+import { memberPlace } from "../domain/run-places.ts";
+import type { TransactionParts } from "../queue/transaction.ts";
+
+const OBJECT_KIND = recordKind("StateObject", StateObject);
+
+type Reading = Pick<TransactionParts, "storage">;
+type Meant = (object: Pick<StateObject, "address" | "type">) => boolean;
+
+/** The objects of a stack that are of a part of its rule. */
+export async function addressesOf(
+  parts: Reading,
+  stack: StackReference,
+  part: DriftPart,
+): Promise<readonly string[]> {
+  return addressesWhere(parts, stack, ({ type }) => isOfPart(part, type));
+}
+
+/** The objects of a stack at some addresses, which may stand for all instances of a resource or a module. */
+export async function objectsOf(
+  parts: Reading,
+  stack: StackReference,
+  resources: readonly string[],
+): Promise<readonly string[]> {
+  return addressesWhere(parts, stack, areAt(resources));
+}
+
+/** Whether a stack has any object at some addresses. */
+export async function hasObjectsAt(
+  parts: Reading,
+  stack: StackReference,
+  resources: readonly string[],
+): Promise<boolean> {
+  for await (const _ of managedObjects(parts, stack, areAt(resources))) return true;
+  return false;
+}
+
+function areAt(resources: readonly string[]): Meant {
+  return ({ address }) =>
+    resources.some(
+      (one) => address === one || address.startsWith(`${one}[`) || address.startsWith(`${one}.`),
+    );
+}
+
+/** Addresses of objects of a stack. What a check finds is compared with the state of its own. */
+async function addressesWhere(
+  parts: Reading,
+  stack: StackReference,
+  isMeant: Meant,
+): Promise<readonly string[]> {
+  const addresses = new Set<string>();
+  for await (const address of managedObjects(parts, stack, isMeant)) addresses.add(address);
+  return [...addresses].toSorted();
+}
+
+async function* managedObjects(
+  { storage }: Reading,
+  stack: StackReference,
+  isMeant: Meant,
+): AsyncGenerator<string> {
+  const { tenancy, name } = memberPlace(stack, "");
+  const { type } = OBJECT_KIND;
+  for await (const one of listResources(storage, "strong", type, tenancy, name, {})) {
+    const { address, mode, type: ofObject } = decodeRecord(OBJECT_KIND, one);
+    if (mode === StateObject_Mode.MODE_MANAGED && isMeant({ address, type: ofObject })) {
+      yield address;
+    }
+  }
+}
