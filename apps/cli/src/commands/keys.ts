@@ -167,6 +167,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "variable-sets": "variable sets",
   "vcs-connections": "connections to Git servers",
   notifications: "destinations of notifications",
+  "drift-hooks": "drift hooks",
 };
 
 function wrapsNow({ key }: Session, changed: readonly number[]): string {

@@ -4,6 +4,7 @@ import {
   DriftRule,
   Project,
   Run_Mode,
+  StackTool,
   StateObject,
   StateObject_Mode,
 } from "@stackwright/proto/stackwright";
@@ -128,8 +129,13 @@ it("deliveries that come while a check waits or is in progress are one more chec
 });
 
 it("a check that cannot be requested is given up, and the stack says why", async () => {
-  const { ask, fire, record, runs, parts, first } = await start();
-  await ask("1", ["x.gone"]);
+  const { ask, fire, record, runs, parts, first, storage } = await start();
+  await ask("1", ["x.a"]);
+  // It is deleted meanwhile.
+  const { tenancy, name } = memberPlace(first, "");
+  for (const { id, version } of await storage.list("strong", OBJECT_KIND.type, tenancy, name)) {
+    await storage.deleteCAS(id, version);
+  }
   expect(await fire()).toBe(0);
   const lastProblem = "a hook asked for a check of resources that the stack has not";
   expect(await record()).toMatchObject({ asked: undefined, lastProblem });
@@ -140,8 +146,20 @@ it("a check that cannot be requested is given up, and the stack says why", async
   await expect(ask("2")).rejects.toMatchObject({ code: "unprocessable" });
 });
 
+it("a delivery for resources of which the stack has none is refused, as no run would be made for it", async () => {
+  const { ask, record, put, first } = await start();
+  for (const resources of [["x.gone"], ["x.b[2]", "module.other"]]) {
+    await expect(ask("1", resources)).rejects.toMatchObject({ code: "unprocessable" });
+  }
+  await expect(record()).rejects.toMatchObject({ code: "STORAGE_NOT_FOUND" });
+  // One of them is enough; and what another tool has recorded is not looked through.
+  expect(await ask("1", ["x.gone", "x.b"])).toMatchObject({ isNew: true });
+  await put(SERVER_KINDS.tool, stackPlace(first), StackTool.create({ tool: "terraform" }));
+  expect(await ask("2", ["x.gone"])).toMatchObject({ isNew: true });
+});
+
 it("no more is kept of deliveries than a bound, and what names too much is of all", async () => {
-  const { ask, record } = await start();
+  const { ask, record } = await start(Array.from({ length: 105 }, (_, at) => `x.a[${at}]`));
   for (let index = 0; index < 105; index += 1) await ask(`event-${index}`, [`x.a[${index}]`]);
   const { asked, deliveries } = await record();
   expect(asked?.resources).toEqual([]);

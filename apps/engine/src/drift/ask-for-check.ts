@@ -6,7 +6,9 @@ import { DRIFT_CHECK } from "../domain/drift-rule.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { readDrift } from "../queue/drift-record.ts";
 import { readQueue } from "../queue/stack-queue.ts";
+import { findStackTool, isOutside } from "../queue/stack-tool.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
+import { hasObjectsAt } from "./stack-objects.ts";
 
 // Invariants:
 // - What a delivery asks for and that it was received are written in one step. Its run has an id that follows from the stack and the
@@ -31,7 +33,7 @@ interface HookDelivery {
 
 /**
  * Notes that a stack is to be checked, which the next sweep of a server does. Resolves with the id of the run, and whether the delivery is
- * new. `unprocessable` where nothing was applied to the stack yet.
+ * new. `unprocessable` where nothing was applied to the stack yet, and where it has none of the resources, so that there is nothing to check.
  */
 export async function askForCheck(
   parts: TransactionParts,
@@ -39,6 +41,10 @@ export async function askForCheck(
   { hook, id, resources }: HookDelivery,
 ): Promise<{ readonly run: string; readonly isNew: boolean }> {
   const sha256 = createHash("sha256").update([hook.id, id].join("\0")).digest("hex");
+  const lacksAll =
+    resources.length > 0 &&
+    !isOutside(await findStackTool(parts.storage, stack)) &&
+    !(await hasObjectsAt(parts, stack, resources));
   return transact(parts, async (tx) => {
     const row = await readDrift(tx, stack, stackName);
     const { asked, deliveries } = row.message;
@@ -46,6 +52,9 @@ export async function askForCheck(
     if (known !== undefined) return { run: known.run, isNew: false };
     if ((await readQueue(tx, stack)).message.configuration === "") {
       throw new ServerError("unprocessable", "nothing was applied to the stack by this server yet");
+    }
+    if (lacksAll) {
+      throw new ServerError("unprocessable", "the stack has no object at any of these resources");
     }
     const request = asked ?? {
       run: derivedRunId(tx.nowMs, [DRIFT_CHECK, stack.stack, sha256]),

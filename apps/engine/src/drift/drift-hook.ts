@@ -1,4 +1,3 @@
-import type { StoredKeys } from "@stackwright/core";
 import type { DriftHook } from "@stackwright/proto/stackwright";
 import { type Place, projectTenancy } from "../domain/run-places.ts";
 import { matchesStack } from "../domain/stack-pattern.ts";
@@ -28,31 +27,7 @@ export function onlyStackOf({ stacks }: Pick<DriftHook, "stacks">): string | und
   return others.length > 0 || first?.includes("*") === true ? undefined : first;
 }
 
-/** Encrypts the secret of a hook, tied to it. */
-export async function sealHookSecret(
-  keys: StoredKeys,
-  reference: DriftHookReference,
-  id: string,
-  plain: string,
-): Promise<Buffer> {
-  const cipher = await keys.ensure(hookKeys(reference));
-  return Buffer.from(cipher.seal(Buffer.from(plain), contextOf(reference, id)));
-}
-
-export async function openHookSecret(
-  keys: StoredKeys,
-  reference: DriftHookReference,
-  { id, secret }: Pick<DriftHook, "id" | "secret">,
-): Promise<Buffer> {
-  const cipher = await keys.ensure(hookKeys(reference));
-  return Buffer.from(cipher.open(secret, contextOf(reference, id)));
-}
-
-/** Where the data keys of the hooks of a project are. Ids of stacks are ULIDs, so that no stack has this one. */
-function hookKeys({ account, project }: DriftHookReference) {
-  return { account, project, stack: "drift-hooks" };
-}
-
-function contextOf({ account, project }: DriftHookReference, id: string): string {
-  return ["drift hook", account, project, id].join("\0");
+/** What the secrets of the hooks of a project belong to; of each, `path` is its id. */
+export function driftHookSecrets({ account, project }: Omit<DriftHookReference, "name">) {
+  return { account, project, of: "drift hook" } as const;
 }

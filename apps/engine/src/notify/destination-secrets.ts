@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { StackReference, StoredKeys } from "@stackwright/core";
+import type { StoredKeys } from "@stackwright/core";
 import type { NotificationDestination } from "@stackwright/proto/stackwright";
 import type { ProjectReference } from "../domain/notification-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { projectCipher, sealProjectSecret } from "../queue/project-secrets.ts";
+import type { Transaction } from "../queue/transaction.ts";
 
 const PREFIX = "whsec_";
 const MIN_BYTES = 24;
@@ -26,16 +28,15 @@ export function secretBytes(text: string): Buffer {
   );
 }
 
-/** Encrypts what only the server may know of a destination, tied to it. */
+/** Encrypts what only the server may know of a destination that the same transaction writes. */
 export async function sealForDestination(
+  tx: Transaction,
   keys: StoredKeys,
   project: ProjectReference,
-  id: string,
-  member: SecretMember,
+  path: readonly [id: string, member: SecretMember],
   plain: string,
 ): Promise<Buffer> {
-  const cipher = await keys.ensure(destinationKeys(project));
-  return Buffer.from(cipher.seal(Buffer.from(plain), contextOf(project, id, member)));
+  return sealProjectSecret(tx, keys, { ...secretsOf(project), path }, plain);
 }
 
 /** The address of a destination, and the secrets that sign what it gets at a time: two after a rotation, none for a chat. */
@@ -45,9 +46,9 @@ export async function openDestination(
   { id, url, secret, formerSecret, formerUntilMs }: NotificationDestination,
   nowMs: number,
 ): Promise<{ readonly url: string; readonly secrets: readonly Buffer[] }> {
-  const cipher = await keys.ensure(destinationKeys(project));
+  const decrypt = await projectCipher(keys, secretsOf(project));
   const open = (sealed: Uint8Array, member: SecretMember): string =>
-    Buffer.from(cipher.open(sealed, contextOf(project, id, member))).toString("utf8");
+    decrypt([id, member], sealed).toString("utf8");
   const former = formerSecret.byteLength > 0 && Number(formerUntilMs) > nowMs ? [formerSecret] : [];
   return {
     url: open(url, "url"),
@@ -57,15 +58,6 @@ export async function openDestination(
   };
 }
 
-/** Where the data keys of the destinations of a project are. Ids of stacks are ULIDs, so that no stack has this one. */
-function destinationKeys({ account, project }: ProjectReference): StackReference {
-  return { account, project, stack: "notifications" };
-}
-
-function contextOf(
-  { account, project }: ProjectReference,
-  id: string,
-  member: SecretMember,
-): string {
-  return ["notification destination", account, project, id, member].join("\0");
+function secretsOf({ account, project }: ProjectReference) {
+  return { account, project, of: "notification destination" } as const;
 }

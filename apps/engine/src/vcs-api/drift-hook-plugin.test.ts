@@ -1,13 +1,14 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { createStoredKeys, type StackReference } from "@stackwright/core";
-import { DriftHook } from "@stackwright/proto/stackwright";
+import { DriftHook, StateObject, StateObject_Mode } from "@stackwright/proto/stackwright";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
-import { decodeRecord } from "../domain/record-kind.ts";
-import { stackPlace } from "../domain/run-places.ts";
+import { decodeRecord, recordKind } from "../domain/record-kind.ts";
+import { memberPlace, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { driftHookPlace, sealHookSecret } from "../drift/drift-hook.ts";
+import { driftHookPlace, driftHookSecrets } from "../drift/drift-hook.ts";
+import { sealProjectSecret } from "../queue/project-secrets.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { idOf, transact } from "../queue/transaction.ts";
 import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
@@ -28,13 +29,18 @@ async function start() {
     await transact(parts, async (tx) => {
       tx.update(await readQueue(tx, reference), { configuration: CONFIGURATION });
     });
+    const mode = StateObject_Mode.MODE_MANAGED;
+    const object = StateObject.create({ address: "x.a", type: "x", mode });
+    await put(recordKind("StateObject", StateObject), memberPlace(reference, "1"), object);
   }
   for (const [name, stacks] of [
     ["all", []],
     ["first", ["one"]],
   ] as const) {
     const reference = { account: "acme", project: "web", name };
-    const secret = await sealHookSecret(keys, reference, name, SECRET);
+    const secret = await transact(parts, async (tx) =>
+      sealProjectSecret(tx, keys, { ...driftHookSecrets(reference), path: [name] }, SECRET),
+    );
     const hook = DriftHook.create({ id: name, name, secret, stacks: [...stacks], actor: "ann" });
     await put(SERVER_KINDS.driftHook, driftHookPlace(reference), hook);
   }
@@ -106,6 +112,7 @@ it("what is not signed is refused before it is read, and a signed one that is wr
     '{"id": "e1"}': 400,
     '{"id": "e1", "stack": "one", "resources": "x.a"}': 400,
     '{"id": "e1", "stack": "three"}': 404,
+    '{"id": "e1", "stack": "one", "resources": ["x.b"]}': 422,
   };
   for (const [body, status] of Object.entries(wrong)) {
     expect([body, (await send("all", body)).status]).toEqual([body, status]);

@@ -15,9 +15,10 @@ import {
   concernsStack,
   DRIFT_HOOK_NAME,
   driftHookPlace,
+  driftHookSecrets,
   onlyStackOf,
-  openHookSecret,
 } from "../drift/drift-hook.ts";
+import { projectCipher } from "../queue/project-secrets.ts";
 import { idOf, type TransactionParts } from "../queue/transaction.ts";
 import type { DeliveryLimits } from "./delivery-limits.ts";
 import { readSigned } from "./signed-delivery.ts";
@@ -79,7 +80,8 @@ export async function driftHookPlugin(
           const found = await readStored(storage, "strong", idOf(SERVER_KINDS.driftHook, place));
           if (found === undefined) return undefined;
           const record = decodeRecord(SERVER_KINDS.driftHook, found);
-          const secret = await openHookSecret(keys, reference, record);
+          const open = await projectCipher(keys, driftHookSecrets(reference));
+          const secret = open([record.id], record.secret);
           return { record, kind: "generic", secret };
         },
       });

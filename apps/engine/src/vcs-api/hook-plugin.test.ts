@@ -5,6 +5,7 @@ import { createMemoryStorage } from "@stackwright/storage/memory";
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { sealSecret } from "../vcs/connection-secrets.ts";
 import { connectionPlace } from "../vcs/vcs-places.ts";
@@ -18,7 +19,9 @@ async function start() {
   const storage = createMemoryStorage();
   const { parts, put, clock } = createRunFixture(storage);
   const keys = createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } });
-  const sealed = await sealSecret(keys, REFERENCE, "ID", "webhook_secret", SECRET);
+  const sealed = await transact(parts, async (tx) =>
+    sealSecret(tx, keys, REFERENCE, ["ID", "webhook_secret"], SECRET),
+  );
   const connection = VcsConnection.fromPartial({
     id: "ID",
     name: "infra",
@@ -26,6 +29,10 @@ async function start() {
     branch: "main",
     webhookSecret: sealed,
   });
+  const lost = { ...REFERENCE, name: "lost" };
+  // It was encrypted with keys that are gone.
+  const unreadable = { ...connection, id: "LOST", name: "lost", webhookSecret: randomBytes(60) };
+  await put(SERVER_KINDS.vcsConnection, connectionPlace(lost), unreadable);
   await put(SERVER_KINDS.vcsConnection, connectionPlace(REFERENCE), connection);
   const app = fastify();
   onTestFinished(async () => app.close());
@@ -65,11 +72,11 @@ it("does not say whether there is a connection: a body is bounded and a sender c
   const padding = "x".repeat(1_100_000);
   // Whichever kind the connection is of.
   for (const header of ["x-stackwright-signature", "x-hub-signature-256"]) {
-    for (const connection of ["infra", "none"]) {
+    for (const connection of ["infra", "none", "lost"]) {
       const status = await deliver("192.0.2.6", "another-secret", { connection, header, padding });
       expect([header, connection, status]).toEqual([header, connection, 413]);
     }
-    const answers: Record<string, number[]> = { infra: [], none: [] };
+    const answers: Record<string, number[]> = { infra: [], none: [], lost: [] };
     for (const [connection, statuses] of Object.entries(answers)) {
       const address = `${header}.${connection}`;
       for (let at = 0; at < 101; at += 1) {
@@ -77,6 +84,7 @@ it("does not say whether there is a connection: a body is bounded and a sender c
       }
     }
     expect(answers["none"]).toEqual(answers["infra"]);
+    expect(answers["lost"]).toEqual(answers["infra"]);
     expect(answers["none"]?.slice(-2)).toEqual([401, 429]);
   }
   const plain = { header: "x-other" };

@@ -1,5 +1,7 @@
-import type { StackReference, StoredKeys } from "@stackwright/core";
+import type { StoredKeys } from "@stackwright/core";
 import type { VcsConnection } from "@stackwright/proto/stackwright";
+import { projectCipher, sealProjectSecret } from "../queue/project-secrets.ts";
+import type { Transaction } from "../queue/transaction.ts";
 import type { ConnectionReference } from "./vcs-places.ts";
 
 /** Secrets of a connection. */
@@ -9,21 +11,15 @@ interface ConnectionSecrets {
   readonly token: string;
 }
 
-/** Where the data keys of the connections of a project are. Ids of stacks are ULIDs, so that no stack has this one. */
-function connectionKeys({ account, project }: ConnectionReference): StackReference {
-  return { account, project, stack: "vcs-connections" };
-}
-
-/** Encrypts a secret, tied to its connection. */
+/** Encrypts a secret of a connection that the same transaction writes. */
 export async function sealSecret(
+  tx: Transaction,
   keys: StoredKeys,
   reference: ConnectionReference,
-  id: string,
-  member: "webhook_secret" | "token",
+  path: readonly [id: string, member: "webhook_secret" | "token"],
   plain: string,
 ): Promise<Buffer> {
-  const cipher = await keys.ensure(connectionKeys(reference));
-  return Buffer.from(cipher.seal(Buffer.from(plain), contextOf(reference, id, member)));
+  return sealProjectSecret(tx, keys, { ...secretsOf(reference), path }, plain);
 }
 
 /** Decrypts the secrets of a connection. */
@@ -32,19 +28,13 @@ export async function openSecrets(
   reference: ConnectionReference,
   { id, webhookSecret, token }: VcsConnection,
 ): Promise<ConnectionSecrets> {
-  const cipher = await keys.ensure(connectionKeys(reference));
-  const open = (sealed: Uint8Array, member: "webhook_secret" | "token"): Buffer =>
-    Buffer.from(cipher.open(sealed, contextOf(reference, id, member)));
+  const open = await projectCipher(keys, secretsOf(reference));
   return {
-    webhookSecret: open(webhookSecret, "webhook_secret"),
-    token: token.byteLength === 0 ? "" : open(token, "token").toString("utf8"),
+    webhookSecret: open([id, "webhook_secret"], webhookSecret),
+    token: token.byteLength === 0 ? "" : open([id, "token"], token).toString("utf8"),
   };
 }
 
-function contextOf(
-  { account, project }: ConnectionReference,
-  id: string,
-  member: "webhook_secret" | "token",
-): string {
-  return ["vcs connection", account, project, id, member].join("\0");
+function secretsOf({ account, project }: ConnectionReference) {
+  return { account, project, of: "vcs connection" } as const;
 }

@@ -1,10 +1,11 @@
-import { type StackReference, type StoredKeys, variableSetKeys } from "@stackwright/core";
+import type { StackReference, StoredKeys } from "@stackwright/core";
 import { type Variable, Variable_Category } from "@stackwright/proto/stackwright";
 import type { StorageBackend } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { effectiveVariables, type OwnedVariable } from "../domain/variable-precedence.ts";
+import { projectCipher } from "../queue/project-secrets.ts";
 
 /** What the names of a stack's variables begin with. */
 export function variablePrefix({ stack }: StackReference): string {
@@ -30,14 +31,12 @@ export function categoryOf({ category }: Pick<Variable, "category">): "terraform
   return category === Variable_Category.CATEGORY_ENV ? "env" : "terraform";
 }
 
-/** Ties an encrypted value of a set to its variable. */
-export function setVariableContext(
+/** What an encrypted value of a set belongs to. */
+export function setVariableSecret(
   { account, project }: Pick<StackReference, "account" | "project">,
-  set: string,
-  category: string,
-  key: string,
-): string {
-  return ["set variable", account, project, set, category, key].join("\0");
+  ...path: readonly [set: string, category: string, key: string]
+) {
+  return { account, project, of: "set variable", path } as const;
 }
 
 /** The variables of a stack and of the sets that are for it, encrypted as they are stored. */
@@ -76,13 +75,15 @@ export async function readRunVariables(
   const found = await readEffectiveVariables(storage, stack, stackName);
   const cipher = await keys.ensure(stack);
   const isSealedInSet = found.some(({ set, variable }) => set !== undefined && variable.sensitive);
-  const setCipher = isSealedInSet ? await keys.ensure(variableSetKeys(stack)) : undefined;
+  const openOfSet = isSealedInSet
+    ? await projectCipher(keys, { ...stack, of: "set variable" })
+    : undefined;
   const values = found.map(({ variable: { key, value, sensitive, ...rest }, set }) => {
     const category = categoryOf(rest);
     const open = (): Uint8Array =>
-      set === undefined || setCipher === undefined
+      set === undefined || openOfSet === undefined
         ? cipher.open(value, variableContext(stack, category, key))
-        : setCipher.open(value, setVariableContext(stack, set, category, key));
+        : openOfSet([set, category, key], value);
     const plain = sensitive ? open() : value;
     return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });

@@ -40,6 +40,12 @@ export interface StoredKey {
   readonly isReadable: boolean;
 }
 
+/** A cipher, and the data keys that have to be stored for it. */
+interface KeptCipher {
+  readonly cipher: StackCipher;
+  readonly stored: StackKeys;
+}
+
 /** Data keys in the store, encrypted with key-encryption keys. */
 export interface StoredKeys extends CipherFactory {
   /** The ids of the key-encryption keys that were given. */
@@ -56,6 +62,11 @@ export interface StoredKeys extends CipherFactory {
    * another one encrypted; without any, nothing is written. `ENGINE_KEY_UNAVAILABLE` as for `rotate`.
    */
   rewrap(reference: StackReference, options?: CallOptions): Promise<readonly number[]>;
+  /**
+   * The cipher of data keys that the caller has read. Where there are none, `stored` has a first one, which the caller writes in one step with
+   * what it encrypts; else it is what was given. `ENGINE_KEY_UNAVAILABLE`.
+   */
+  withFirst(reference: StackReference, stored: StackKeys): KeptCipher;
   /** The data keys themselves, for a worker that must not have the key-encryption key. */
   dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]>;
 }
@@ -134,6 +145,14 @@ class Keys implements StoredKeys {
         keys.length === 0 ? [this.#create(reference, 1)] : keys,
       );
     }
+  }
+
+  withFirst(reference: StackReference, stored: StackKeys): KeptCipher {
+    const kept =
+      stored.keys.length === 0 ? StackKeys.create({ keys: [this.#create(reference, 1)] }) : stored;
+    const cipher = cipherOf(this.#unwrapAll(reference, kept.keys), this.#random);
+    if (cipher === undefined) throw new TypeError("there is a data key");
+    return { cipher, stored: kept };
   }
 
   async dataKeys(reference: StackReference, options?: CallOptions): Promise<readonly DataKey[]> {

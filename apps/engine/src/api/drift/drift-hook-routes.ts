@@ -11,8 +11,9 @@ import {
   DRIFT_HOOK_NAME,
   type DriftHookReference,
   driftHookPlace,
-  sealHookSecret,
+  driftHookSecrets,
 } from "../../drift/drift-hook.ts";
+import { sealProjectSecret } from "../../queue/project-secrets.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
 import {
@@ -116,7 +117,6 @@ export function driftHookRoutes(fastify: FastifyInstance, parts: ApiParts): void
       const reference: DriftHookReference = { account, project, name };
       const secret = request.body.webhook_secret ?? randomBytes(32).toString("base64url");
       const id = parts.token();
-      const sealed = await sealHookSecret(keys, reference, id, secret);
       const hook = await transact(parts.audited(request), async (tx) => {
         const place = driftHookPlace(reference);
         if ((await tx.find(KIND, place)) !== undefined) {
@@ -125,6 +125,8 @@ export function driftHookRoutes(fastify: FastifyInstance, parts: ApiParts): void
         const detail = `a project has at most ${MAX_HOOKS} drift hooks`;
         const tenancy = projectTenancy(reference);
         await requireRoom(parts, tx, { kind: KIND, tenancy, most: MAX_HOOKS, detail });
+        const owner = { ...driftHookSecrets(reference), path: [id] };
+        const sealed = await sealProjectSecret(tx, keys, owner, secret);
         const createdAtMs = BigInt(tx.nowMs);
         const made = DriftHook.create({ id, name, secret: sealed, stacks, actor, createdAtMs });
         tx.create(KIND, place, made);

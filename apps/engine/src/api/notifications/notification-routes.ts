@@ -94,8 +94,9 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
     if (destination === undefined) throw noDestination(name);
     return { project, destination };
   };
-  /** What a request sets; address and secret are encrypted. */
+  /** What a request sets; address and secret are encrypted for the transaction that writes it. */
   const changeOf = async (
+    tx: Transaction,
     project: ProjectReference,
     { id, kind }: Pick<NotificationDestination, "id" | "kind">,
     settings: Settings,
@@ -105,13 +106,13 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
     if (secret !== undefined) secretBytes(secret);
     return {
       ...(url !== undefined && {
-        url: await sealForDestination(keys, project, id, "url", url),
+        url: await sealForDestination(tx, keys, project, [id, "url"], url),
         shownUrl: shownUrl(notifications.hosts, url, kind),
       }),
       ...(from !== undefined && { sender: from }),
       ...(to !== undefined && { recipients: [...new Set(to)] }),
       ...(secret !== undefined && {
-        secret: await sealForDestination(keys, project, id, "secret", secret),
+        secret: await sealForDestination(tx, keys, project, [id, "secret"], secret),
       }),
       ...(events !== undefined && { events: [...new Set(events)] }),
       ...(stacks !== undefined && { stacks: [...new Set(stacks)] }),
@@ -158,13 +159,14 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
       }
       const isWebhook = kind === NotificationDestination_Kind.KIND_WEBHOOK;
       const secret = given.secret ?? (isWebhook ? makeSecret() : undefined);
-      const change = await changeOf(
-        project,
-        { id, kind },
-        { events: [...NOTIFICATION_EVENTS], ...given, ...(secret !== undefined && { secret }) },
-      );
+      const settings = {
+        events: [...NOTIFICATION_EVENTS],
+        ...given,
+        ...(secret !== undefined && { secret }),
+      };
       const { actor } = principalOf(request);
       const made = await transact(parts, async (tx) => {
+        const change = await changeOf(tx, project, { id, kind }, settings);
         const row = await settingsRow(tx, project);
         const { destinations } = row.message;
         if (destinations.some((one) => one.name === name)) {
@@ -228,7 +230,6 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
       }
       const secret = wantsSecret === true ? makeSecret() : given.secret;
       const settings = { ...given, ...(secret !== undefined && { secret }) };
-      const change = await changeOf(project, known, settings);
       const { actor } = principalOf(request);
       const changed = await transact(parts, async (tx) => {
         const row = await settingsRow(tx, project);
@@ -236,6 +237,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
         const before = destinations.find(({ id }) => id === known.id);
         if (before === undefined) throw noDestination(known.name);
         requireMatch(request, before.version);
+        const change = await changeOf(tx, project, known, settings);
         const after: NotificationDestination = {
           ...before,
           ...change,

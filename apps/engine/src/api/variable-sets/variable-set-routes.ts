@@ -1,4 +1,3 @@
-import { variableSetKeys } from "@stackwright/core";
 import { Variable, VariableSet } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -7,9 +6,10 @@ import { decodeRecord } from "../../domain/record-kind.ts";
 import { type Place, projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { sealProjectSecret } from "../../queue/project-secrets.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
-import { CATEGORIES, setVariableContext } from "../../worker/run-variables.ts";
+import { CATEGORIES, setVariableSecret } from "../../worker/run-variables.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -209,23 +209,21 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     async (request, reply) => {
       const { category, key, project, set } = request.params;
       const place = placeOf(request, request.params);
-      // No keys are made for a set that does not exist.
-      if ((await readStored(storage, "strong", idOf(KIND, place))) === undefined)
-        throw noSet(place);
       const { value, sensitive = false, description = "" } = request.body;
       const owner = { ...principalOf(request), project };
       const plain = Buffer.from(value);
-      const cipher = sensitive ? await keys.ensure(variableSetKeys(owner)) : undefined;
-      const variable = Variable.create({
-        key,
-        category: CATEGORIES[category],
-        value: cipher?.seal(plain, setVariableContext(owner, set, category, key)) ?? plain,
-        sensitive,
-        description,
-        updatedAtMs: BigInt(Math.floor(parts.clock.wallMs())),
-      });
-      const { isNew, generation } = await transact(parts.audited(request), async (tx) => {
+      const { variable, isNew, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
+        const variable = Variable.create({
+          key,
+          category: CATEGORIES[category],
+          value: sensitive
+            ? await sealProjectSecret(tx, keys, setVariableSecret(owner, set, category, key), plain)
+            : plain,
+          sensitive,
+          description,
+          updatedAtMs: BigInt(tx.nowMs),
+        });
         const others = row.message.variables.filter((one) => !isSame(one, variable));
         const isAdded = others.length === row.message.variables.length;
         if (!isAdded || request.headers["if-match"] !== undefined) {
@@ -234,7 +232,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
         const variables = [...others, variable];
         requireRoomForVariables(variables);
         tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
-        return { isNew: isAdded, generation: tx.generation };
+        return { variable, isNew: isAdded, generation: tx.generation };
       });
       reply.header("etag", etagOf(generation));
       return reply.code(isNew ? 201 : 200).send(variableViewOf(variable));

@@ -117,9 +117,9 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
         ...(kind !== "generic" && { api_url: apiUrl }),
         webhook_secret: secret,
       };
-      const change = await connectionChange(parts, reference, { id, kind }, given);
       const { actor } = principalOf(request);
       const { message, generation } = await transact(parts.audited(request), async (tx) => {
+        const change = await connectionChange(tx, parts, reference, { id, kind }, given);
         if ((await tx.find(KIND, connectionPlace(reference))) !== undefined) {
           throw new ServerError("name_taken", `the project has a connection "${name}"`);
         }
@@ -183,12 +183,12 @@ export function connectionRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const reference = connectionReference(parts, request, request.params);
       const { connection } = await readConnection(storage, reference);
       const known = { id: connection.id, kind: kindOf(connection.kind) };
-      const change = await connectionChange(parts, reference, known, request.body);
       const { actor } = principalOf(request);
       const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findConnection(tx, reference);
         if (row.message.id !== connection.id) throw new ServerError("changed");
         requireMatch(request, row.resource.generation);
+        const change = await connectionChange(tx, parts, reference, known, request.body);
         requireTokenForAddress(row.message, change);
         tx.update(row, { ...change, actor, updatedAtMs: BigInt(tx.nowMs) });
         return { message: row.message, generation: tx.generation };

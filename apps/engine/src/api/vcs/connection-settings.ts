@@ -1,6 +1,7 @@
 import type { VcsConnection } from "@stackwright/proto/stackwright";
 import type { Static } from "typebox";
 import { ServerError } from "../../domain/server-error.ts";
+import type { Transaction } from "../../queue/transaction.ts";
 import { type ConnectionKind, STORED_POLICIES } from "../../vcs/connection-kind.ts";
 import { sealSecret } from "../../vcs/connection-secrets.ts";
 import { repositoryFolder } from "../../vcs/git/repository-path.ts";
@@ -18,8 +19,9 @@ export const API_URLS: Readonly<Record<ConnectionKind, string | undefined>> = {
   github: "https://api.github.com",
 };
 
-/** What a request sets; secrets are encrypted. */
+/** What a request sets; secrets are encrypted for the transaction that writes it. */
 export async function connectionChange(
+  tx: Transaction,
   { keys, localFolders, hosts }: Pick<ApiParts, "keys" | "localFolders" | "hosts">,
   reference: ConnectionReference,
   { id, kind }: { readonly id: string; readonly kind: ConnectionKind },
@@ -39,7 +41,7 @@ export async function connectionChange(
     throw new ServerError("unprocessable", "report_url is for the kind generic");
   }
   const seal = async (member: "token" | "webhook_secret", text: string) =>
-    text === "" ? Buffer.alloc(0) : sealSecret(keys, reference, id, member, text);
+    text === "" ? Buffer.alloc(0) : sealSecret(tx, keys, reference, [id, member], text);
   const { token, webhook_secret: secret, stacks, branch, repository } = settings;
   if (stacks !== undefined) requireDistinct(stacks.map(({ stack }) => stack));
   return {
