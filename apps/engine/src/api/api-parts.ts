@@ -90,6 +90,8 @@ interface WorkerRouteParts
 /** What the routes work with. */
 export interface ApiParts extends ApiOptions {
   readonly principalOf: (request: FastifyRequest) => Principal;
+  /** Whether the caller administers its account, rather than the project that the request is for. */
+  readonly administersAccount: (request: FastifyRequest) => boolean;
   /** The same for the change that a request makes: its first batch has the entry of the audit trail. */
   readonly audited: (request: FastifyRequest) => ApiParts;
   /** The claim whose token a request has. */

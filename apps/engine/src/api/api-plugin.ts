@@ -1,4 +1,4 @@
-import type { Principal } from "@stackwright/registry";
+import { isAccountAdmin, type Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ChangeEntry } from "../access/change-entry.ts";
 import { auditCaller } from "../access/registry-audit.ts";
@@ -84,6 +84,15 @@ const BODY_LIMIT = 1024 * 1024;
  */
 export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): Promise<void> {
   const principals = new WeakMap<FastifyRequest, Principal>();
+  const accountAdmins = new WeakSet<FastifyRequest>();
+  /** What a caller may do where its request goes; what it may do in the account alone is noted. */
+  const judge = (request: FastifyRequest, principal: Principal): void => {
+    // Refusals are audited with the caller.
+    principals.set(request, principal);
+    principals.set(request, authorize(request, principal));
+    if (isAccountAdmin(principal)) accountAdmins.add(request);
+    else accountAdmins.delete(request);
+  };
   const claims = new WeakMap<FastifyRequest, RunClaim>();
   const entries = new WeakMap<FastifyRequest, ChangeEntry>();
   const limiter = new CallerLimiter(options.rateLimit, options.clock);
@@ -99,9 +108,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     let caller: string;
     if (claim === undefined) {
       const principal = await authenticateToken(options.authenticator, request);
-      // Refusals are audited with the caller.
-      principals.set(request, principal);
-      principals.set(request, authorize(request, principal));
+      judge(request, principal);
       caller = `${principal.account}\0${principal.actor}`;
     } else {
       claims.set(request, claim);
@@ -153,8 +160,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     const principal = principals.get(request);
     if (principal === undefined) return;
     if (!(await forgetForChange(request, principal)) && request.body === undefined) return;
-    const now = await authenticateToken(options.authenticator, request);
-    principals.set(request, authorize(request, now));
+    judge(request, await authenticateToken(options.authenticator, request));
   };
 
   const parts: ApiParts = {
@@ -164,6 +170,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       if (principal === undefined) throw new ServerError("unauthenticated");
       return principal;
     },
+    administersAccount: (request) => accountAdmins.has(request),
     audited: (request) => {
       const caller = auditCaller(request, parts.principalOf(request));
       const make = () => options.audit.entry(caller, factsOf(request));

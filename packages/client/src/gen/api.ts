@@ -2023,7 +2023,7 @@ export interface Operations {
     };
     readonly output: PolicySet;
   };
-  /** Change the settings of a project; plans that wait for approval keep their rule: `PATCH /api/v1/projects/{project}`. */
+  /** Change the settings of a project; plans that wait for approval keep their rule. A pool is added by an administrator of the account: `PATCH /api/v1/projects/{project}`. */
   readonly ChangeProject: {
     readonly input: {
       readonly project: string;
@@ -2090,7 +2090,7 @@ export interface Operations {
     };
     readonly output: VcsConnection;
   };
-  /** Check a stack for drift now; a check that has not ended is shown instead: `POST /api/v1/projects/{project}/stacks/{stack}/drift/check`. */
+  /** Check a stack for drift now; a check that has not ended is shown instead. The reaction of the rule follows where the caller may apply: `POST /api/v1/projects/{project}/stacks/{stack}/drift/check`. */
   readonly CheckDrift: {
     readonly input: {
       readonly project: string;

@@ -21,6 +21,7 @@ import {
 } from "../api-parts.ts";
 import { seesProject } from "../authorize.ts";
 import { readFreeze } from "../stacks/freeze-view.ts";
+import { requireAllowedPools } from "./allowed-pools.ts";
 import {
   NewProject,
   ProjectSettings,
@@ -99,7 +100,9 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         }
         const at = BigInt(tx.nowMs);
         const times = { createdAtMs: at, updatedAtMs: at };
-        const project = { ...defaultProject(name), ...settingsOf(settings), ...times };
+        const change = settingsOf(settings);
+        requireAllowedPools(defaultProject(name), change, parts.administersAccount(request));
+        const project = { ...defaultProject(name), ...change, ...times };
         tx.create(SERVER_KINDS.project, place, project);
         return { project, generation: tx.generation };
       });
@@ -139,7 +142,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     "/projects/:project",
     {
       schema: routeSchema(
-        "Change the settings of a project; plans that wait for approval keep their rule",
+        "Change the settings of a project; plans that wait for approval keep their rule. A pool is added by an administrator of the account",
         "ChangeProject",
         { 200: ProjectView },
         { params: ProjectParams, body: ProjectSettings, headers: MatchHeader },
@@ -160,11 +163,13 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           if (!isKnown) throw new ServerError("not_found", `there is no project "${name}"`);
           // It has stacks, and had no settings until now.
           if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
+          requireAllowedPools(defaultProject(name), change, parts.administersAccount(request));
           const first = { ...defaultProject(name), ...change, createdAtMs: BigInt(tx.nowMs) };
           tx.create(SERVER_KINDS.project, place, first);
           return { project: first, generation: tx.generation };
         }
         requireMatch(request, row.resource.generation);
+        requireAllowedPools(row.message, change, parts.administersAccount(request));
         tx.update(row, change);
         return { project: row.message, generation: tx.generation };
       });
