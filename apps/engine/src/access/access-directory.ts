@@ -180,11 +180,7 @@ export class AccessDirectory {
   }
 
   /** Those of the account; the names of the ones that are damaged are added to `damaged`. */
-  async #list<M>(
-    account: string,
-    kind: RecordKind<M>,
-    damaged: string[],
-  ): Promise<readonly M[]> {
+  async #list<M>(account: string, kind: RecordKind<M>, damaged: string[]): Promise<readonly M[]> {
     const found = await listReadable(this.#storage, kind, accountTenancy(account), {
       onDamaged: ({ name }, reason) => {
         damaged.push(name);

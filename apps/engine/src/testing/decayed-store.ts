@@ -1,4 +1,4 @@
-import { type ResourceId, StorageError, type StorageBackend } from "@stackwright/storage";
+import { type ResourceId, type StorageBackend, StorageError } from "@stackwright/storage";
 
 /** A store in which the content of some records has decayed, as its engines report it. */
 export function decayedStore<S extends StorageBackend>(

@@ -113,6 +113,51 @@ describe("a workspace", () => {
     expect((await call("GET", `${ALL}/net--same`)).status).toBe(404);
   });
 
+  it("has the name that it would have without those of projects that the caller does not see", async () => {
+    const long = "l".repeat(88);
+    const answersWith = async (others: readonly string[]): Promise<unknown> => {
+      const { call, tokenOf } = await start();
+      await call("POST", "/api/v1/projects", { body: { name: "web" } });
+      for (const name of others) {
+        await call("POST", "/api/v1/projects/net/stacks", { body: { name } });
+        expect((await call("GET", `${ALL}/${name}`)).status).toBe(200);
+      }
+      await call("POST", "/api/v1/projects/web/stacks", { body: { name: "older" } });
+      const token = await tokenOf("admin", ["web"]);
+      const facts = ({ status, json }: Awaited<ReturnType<typeof call>>) => {
+        const { data = [] } = json as { readonly data?: Resource | readonly Resource[] };
+        return [status, ...[data].flat().map((one) => one.attributes["name"])];
+      };
+      const make = async (name: string) => {
+        const project = { data: { type: "projects", id: "prj-web" } };
+        const data = { type: "workspaces", attributes: { name }, relationships: { project } };
+        return facts(await call("POST", ALL, { token, body: { data } }));
+      };
+      const made = [];
+      for (const name of ["same", "same", "older", long]) made.push(await make(name));
+      const names = ["same", "older", long];
+      const shown = names.map(async (name) =>
+        facts(await call("GET", `${ALL}/${name}`, { token })),
+      );
+      // Who sees all has one name for each.
+      const { json } = await call("GET", ALL);
+      const all = (json["data"] as Resource[]).map(({ attributes: { name } }) => name);
+      expect(new Set(all).size).toBe(3 + others.length);
+      return [made, await Promise.all(shown), facts(await call("GET", ALL, { token }))];
+    };
+    const alone = await answersWith([]);
+    expect(await answersWith(["same", "older", long])).toEqual(alone);
+    expect(alone).toEqual([
+      [[201, "same"], [422], [422], [201, long]],
+      [
+        [200, "same"],
+        [200, "older"],
+        [200, long],
+      ],
+      [200, long, "older", "same"],
+    ]);
+  });
+
   it("is seen by its organization, and by tokens of its project, alone", async () => {
     const { create, call, tokenOf } = await start();
     await create("demo");

@@ -111,13 +111,17 @@ export function createTfePort(parts: TfePortParts): TfePort {
     if (tool !== ENGINE_TOOL || isHandedBack(stack)) return false;
     return (await readStored(storage, "strong", id)) !== undefined;
   };
-  const full = async (workspace: StoredWorkspace): Promise<TfeWorkspace> => {
-    const [lock, mode, currentRun] = await Promise.all([
+  const full = async (
+    { account, projects }: TfeCaller,
+    workspace: StoredWorkspace,
+  ): Promise<TfeWorkspace> => {
+    const [name, lock, mode, currentRun] = await Promise.all([
+      directory.shownName(account, workspace, projects),
       lockOf(workspace),
       executionOf(workspace),
       currentRunOf(workspace),
     ]);
-    return { ...viewOf(workspace, lock, mode), currentRun };
+    return { ...viewOf({ ...workspace, name }, lock, mode), currentRun };
   };
 
   return {
@@ -148,23 +152,21 @@ export function createTfePort(parts: TfePortParts): TfePort {
     wallMs: () => clock.wallMs(),
     workspaces: {
       find: async (caller, name) => {
-        const found = visible(caller, await directory.find(caller.account, name));
-        return found && full(found);
+        const found = await directory.find(caller.account, name, caller.projects);
+        return found && full(caller, found);
       },
       get: async (caller, id) => {
         const found = visible(caller, await directory.get(caller.account, id));
-        return found && full(found);
+        return found && full(caller, found);
       },
       list: async (caller) => {
-        const all = await directory.list(caller.account);
-        return all
-          .filter((one) => visible(caller, one) !== undefined)
-          .map((one) => viewOf(one, undefined, recordedMode(one.record)));
+        const all = await directory.listShown(caller.account, caller.projects);
+        return all.map((one) => viewOf(one, undefined, recordedMode(one.record)));
       },
       create: async (caller, { tags = [], executionMode, ...given }) => {
         if (!seesProject(caller, given.project)) throw new ServerError("not_found");
         const noted = audited(caller, "CreateWorkspace", targetAt(given.project, given.name));
-        const made = await new WorkspaceDirectory(noted).create(caller.account, {
+        const workspace = {
           name: given.name,
           project: given.project,
           description: given.description ?? "",
@@ -173,8 +175,10 @@ export function createTfePort(parts: TfePortParts): TfePort {
           autoApply: given.autoApply ?? false,
           terraformVersion: given.terraformVersion ?? "",
           tags: mergeTags([], tags),
-        });
-        return made && full(made);
+        };
+        const { account, projects } = caller;
+        const made = await new WorkspaceDirectory(noted).create(account, workspace, projects);
+        return made && full(caller, made);
       },
       change: async (caller, id, change) => {
         const workspace = await require(caller, id);
@@ -194,7 +198,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
           ...(autoApply !== undefined && { autoApply }),
           ...(terraformVersion !== undefined && { terraformVersion }),
         }));
-        return full(await require(caller, id));
+        return full(caller, await require(caller, id));
       },
       remove: async (caller, id, { force }) => {
         const workspace = await require(caller, id);
@@ -214,7 +218,7 @@ export function createTfePort(parts: TfePortParts): TfePort {
         const workspace = await require(caller, id);
         const { actor } = caller;
         const locked = await lockWorkspace(parts, workspace.stack.reference, { actor, reason });
-        return locked && full(workspace);
+        return locked && full(caller, workspace);
       },
       unlock: async (caller, id, { force }) => {
         const { stack } = await require(caller, id);
@@ -308,13 +312,13 @@ function recordedMode({ executionMode: mode }: StoredWorkspace["record"]): Execu
 }
 
 function viewOf(
-  { stack, record }: StoredWorkspace,
+  { stack, record, name }: StoredWorkspace & { readonly name: string },
   lock: StackLock | undefined,
   executionMode: ExecutionMode,
 ): TfeWorkspace {
   return {
     id: stack.reference.stack,
-    name: record.name,
+    name,
     project: record.project,
     description: record.description,
     createdAtMs: Number(record.createdAtMs),

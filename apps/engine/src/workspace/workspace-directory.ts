@@ -11,6 +11,10 @@ import { idOf, type Transaction, type TransactionParts, transact } from "../queu
 // Names of workspaces are unique in an account, those of stacks in a project. A name belongs to the stack that took it first; one
 // that came later from another project is called `PROJECT--STACK`. Stacks that were made elsewhere get their record when
 // workspaces are listed, or when one of their name is read.
+//
+// Who sees some projects alone is not told what names others have: where a stack of a project that is not seen has a name, it is for
+// such a caller that of the stack which is called so in the seen projects, of several the oldest. So the answers are those that it would get if
+// the others were not there.
 
 /** A stack with its record as a workspace. */
 export interface StoredWorkspace {
@@ -30,7 +34,37 @@ export class WorkspaceDirectory {
     this.#stacks = new StackDirectory({ storage: parts.storage });
   }
 
-  async find(account: string, name: string): Promise<StoredWorkspace | undefined> {
+  /** By the name that it has for a caller. @param projects those that the caller sees; none: all */
+  async find(
+    account: string,
+    name: string,
+    projects: readonly string[] = [],
+  ): Promise<StoredWorkspace | undefined> {
+    const found = await this.#find(account, name);
+    if (projects.length === 0) return found;
+    if (found !== undefined && projects.includes(found.record.project)) return found;
+    const stacks = await Promise.all(
+      projects.map(async (project) => this.#stacks.find({ account, project }, name)),
+    );
+    const [own] = stacks.filter((one) => one !== undefined).toSorted(byAge);
+    if (own === undefined) return undefined;
+    await this.#register(own);
+    return this.get(account, own.reference.stack);
+  }
+
+  /** The name that a workspace has for a caller who sees some projects alone; for others it is that of its record. */
+  async shownName(
+    account: string,
+    { stack, record }: StoredWorkspace,
+    projects: readonly string[],
+  ): Promise<string> {
+    const { name, stackName } = record;
+    if (projects.length === 0 || name === stackName) return name;
+    const found = await this.find(account, stackName, projects);
+    return found?.stack.reference.stack === stack.reference.stack ? stackName : name;
+  }
+
+  async #find(account: string, name: string): Promise<StoredWorkspace | undefined> {
     if (!NAME.test(name)) return undefined;
     const found = await this.#named(account, name);
     if (found !== undefined) return found;
@@ -59,6 +93,27 @@ export class WorkspaceDirectory {
     return stack?.reference.stack === id ? { stack, record } : undefined;
   }
 
+  /** All that a caller sees of an account, with the names that they have for it. @param projects those that it sees; none: all */
+  async listShown(
+    account: string,
+    projects: readonly string[],
+  ): Promise<readonly (StoredWorkspace & { readonly name: string })[]> {
+    const all = await this.list(account);
+    if (projects.length === 0) return all.map((one) => ({ ...one, name: one.record.name }));
+    const seen = all.filter(({ record }) => projects.includes(record.project));
+    const owners = new Map<string, NamedStack>();
+    for (const { stack } of seen.toSorted((a, b) => byAge(a.stack, b.stack))) {
+      if (!owners.has(stack.name)) owners.set(stack.name, stack);
+    }
+    for (const { stack, record } of seen) owners.set(record.name, stack);
+    return seen
+      .map((one) => {
+        const { name, stackName } = one.record;
+        return { ...one, name: owners.get(stackName) === one.stack ? stackName : name };
+      })
+      .toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+  }
+
   /** All of an account, by name. Stacks whose names no workspace can have are left out. */
   async list(account: string): Promise<readonly StoredWorkspace[]> {
     let [stacks, records] = await Promise.all([
@@ -81,20 +136,28 @@ export class WorkspaceDirectory {
       .toSorted(({ record: a }, { record: b }) => (a.name < b.name ? -1 : Number(a.name > b.name)));
   }
 
-  /** Makes a stack with its record. Undefined where another workspace has the name, or another stack in the project. */
+  /** Makes a stack with its record. Undefined where another workspace that the caller sees has the name, or another stack in the project. */
   async create(
     account: string,
     given: Pick<Workspace, "name" | "project"> & Partial<Workspace>,
+    projects: readonly string[] = [],
   ): Promise<StoredWorkspace | undefined> {
     const { name, project } = given;
-    if ((await this.find(account, name)) !== undefined) return undefined;
+    if ((await this.find(account, name, projects)) !== undefined) return undefined;
     return transact(this.#parts, async (tx) => {
-      const known = await tx.find(SERVER_KINDS.workspaceName, namePlace(account, name));
-      if (known !== undefined) return undefined;
+      const isFree = async (one: string): Promise<boolean> =>
+        NAME.test(one) &&
+        (await tx.find(SERVER_KINDS.workspaceName, namePlace(account, one))) === undefined;
+      const isFirst = await isFree(name);
+      if (!isFirst && projects.length === 0) return undefined;
       const stack = await addStack(tx, { account, project }, name);
       if (stack === undefined) return undefined;
+      // One that the caller does not see has the name.
+      const other = `${project}--${name}`;
+      const later = (await isFree(other)) ? other : stack.reference.stack;
       const record = Workspace.fromPartial({
         ...given,
+        name: isFirst ? name : later,
         stackName: name,
         createdAtMs: BigInt(tx.nowMs),
       });
@@ -233,6 +296,11 @@ export function mergeTags(
   return [...merged]
     .map(([key, value]) => ({ key, value }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function byAge(a: NamedStack, b: NamedStack): number {
+  const older = a.createdAtMs - b.createdAtMs;
+  return older === 0 ? Number(a.reference.stack > b.reference.stack) * 2 - 1 : older;
 }
 
 function workspacePlace(account: string, stack: string): Place {
