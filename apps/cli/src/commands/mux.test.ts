@@ -159,6 +159,10 @@ describe("mux explain", { timeout: 60_000 }, () => {
     const none = await tried.run("explain", "chatty:index:sculpture");
     expect(none).toMatchObject({ code: 1 });
     expect(none.error).toContain("No program serves chatty:index:sculpture.");
+    for (const near of ["terraform_data", "platform:index:terraform_dat"]) {
+      const { error } = await tried.run("explain", near);
+      expect(error).toContain(`${near}. Did you mean "platform:index:terraform_data"?`);
+    }
   });
 
   it("refuses a folder without the file, and a name that no provider of it has", async () => {

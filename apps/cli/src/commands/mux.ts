@@ -1,7 +1,9 @@
 import { JOINED_PROVIDERS_FILE, openProgramMux, type ProgramMux } from "@stackwright/core";
+import { didYouMean } from "@stackwright/lang";
 import type { SchemaConflict } from "@stackwright/mux";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { counted } from "../render/counted.ts";
 import { openProgramEngine, type ProgramEngineOptions } from "../session/program-engine.ts";
 import { printable } from "../terminal/printable.ts";
 
@@ -50,7 +52,7 @@ export async function muxExplain(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const report = await reportOf(options, context, tokens);
+  const { known, ...report } = await reportOf(options, context, tokens);
   if (options.json) {
     terminal.write(`${JSON.stringify(report, undefined, 2)}\n`);
   } else {
@@ -59,7 +61,7 @@ export async function muxExplain(
       `${style.paint("strong", report.provider)} as package ${report.package} ${report.version}\n`,
     );
     for (const { name, source, health, resources, functions, reason } of report.programs) {
-      const counts = `${resources} resources, ${functions} functions`;
+      const counts = `${counted(resources, "resource")}, ${counted(functions, "function")}`;
       terminal.write(
         `  program ${name} (${source}): ${health}${health === "absent" ? "" : `, ${counts}`}\n`,
       );
@@ -70,9 +72,18 @@ export async function muxExplain(
     }
     for (const conflict of report.conflicts) terminal.write(`  ${conflictText(conflict)}\n`);
   }
-  const unknown = tokens.filter((token) => report.tokens.every((known) => known.token !== token));
-  for (const token of unknown) terminal.writeError(`No program serves ${printable(token)}.\n`);
+  const unknown = tokens.filter((token) => report.tokens.every((served) => served.token !== token));
+  for (const token of unknown) {
+    const meant = meantToken(token, known);
+    terminal.writeError(`No program serves ${printable(token)}.${printable(meant)}\n`);
+  }
   return unknown.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** A hint at the token that was probably meant: the whole one of a type that is named alone, else one that is written much alike. */
+function meantToken(given: string, known: readonly string[]): string {
+  const [whole] = known.filter((token) => token.endsWith(`:${given}`));
+  return whole === undefined ? didYouMean(given, known) : ` Did you mean "${whole}"?`;
 }
 
 /** Starts the programs, and says what is wrong: programs that are not available, names of several that nothing decides. */
@@ -93,7 +104,7 @@ export async function muxCheck(
   } else if (problems.length === 0) {
     const { length } = report.programs;
     terminal.write(
-      `${report.provider}: ${length} ${length === 1 ? "program" : "programs"}, ${report.tokens.length} tokens, no problem.\n`,
+      `${report.provider}: ${counted(length, "program")}, ${counted(report.tokens.length, "token")}, no problem.\n`,
     );
   } else {
     for (const problem of problems) terminal.writeError(`${report.provider}: ${problem}\n`);
@@ -105,7 +116,7 @@ async function reportOf(
   options: MuxReportOptions,
   context: CommandContext,
   wanted: readonly string[],
-): Promise<MuxReport> {
+): Promise<MuxReport & { readonly known: readonly string[] }> {
   await using opened = await openProgramEngine(options, context);
   const { source, entry, engine } = opened;
   await using programs = await openProgramMux(source, entry, {
@@ -117,8 +128,10 @@ async function reportOf(
   const { mux } = programs;
   const { resources, functions, listResources } = mux.dispatchTable;
   const all = [...resources.keys(), ...functions.keys(), ...(listResources?.keys() ?? [])];
-  const tokens = wanted.length > 0 ? wanted : [...new Set(all)].toSorted();
+  const known = [...new Set(all)].toSorted();
+  const tokens = wanted.length > 0 ? wanted : known;
   return {
+    known,
     provider: source,
     package: entry.served.name,
     version: entry.served.version,

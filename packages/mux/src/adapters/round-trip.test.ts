@@ -170,6 +170,38 @@ describe("toPulumiProvider", () => {
     expect(failures).toEqual([{ property: "", reason: "Negative width" }]);
   });
 
+  it("checks what engines of Terraform find by the schema", async () => {
+    const check = async (inputs: object) => {
+      const news = structFromJson(inputs);
+      return (await provider.check(CheckRequest.create({ urn: URN, news }), {})).failures;
+    };
+    expect(await check({ nme: "a", __defaults: [] })).toEqual([
+      { property: "nme", reason: expect.stringContaining('"nme" is not expected') },
+      { property: "name", reason: expect.stringContaining('"name" is required') },
+    ]);
+    expect(await check({ name: "a", books: [{ title: "Emma" }] })).toEqual([]);
+    const reply = await provider.invoke(
+      InvokeRequest.create({ tok: "lib:index:lib_count", args: structFromJson({ perfix: "x" }) }),
+      {},
+    );
+    expect(reply.failures).toMatchObject([{ property: "perfix" }]);
+  });
+
+  it("checks settings, and leaves those of other providers alone", async () => {
+    const closed = createProvider({
+      config: { room: required(types.string) },
+      configure: () => undefined,
+      resources: {},
+    });
+    const served = toPulumiProvider(closed, { package: "lib", version: "1.0.0" });
+    const check = async (settings: object) => {
+      const news = structFromJson(settings);
+      return (await served.checkConfig(CheckRequest.create({ urn: URN, news }), {})).failures;
+    };
+    expect(await check({ other: "x" })).toMatchObject([{ property: "room" }]);
+    expect(await check({ other: "x", room: "r" })).toEqual([]);
+  });
+
   it("previews without creating, and creates with private bytes and schema version aside", async () => {
     const properties = structFromJson({ name: "a" });
     const preview = await provider.create(

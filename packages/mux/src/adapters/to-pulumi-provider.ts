@@ -22,6 +22,7 @@ import { hasProviderErrors, type ProviderDiagnostic } from "../router/diagnostic
 import type { LifecycleProvider, PlanReply, SchemaReply } from "../router/lifecycle-provider.ts";
 import { proposeState } from "../router/propose-state.ts";
 import { unimplementedProvider } from "../unimplemented-provider.ts";
+import { missingInputs, unknownInputs } from "./input-failures.ts";
 import { type ObjectMeta, ObjectProperties } from "./object-properties.ts";
 import { toPackageSchema, typeOfToken } from "./pulumi-schema.ts";
 
@@ -160,6 +161,9 @@ export function toPulumiProvider(
     async checkConfig({ news }, context) {
       const { schema } = await load(context);
       const config = new ObjectProperties(schema.provider).decode(news);
+      // What it does not know is for other providers of a mux.
+      const missing = missingInputs(schema.provider, config);
+      if (missing.length > 0) return { inputs: news, failures: missing };
       const { diagnostics } = await lifecycle.validateProvider({ config }, toLifecycle(context));
       return { inputs: news, failures: failuresOf(diagnostics) };
     },
@@ -179,8 +183,11 @@ export function toPulumiProvider(
     },
 
     async check({ urn, news }, context) {
-      const { type, objects } = await resource(urn, context);
-      const request = { type, config: objects.decode(news), writeOnlyAllowed: true };
+      const { type, schema, objects } = await resource(urn, context);
+      const config = objects.decode(news);
+      const wrong = [...unknownInputs(schema.block, news), ...missingInputs(schema.block, config)];
+      if (wrong.length > 0) return { inputs: news, failures: wrong };
+      const request = { type, config, writeOnlyAllowed: true };
       const { diagnostics } = await lifecycle.validateResource(request, toLifecycle(context));
       return { inputs: news, failures: failuresOf(diagnostics) };
     },
@@ -269,6 +276,8 @@ export function toPulumiProvider(
       }
       const objects = new ObjectProperties(source.block);
       const config = objects.decode(args);
+      const wrong = [...unknownInputs(source.block, args), ...missingInputs(source.block, config)];
+      if (wrong.length > 0) return { return: undefined, failures: wrong };
       const checked = await lifecycle.validateDataSource(
         { type, config, writeOnlyAllowed: false },
         toLifecycle(context),
