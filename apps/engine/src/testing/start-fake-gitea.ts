@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 /** The API of a Git server with one pull request, as far as connections call it. */
 export async function startFakeGitea(branch: string) {
   const repo = { full_name: "acme/infra" };
-  const shown = { head: "", merged: false, mergeCommit: "", comment: "" };
+  const shown = { head: "", merged: false, mergeCommit: "", comment: "", isFork: false };
   const statuses = new Map<string, string>();
   /** Every request as it was sent, but for the token of its sender. */
   const received: string[] = [];
@@ -19,7 +19,11 @@ export async function startFakeGitea(branch: string) {
         merged: shown.merged,
         ...(shown.merged && { merge_commit_sha: shown.mergeCommit }),
         base: { ref: "main", repo },
-        head: { ref: branch, sha: shown.head, repo },
+        head: {
+          ref: branch,
+          sha: shown.head,
+          repo: shown.isFork ? { full_name: "mallory/infra" } : repo,
+        },
       };
     }
     if (path.endsWith("/permission")) return { permission: "write" };

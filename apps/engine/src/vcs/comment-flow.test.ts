@@ -10,10 +10,11 @@ const SECRET = "a-secret-of-the-webhook";
 const TIMEOUT = { timeout: 25_000 };
 const main = (value: number) => `resource "terraform_data" "a" { input = ${value} }\n`;
 
-/** A pull request at a Git server, planned once. */
-async function start() {
+/** A pull request at a Git server that was looked at once, which plans it unless it comes from a fork. */
+async function start({ isFork = false } = {}) {
   const place = await createGitPlace();
   const gitea = await startFakeGitea("change");
+  gitea.shown.isFork = isFork;
   const { server, call, directory } = await startApi("in-process", {
     vcsFolders: [place.repositories],
     vcsHosts: ["127.0.0.1"],
@@ -73,7 +74,8 @@ async function start() {
   await push();
   await look();
   await settled();
-  expect(gitea.shown.comment).toContain("1 to add, 0 to change, 0 to destroy, run 1");
+  const expected = isFork ? "forks are not planned" : "1 to add, 0 to change, 0 to destroy, run 1";
+  expect(gitea.shown.comment).toContain(expected);
   return { directory, place, gitea, call, deliver, settled, push, look, say, pull };
 }
 
@@ -141,4 +143,26 @@ it("applies what was planned where the copy of the repository is gone", {
   expect(gitea.shown.comment).toMatch(
     /1 to add, 0 to change, 0 to destroy, run \d \| applied, run \d/,
   );
+});
+
+it("runs nothing for a pull request from a fork, whoever asks for it", {
+  timeout: 120_000,
+}, async () => {
+  const { place, gitea, call, settled, push, look, say, pull } = await start({ isFork: true });
+  await place.commit({ "one/main.tf": 'output "x" { value = "of a stranger" }\n' });
+  await push();
+  await look();
+  // Of one who may write to the repository, too.
+  for (const words of ["stackwright plan", "stackwright apply"]) await say("ben", words);
+  await settled();
+  expect(await pull()).toMatchObject({ fork: true, plans: [], applies: [] });
+  expect((await call("GET", `${P}/stacks/one/runs`)).json["runs"]).toEqual([]);
+  expect(gitea.shown.comment).toContain("forks are not planned");
+  expect(gitea.shown.comment).not.toContain("of a stranger");
+  expect([...gitea.statuses.keys()]).toEqual(["stackwright/plan"]);
+  // It stays one, whatever the server says of it later.
+  gitea.shown.isFork = false;
+  await look();
+  await settled();
+  expect(await pull()).toMatchObject({ fork: true, plans: [] });
 });
