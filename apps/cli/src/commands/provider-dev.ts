@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type PluginTransport, TfpluginError } from "@stackwright/tfplugin";
-import { launchTerraformProvider } from "@stackwright/tfplugin/launch";
+import { launchTerraformProvider, type ProviderLogEntry } from "@stackwright/tfplugin/launch";
 import { openReloadingTransport, startReattachServer } from "@stackwright/tfplugin/serve";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type DebuggerRelay, startDebuggerRelay } from "../provider-kit/debugger-relay.ts";
 import { type ProviderProject, readProviderProject } from "../provider-kit/project-file.ts";
 import { codeFolders, providerCommand } from "../provider-kit/provider-command.ts";
 import { watchCode } from "../provider-kit/watch-code.ts";
@@ -72,17 +73,20 @@ async function openProgram(
   context: CommandContext,
 ): Promise<DevelopedProvider> {
   const { terminal, signal } = context;
+  await using cleanup = new AsyncDisposableStack();
+  const relay = inspect === undefined ? undefined : await openRelay(project, inspect);
+  if (relay !== undefined) cleanup.use(relay);
   const command = providerCommand(project.command, {
     ...context,
-    nodeOptions: inspect === undefined ? [] : [inspectOption(inspect)],
+    nodeOptions: relay === undefined ? [] : ["--inspect=127.0.0.1:0"],
   });
   const start = async () => {
     const launched = await launchTerraformProvider({
       ...command,
       signal,
-      onLog: ({ level, message }) => {
-        if (level === "trace" || level === "debug") return;
-        terminal.writeError(`${project.name}: ${printable(message)}\n`);
+      onLog: (entry) => {
+        if (relay?.follow(entry.message) === true || !isShown(entry)) return;
+        terminal.writeError(`${project.name}: ${printable(entry.message)}\n`);
       },
     });
     return launched.transport;
@@ -103,6 +107,12 @@ async function openProgram(
       terminal.writeError(`${project.address.toString()} was started again\n`);
   };
   let watching: Disposable | undefined;
+  if (relay !== undefined) {
+    terminal.writeError(
+      `Debuggers find the provider at 127.0.0.1:${relay.port}, also after changes\n`,
+    );
+  }
+  const held = cleanup.move();
   return {
     transport,
     watch: () => {
@@ -117,9 +127,16 @@ async function openProgram(
     },
     [Symbol.asyncDispose]: async () => {
       watching?.[Symbol.dispose]();
-      return Promise.resolve();
+      await held.disposeAsync();
     },
   };
+}
+
+/** Whether an entry is for an author: what the provider logs from `info` on, and lines without a level, as `console.error` writes them. */
+function isShown({ level, message, module, timestamp }: ProviderLogEntry): boolean {
+  if (level !== "trace" && level !== "debug") return true;
+  const isStructured = module !== undefined || timestamp !== undefined;
+  return !isStructured && !/\[(?:TRACE|DEBUG)\]/.test(message);
 }
 
 /** The provider as a function: a local function runtime of its own runs it, and each call passes through the contract. */
@@ -175,10 +192,25 @@ function usageText(
   ].join("\n");
 }
 
-function inspectOption(port: string | true): string {
-  if (port === true) return "--inspect=127.0.0.1:0";
-  if (/^\d{1,5}$/.test(port) && Number(port) < 65_536) return `--inspect=127.0.0.1:${port}`;
-  throw new CommandError(`--inspect takes a port, and not "${printable(port)}".`);
+async function openRelay(
+  { command }: ProviderProject,
+  port: string | true,
+): Promise<DebuggerRelay> {
+  if (port !== true && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)) {
+    throw new CommandError(`--inspect takes a port, and not "${printable(port)}".`);
+  }
+  if (command[0] !== "node") {
+    throw new CommandError("--inspect is for providers that Node runs.", {
+      advice: 'The "command" in stackwright.provider.json begins with "node" then.',
+    });
+  }
+  return startDebuggerRelay(port === true ? 0 : Number(port)).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CommandError(`--inspect cannot listen: ${printable(reason)}`, {
+      cause,
+      advice: "Name another port, or none for any free one.",
+    });
+  });
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

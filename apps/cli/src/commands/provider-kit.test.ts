@@ -204,6 +204,47 @@ describe("provider dev", () => {
   });
 });
 
+describe("provider dev --inspect", () => {
+  it("has the debugger of the provider at one place, also after changes, and shows what it writes", {
+    timeout: 90_000,
+  }, async () => {
+    const cwd = await newProject();
+    const code = join(cwd, "src/provider.ts");
+    const written = await readFile(code, "utf8");
+    await writeFile(code, `console.error("began 1");\n${written}`);
+    const dev = spawnCommand(["provider", "dev", "--inspect"], { cwd });
+    onTestFinished(() => dev[Symbol.asyncDispose]());
+    const [, port = ""] = await dev.waitFor(/Debuggers find the provider at 127\.0\.0\.1:(\d+)/);
+    await dev.waitFor(/notes: began 1/);
+    const targets = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/json/list`);
+      return (await answer.json()) as { readonly id: string; webSocketDebuggerUrl: string }[];
+    };
+    const [first] = await targets();
+    expect(first?.webSocketDebuggerUrl).toBe(`ws://127.0.0.1:${port}/${first?.id ?? ""}`);
+    const debug = new WebSocket(first?.webSocketDebuggerUrl ?? "");
+    await new Promise((resolve) => debug.addEventListener("open", resolve, { once: true }));
+    const left = new Promise((resolve) => debug.addEventListener("close", resolve, { once: true }));
+    await change(code, "began 1", "began 2");
+    await dev.waitFor(/notes: began 2/);
+    await dev.waitFor(/was started again/);
+    await left;
+    const [second] = await targets();
+    expect(second?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second?.id).not.toBe(first?.id);
+    expect(await dev.stop()).toBe(0);
+  });
+
+  it("refuses what is no port, and programs that Node does not run", async () => {
+    const cwd = await newProject();
+    const dev = async (port: string) =>
+      tryCommand(["provider", "dev", "--inspect", port], { cwd, env });
+    expect((await dev("65536")).error).toContain('--inspect takes a port, and not "65536"');
+    await change(join(cwd, "stackwright.provider.json"), '"node",', '"./bin/notes",');
+    expect((await dev("0")).error).toContain("--inspect is for providers that Node runs");
+  });
+});
+
 describe("provider dev --function", () => {
   it("serves templates by the function, and the changed one after a change", {
     timeout: 90_000,

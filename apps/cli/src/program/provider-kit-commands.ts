@@ -25,7 +25,7 @@ export function defineProviderKitCommands(define: Define, run: CommandAction): v
 
   define("dev", "keep the provider of the folder running for templates, with reload", provider)
     .option("--no-watch", "do not start it again when its code changes")
-    .option("--inspect [port]", "with the debugger of Node, at this port or a free one")
+    .option("--inspect [port]", "lets debuggers of Node in, at this port or a free one")
     .option("--function [file]", "as the HTTP function that it is too (functions.json)")
     .action(async (options: ProviderDevOptions, command: Command) => {
       const { providerDev } = await import("../commands/provider-dev.ts");
