@@ -1,8 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { TEST_PROGRAMS } from "@stackwright/core/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { tryCommand } from "../testing/try-command.ts";
 
 const PROGRAM = TEST_PROGRAMS.chattyProvider;
@@ -58,7 +62,7 @@ async function setUp(versions: readonly string[]) {
     const madeBy = await run(["output", "-raw", "made_by"], env);
     return { ...result, madeBy: madeBy.output };
   };
-  return { home, scratch, up, run, write, [Symbol.asyncDispose]: () => scratch.remove() };
+  return { cwd, home, scratch, up, run, write, [Symbol.asyncDispose]: () => scratch.remove() };
 }
 
 /* Plug-ins as the Pulumi command installs them. */
@@ -119,5 +123,48 @@ describe("a Pulumi provider of the command", { timeout: 120_000 }, () => {
     const warnings = await tried.up("", { TF_LOG: "warn" });
     expect(warnings.error).toContain("chatty: warning: ");
     expect(warnings.error).not.toContain("chatty: makes ");
+  });
+
+  it("is one that runs already, where PULUMI_DEBUG_PROVIDERS names its port: nothing is installed or ended", async () => {
+    await using tried = await setUp([]);
+    const child = spawn(process.execPath, [TEST_PROGRAMS.shelfProvider], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [port] = (await once(createInterface(child.stdout), "line")) as [string];
+    const env = { PULUMI_DEBUG_PROVIDERS: `shelf:${port}` };
+    // No server is there: an installation would fail.
+    const plugins = { "stackwright.local/pulumi/shelf": { server: "./none" } };
+    const file = join(tried.cwd, "stackwright.providers.json");
+    await writeFile(file, JSON.stringify({ plugins }));
+    const text = `
+      terraform {
+        required_providers {
+          shelf = {
+            source  = "stackwright.local/pulumi/shelf"
+            version = "~> 7.0"
+          }
+        }
+      }
+      resource "shelf_shelf_book" "b" {
+        title = "Emma"
+        pages = 300
+      }
+      output "slug" { value = shelf_shelf_book.b.slug }
+    `;
+    await writeFile(join(tried.cwd, "main.tf"), text);
+    for (const words of [["init"], ["up", "--yes"], ["plan", "-detailed-exitcode"]]) {
+      const done = await tried.run(words, env);
+      expect(done.code, `${words.join(" ")}: ${done.output}${done.error}`).toBe(0);
+    }
+    expect((await tried.run(["output", "-raw", "slug"], env)).output).toBe("emma-300");
+    expect(existsSync(join(tried.cwd, ".terraform.lock.hcl"))).toBe(false);
+    expect(child.exitCode).toBe(null);
+    expect((await tried.run(["destroy", "--yes"], env)).code).toBe(0);
+    const wrong = await tried.run(["plan"], { PULUMI_DEBUG_PROVIDERS: "shelf" });
+    expect(wrong.code).toBe(1);
+    expect(wrong.error).toContain('PULUMI_DEBUG_PROVIDERS cannot be used: "shelf" is not of the');
+    const without = await tried.run(["plan"]);
+    expect(without.code).toBe(1);
   });
 });

@@ -9,6 +9,7 @@ import {
 } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import { attachedPlugins } from "./attached-providers.ts";
 import { allRequirementsOf, openDigests } from "./install.ts";
 import type { Project } from "./project.ts";
 
@@ -42,13 +43,15 @@ export async function installPluginsOf(
     remembersDigests = false,
   }: InstallPluginsRequest = {},
 ): Promise<InstalledPlugins["plugins"]> {
-  if (project.plugins.size === 0) return new Map();
   const { directory, env, signal } = context;
+  const attached = await attachedPlugins(env);
+  const servers = new Map([...project.plugins].filter(([, { name }]) => !attached.has(name)));
+  if (servers.size === 0) return new Map();
   const path = join(directory, LOCK_FILE_NAME);
   const { locks: lock } = (await readLockFile(path)) ?? { locks: LockFile.empty };
   const { plugins, lock: after } = await installPlugins({
     requirements: allRequirementsOf(project, recorded),
-    servers: withServer(project.plugins, env.STACKWRIGHT_PULUMI_SERVER),
+    servers: withServer(servers, env.STACKWRIGHT_PULUMI_SERVER),
     lock,
     directory: join(pulumiHome(env), "plugins"),
     cwd: directory,

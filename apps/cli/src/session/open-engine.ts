@@ -24,7 +24,7 @@ import type { Environment } from "@stackwright/tfplugin/launch";
 import type { CommandContext } from "../command-context.ts";
 import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { wrapWords } from "../terminal/wrap-words.ts";
-import { attachedProviders } from "./attached-providers.ts";
+import { attachedPlugins, attachedProviders } from "./attached-providers.ts";
 import { commandProvisioners } from "./command-provisioners.ts";
 import type { LoadedFunctionTargets } from "./function-targets.ts";
 import { findInstalled, install, installedLines } from "./install.ts";
@@ -140,6 +140,7 @@ export async function openEngine(
           : { env: await providerEnvironment(env), cwd: directory, ...(carrier && { carrier }) },
     }),
     pulumiOrigin({
+      attached: await attachedPlugins(env),
       directories: pulumiFolders(env),
       installed: plugins,
       schemaFolder: providerCaches(env).schemas,

@@ -28,6 +28,11 @@ import {
 export interface PulumiOriginOptions {
   /** Programs by name; others are searched in the folders, then in `PATH`, as `pulumi-resource-<name>`. */
   readonly providers?: Readonly<Record<string, LocalProvider>>;
+  /**
+   * Ports of loopback at which plug-ins listen that other programs have started, under a debugger perhaps, by name. They are neither started
+   * nor ended here, and have whatever version is wanted. @default none
+   */
+  readonly attached?: ReadonlyMap<string, number>;
   /** Plug-ins that are installed, by name: no other version of them is used. @default none */
   readonly installed?: ReadonlyMap<
     string,
@@ -58,6 +63,8 @@ type Candidate = Omit<LocalProvider, "command"> &
   PulumiPlugin & {
     /** Of its files, where these decide what it answers. */
     readonly digest?: string;
+    /** Where it listens, for one that another program has started. */
+    readonly port?: number;
   };
 
 /**
@@ -68,11 +75,16 @@ type Candidate = Omit<LocalProvider, "command"> &
  * not installed as Pulumi does it has the version that it says, and is asked for it only where there is a constraint.
  */
 export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin {
-  const { providers = {}, directories = [], installed = new Map() } = options;
+  const { providers = {}, directories = [], installed = new Map(), attached = new Map() } = options;
   const nameOf = (source: ProviderAddress | string): string => {
     const name = localName(source, "pulumi");
     if (name !== undefined) return name;
     throw new TypeError(`${source.toString()} does not begin with ${LOCAL_HOST}/pulumi/`);
+  };
+  const attachedTo = (name: string): Candidate | undefined => {
+    const port = attached.get(name);
+    if (port === undefined) return undefined;
+    return { command: `pulumi-resource-${name}`, version: undefined, port };
   };
   const candidatesOf = async (name: string): Promise<readonly Candidate[]> => {
     const known = Object.hasOwn(providers, name) ? providers[name] : undefined;
@@ -99,6 +111,8 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     how: OpenProviderOptions,
   ): Promise<Candidate> => {
     const name = nameOf(source);
+    const running = attachedTo(name);
+    if (running !== undefined) return running;
     const candidates = await candidatesOf(name);
     const exact = candidates.find((candidate) => candidate.version?.toString() === version);
     const found = exact ?? (version === "" ? preferred(candidates) : undefined);
@@ -135,6 +149,7 @@ export function pulumiOrigin(options: PulumiOriginOptions = {}): ProviderOrigin 
     handles: (source) => localName(source, "pulumi") !== undefined,
     async select({ address, constraints: wanted }, how = {}): Promise<string> {
       const name = nameOf(address);
+      if (attachedTo(name) !== undefined) return "";
       const candidates = await candidatesOf(name);
       if (wanted.items.length === 0) return preferred(candidates)?.version?.toString() ?? "";
       for (const candidate of candidates) {
@@ -169,7 +184,7 @@ async function openProgram(
   how: OpenProviderOptions,
   kept: KeptSchema | undefined,
 ): Promise<Required<OpenedPulumiProgram>> {
-  let hosted: HostedProvider | undefined;
+  let hosted: Started["hosted"] | undefined;
   const launch = async ({ signal }: CallContext) => {
     const started = await start(candidate, options, name, { ...how, ...(signal && { signal }) });
     hosted = started.hosted;
@@ -218,24 +233,38 @@ async function packageOf(
 }
 
 interface Started {
-  readonly hosted: HostedProvider;
+  readonly hosted: Pick<HostedProvider, "provider" | "state">;
   readonly close: () => Promise<void>;
 }
 
-/** Starts the program, and before it the engine that it calls back. */
+/** Starts the program, or attaches to one that runs, and before it the engine that it calls back. */
 async function start(
-  { command, args, env, startTimeoutMs }: Candidate,
+  { command, args, env, startTimeoutMs, port }: Candidate,
   { host = {}, onLog }: PulumiOriginOptions,
   provider: string,
   { signal, secrets }: OpenProviderOptions,
 ): Promise<Started> {
-  const { hostProvider, startEngineHost } = await import("@stackwright/mux/host");
+  const { attachProvider, hostProvider, startEngineHost } = await import("@stackwright/mux/host");
   const clean = (text: string) => secrets?.redact(text) ?? text;
   const engine: EngineHost = await startEngineHost({
     onLog: ({ severity, message, urn }) =>
       onLog?.({ provider, severity, message: clean(message), ...(urn !== undefined && { urn }) }),
   });
   try {
+    if (port !== undefined) {
+      const running = await attachProvider({
+        port,
+        engineAddress: engine.address,
+        ...(signal && { signal }),
+      });
+      return {
+        hosted: { provider: running.provider, state: "ready" },
+        close: async () => {
+          await running.close();
+          await engine.close();
+        },
+      };
+    }
     const hosted = await hostProvider({
       ...host,
       command,
