@@ -49,6 +49,17 @@ it.each(["log", "provision-output"])(
   },
 );
 
+it("a log that is closed takes nothing more", async () => {
+  const { parts, run, events } = await start();
+  const append = async (type: string, close: boolean) =>
+    transact(parts, async (tx) => appendEvents(tx, run, [{ at: 5, event: { type } }], { close }));
+  await append("end", true);
+  const all = await events();
+  await append("late", false);
+  expect(await events()).toEqual(all);
+  expect(all.at(-1)).toBe('{"seq":2,"at":5,"type":"end"}');
+});
+
 it("a reason of any length leaves the run small", async () => {
   const { parts, storage, worker, run, events } = await start();
   const [ticket] = await listTickets(parts);

@@ -64,6 +64,37 @@ it("has the tickets of a pool alone, and counts the claims of no other", () => {
   expect(runsOf(orderTickets(tickets, 0, "gpu"))).toEqual(["b", "a"]);
 });
 
+it("takes of projects with as many claims the one that waits the longest, then the older run", () => {
+  const tickets = [
+    ticketOf("a", { createdAtMs: 50n }),
+    ticketOf("b", { createdAtMs: 40n }, "shop"),
+    ticketOf("c", { createdAtMs: 60n }, "shop"),
+    ticketOf("d", { createdAtMs: 45n }, "home"),
+  ];
+  expect(runsOf(orderTickets(tickets, 100))).toEqual(["b", "c", "d", "a"]);
+});
+
+it("lets the steps of others wait for one worker, however many a project has", () => {
+  const workers = 4;
+  // Steps take so many turns, and one ends at each.
+  const waiting = Array.from({ length: 10_000 }, (_, index) =>
+    ticketOf(`n${String(index).padStart(5, "0")}`, {}, "noisy"),
+  );
+  const claimed: ListedTicket[] = [];
+  const waits: number[] = [];
+  for (let turn = 1; turn <= 40; turn += 1) {
+    // Another project requests a run at times, always behind all that the first one has.
+    if (turn % 5 === 0) waiting.push(ticketOf(`o${turn}`, { createdAtMs: BigInt(turn) }, "calm"));
+    if (claimed.length === workers) claimed.shift();
+    const [next] = orderTickets([...waiting, ...claimed], turn);
+    if (next === undefined) throw new Error("nothing to claim");
+    waiting.splice(waiting.indexOf(next), 1);
+    claimed.push({ ...next, ticket: { ...next.ticket, claim: CLAIM } });
+    if (next.ticket.run.startsWith("o")) waits.push(turn - Number(next.ticket.createdAtMs));
+  }
+  expect(waits).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
 it("lets a ticket pass one class after ten minutes", () => {
   const tickets = [
     ticketOf("background", { background: true }),

@@ -78,6 +78,20 @@ it("of a discard and the claim of an apply in the same moment one wins", {
   expect(claims).toBeLessThanOrEqual(ROUNDS);
 });
 
+it("a plan whose apply a worker has claimed is not discarded", { timeout: 60_000 }, async () => {
+  const { parts, planned, read, worker, fixture } = await start();
+  const { run, planDigest } = await planned("one");
+  await worker.close();
+  await approveRun(parts, run, { actor: "bea", planDigest });
+  const ticket = idOf(SERVER_KINDS.ticket, ticketPlace(run));
+  const claim = await claimTicket(parts, ticket, await fixture.worker("w"), "digest");
+  expect(claim?.step).toBe("apply");
+  await expect(discardRun(parts, run, { actor: "eve" })).rejects.toMatchObject({
+    code: "illegal_transition",
+  });
+  expect((await read(run)).phase).toBe(Run_Phase.PHASE_APPROVED);
+});
+
 it("no rule approves a plan after an apply of which it is not known what it did", {
   timeout: 60_000,
 }, async () => {
