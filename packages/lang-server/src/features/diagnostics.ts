@@ -6,13 +6,16 @@ import {
   checkTree,
   createDirectoryFiles,
   type Diagnostic,
+  didYouMean,
   EMPTY_BUNDLE,
+  impliedProviderName,
   loadModuleTree,
   ModuleError,
   type ModuleNode,
   type ModulePackages,
   PROVIDER_META,
   RESOURCE_META,
+  type ResourceConfig,
   type ResourceMode,
 } from "@stackwright/lang";
 import {
@@ -22,13 +25,19 @@ import {
 } from "vscode-languageserver-protocol";
 import { Lines } from "../document/locate.ts";
 import { overlayFiles } from "../index/overlay-files.ts";
-import { providerBody } from "../schema/body-shape.ts";
+import { providerBody, typesOfProvider } from "../schema/body-shape.ts";
 import type { FeatureContext } from "./feature-context.ts";
 
 const BLOCK_TYPES: Readonly<Record<ResourceMode, string>> = {
   managed: "resource",
   data: "data",
   ephemeral: "ephemeral",
+};
+
+const KINDS: Readonly<Record<ResourceMode, string>> = {
+  managed: "resource type",
+  data: "data source",
+  ephemeral: "ephemeral resource type",
 };
 
 /** Packages are not brought while a file is edited. */
@@ -70,7 +79,10 @@ function bodyProblems(
   const found: Diagnostic[] = [];
   for (const resource of config.resources.values()) {
     const schema = body(resource.mode, resource.type);
-    if (schema === undefined) continue;
+    if (schema === undefined) {
+      found.push(...unknownType(resource, context));
+      continue;
+    }
     found.push(...bindBody(resource.body, schema, { meta: RESOURCE_META }).diagnostics);
   }
   for (const provider of config.providers.values()) {
@@ -79,6 +91,37 @@ function bodyProblems(
     found.push(...bindBody(provider.body, schema, { meta: PROVIDER_META }).diagnostics);
   }
   return found;
+}
+
+/** A type that its provider does not have, in the words of `validate`: after a save both find it, and it is shown once. */
+function unknownType(
+  { mode, type, token, provider, range }: ResourceConfig,
+  context: Parameters<typeof providerBody>[1],
+): Diagnostic[] {
+  // A token names a type of Pulumi, which only the provider translates.
+  if (token !== undefined) return [];
+  const localName = provider?.name ?? impliedProviderName(type);
+  const known = typesOfProvider(BLOCK_TYPES[mode], localName, context);
+  if (known === undefined || known.names.has(type)) return [];
+  const others = (["managed", "data"] as const).filter((other) => {
+    const names = typesOfProvider(BLOCK_TYPES[other], localName, context)?.names;
+    return other !== mode && mode !== "ephemeral" && names?.has(type) === true;
+  });
+  const [other] = others;
+  const meant =
+    other === undefined
+      ? didYouMean(type, known.names)
+      : ` It is a ${KINDS[other]}: write ${BLOCK_TYPES[other]} "${type}".`;
+  const detail = `The provider ${known.source} has no ${KINDS[mode]} "${type}".${meant}`;
+  return [
+    {
+      severity: "error",
+      code: "ENGINE_PROVIDER_TYPE",
+      summary: "Invalid resource type",
+      detail,
+      subject: range,
+    },
+  ];
 }
 
 function labelOf(value: string) {

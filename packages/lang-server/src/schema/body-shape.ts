@@ -108,6 +108,19 @@ export function providerBody(
   return found ?? knownTypes(block.type, context).get(label);
 }
 
+/** The names of the types that a provider has of a kind, and its source; undefined for one whose schemas are not known. */
+export function typesOfProvider(
+  blockType: string,
+  localName: string,
+  { schemas, requiredProviders }: Pick<ShapeContext, "schemas" | "requiredProviders">,
+): { readonly source: string; readonly names: ReadonlySet<string> } | undefined {
+  const source = sourceOf(localName, requiredProviders);
+  const own = source === undefined ? undefined : schemas.get(source);
+  if (source === undefined || own === undefined) return undefined;
+  const names = [...(typesOf(blockType, own)?.keys() ?? []), ...(own.ambiguous?.keys() ?? [])];
+  return { source, names: new Set(names) };
+}
+
 function hasProvider(blockType: string): boolean {
   return ["resource", "data", "ephemeral", "provider"].includes(blockType);
 }
@@ -122,9 +135,15 @@ function schemasOf(
   localName: string,
   { schemas, requiredProviders }: Pick<ShapeContext, "schemas" | "requiredProviders">,
 ): ProviderSchemas | undefined {
+  return schemas.get(sourceOf(localName, requiredProviders) ?? "");
+}
+
+function sourceOf(
+  localName: string,
+  requiredProviders: ShapeContext["requiredProviders"],
+): string | undefined {
   try {
-    const written = requiredProviders.get(localName) ?? localName;
-    return schemas.get(ProviderAddress.parse(written).toString());
+    return ProviderAddress.parse(requiredProviders.get(localName) ?? localName).toString();
   } catch {
     return undefined;
   }

@@ -25,6 +25,8 @@ export interface ProviderSchemas {
   readonly resources: ByType;
   readonly dataSources: ByType;
   readonly ephemeralResources: ByType;
+  /** Names that several types would have, so that none has them. */
+  readonly ambiguous?: ReadonlyMap<string, unknown>;
 }
 
 /** The schemas of providers by source, such as `registry.terraform.io/hashicorp/aws`. */

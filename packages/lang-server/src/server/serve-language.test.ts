@@ -365,6 +365,19 @@ describe("problems", () => {
       .toEqual(["Unsupported argument", "Missing required argument"]);
   });
 
+  it("name the type that a provider does not have, and the one that was meant", async () => {
+    const text = (type: string) =>
+      `resource "${type}" "a" {\n  name = "x"\n}\nresource "other_server" "b" {}\n`;
+    await using client = await TestClient.start({ "main.tf": text("lab_servr") }, HOST);
+    await expect
+      .poll(() => client.problems.get("main.tf")?.map(({ message }) => message))
+      .toEqual([
+        'Invalid resource type: The provider registry.terraform.io/hashicorp/lab has no resource type "lab_servr". Did you mean "lab_server"?',
+      ]);
+    await client.change("main.tf", text("lab_server"), 2);
+    await expect.poll(() => client.problems.get("main.tf")).toEqual([]);
+  });
+
   it("come with fixes", async () => {
     await using client = await TestClient.start(
       {
