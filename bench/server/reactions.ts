@@ -28,6 +28,7 @@ function producersOf(index: number): readonly number[] {
 class Sightings {
   readonly #seen = new Map<string, number>();
   #look = Promise.withResolvers<void>();
+  #failure: { readonly error: unknown } | undefined;
 
   note(what: string): void {
     if (!this.#seen.has(what)) this.#seen.set(what, performance.now());
@@ -35,9 +36,18 @@ class Sightings {
     this.#look = Promise.withResolvers<void>();
   }
 
+  /** Whoever waits gets the error: without a reader nothing is seen any more. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#look.resolve();
+  }
+
   async at(what: string): Promise<number> {
     const deadline = performance.now() + DEADLINE_MS;
     for (;;) {
+      if (this.#failure !== undefined) {
+        throw new Error(`the watch ended before ${what} was seen`, { cause: this.#failure.error });
+      }
       const seen = this.#seen.get(what);
       if (seen !== undefined) return seen;
       if (performance.now() > deadline) throw new Error(`${what} was not seen in time`);
@@ -138,7 +148,14 @@ export async function benchReactions(changes: number): Promise<void> {
         sightings.note("first run");
       }
     })();
-    const watching = Promise.allSettled([statuses, queue]);
+    const watching = [statuses, queue].map(async (watch) => {
+      try {
+        await watch;
+        if (!signal.aborted) sightings.fail(new Error("the server ended the watch"));
+      } catch (error) {
+        if (!signal.aborted) sightings.fail(error);
+      }
+    });
     await sightings.at("first");
     await sightings.at("first run");
 
@@ -165,7 +182,7 @@ export async function benchReactions(changes: number): Promise<void> {
       for (const follower of followers) await publish(follower);
     }
     stop.abort();
-    await watching;
+    await Promise.all(watching);
     const row = (what: string, values: readonly number[], target: number): string[] => {
       const [p50, p99, most] = [0.5, 0.99, 1].map((share) => quantile(values, share));
       const ratio = SWEEP_MS / 2 / (p50 ?? 1);
