@@ -48,6 +48,8 @@ export interface StackStatus {
   readonly outdated: readonly string[];
   /** PROJECT/NAME of the stacks whose outputs the state was made with. */
   readonly reads: readonly string[];
+  /** PROJECT/NAME of stacks further up that are outdated themselves, at most 20; absent without any. */
+  readonly behind?: readonly string[];
 }
 
 /** A run as the topic `runs` has it: those that have not ended, and the newest of each stack that have. */

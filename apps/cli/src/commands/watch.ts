@@ -158,7 +158,15 @@ async function follow<Name extends keyof TopicObjects>(
   });
 }
 
-function stackText({ current, waiting, newest, lock, drift, outdated }: StackStatus): string {
+function stackText({
+  current,
+  waiting,
+  newest,
+  lock,
+  drift,
+  outdated,
+  behind = [],
+}: StackStatus): string {
   const last = newest === undefined ? "no runs" : `idle, last ${phaseText(newest)}`;
   return [
     current === undefined ? last : phaseText(current),
@@ -166,6 +174,7 @@ function stackText({ current, waiting, newest, lock, drift, outdated }: StackSta
     ...(lock === undefined ? [] : [`locked by ${lock.actor}: ${lock.reason}`]),
     ...(drift === undefined || drift.changed + drift.deleted === 0 ? [] : [driftText(drift)]),
     ...(outdated.length > 0 ? [`outdated by ${outdated.join(", ")}`] : []),
+    ...(behind.length > 0 ? [`behind ${behind.join(", ")}, outdated too`] : []),
   ].join(", ");
 }
 

@@ -1,7 +1,7 @@
 import { silentLogger } from "@stackwright/base/logger";
-import { Freeze } from "@stackwright/proto/stackwright";
+import { Freeze, StackOutputs } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
-import { stackPlace } from "../domain/run-places.ts";
+import { STACK_OUTPUTS_KIND, stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { freezePlace } from "../queue/freeze.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
@@ -51,4 +51,49 @@ it("the freeze of a project is in the status of each of its stacks, and goes bef
   const { stack: _id, ...project } = one;
   await put(SERVER_KINDS.freeze, freezePlace(project), Freeze.create({ reason: "incident" }));
   await expect.poll(frozen).toEqual(["one: incident", "two: incident"]);
+});
+
+it("a stack is behind all outdated ones further up, until they are made again", async () => {
+  const { storage, stack, put } = createRunFixture();
+  const stacks = await Promise.all(["network", "db", "app", "front"].map(stack));
+  const revisions = [1n, 1n, 1n, 1n];
+  /** The stack at a place, made with the outputs of the one before. */
+  const make = async (at: number, revision: bigint): Promise<void> => {
+    const [own, from] = [stacks[at], stacks[at - 1]];
+    if (own === undefined) throw new Error("no stack");
+    revisions[at] = revision;
+    const inputs =
+      from === undefined ? [] : [{ ...from, name: "", revision: revisions[at - 1] ?? 0n }];
+    await put(STACK_OUTPUTS_KIND, stackPlace(own), StackOutputs.fromPartial({ revision, inputs }));
+  };
+  for (const at of stacks.keys()) await make(at, 1n);
+  using live = new LiveView({ storage, logger: silentLogger });
+  const found = (): readonly string[] =>
+    live.stackChanges
+      .snapshot()
+      .objects.map(({ name, outdated, behind }) => [name, outdated, "behind", behind].join(" "))
+      .toSorted();
+  await make(0, 2n);
+  await expect
+    .poll(found)
+    .toEqual([
+      "app  behind web/db",
+      "db web/network behind ",
+      "front  behind web/db",
+      "network  behind ",
+    ]);
+  await make(2, 2n);
+  await expect
+    .poll(found)
+    .toEqual([
+      "app  behind web/db",
+      "db web/network behind ",
+      "front web/app behind web/db",
+      "network  behind ",
+    ]);
+  // The outputs of the one in between stay what they were.
+  await make(1, 1n);
+  await expect
+    .poll(found)
+    .toEqual(["app  behind ", "db  behind ", "front web/app behind ", "network  behind "]);
 });

@@ -43,6 +43,7 @@ import {
   VARIABLE_SETS,
   type VariableSetFact,
 } from "./stack-facts.ts";
+import { orderByDrift, orderByPlace } from "./stack-orders.ts";
 import { deriveStackStatus, deriveStacksById, type StackStatus } from "./stack-status.ts";
 
 /** Turns that a reader may be behind before it gets everything again. */
@@ -81,6 +82,10 @@ export class LiveView implements Disposable {
   readonly #named: Collection<StackFact>;
   /** By key. */
   readonly identified: Collection<StackFact>;
+  /** By project and name. */
+  readonly placed: Collection<StackFact>;
+  /** Those with drift, the most of it first. */
+  readonly drifted: Collection<StackStatus>;
   readonly outputs: Collection<OutputsFact>;
   /** What stacks were made with, by the key of the stack whose outputs they read. */
   readonly readersOf: Index<string, OutputsFact>;
@@ -126,6 +131,7 @@ export class LiveView implements Disposable {
     const freezes = followKind(rt, parts, FREEZES);
     const drifts = followKind(rt, parts, DRIFTS);
     this.identified = stacks;
+    this.placed = orderByPlace(rt, stacks);
     this.runsOfStack = runsOfStack;
     this.outputs = outputs;
     this.readersOf = rt.index(outputs, ({ inputs }) => inputs.map(({ key }) => key));
@@ -143,6 +149,7 @@ export class LiveView implements Disposable {
       drifts,
       outputs,
     });
+    this.drifted = orderByDrift(rt, this.stacks);
     this.dueTriggers = deriveDueTriggers(rt, { triggers, outputs });
     this.stackChanges = new ChangeRing(this.stacks, KEPT_TURNS);
     this.runChanges = new ChangeRing(deriveRecentRuns(rt, { stacks, runsOfStack }), KEPT_TURNS);

@@ -17,11 +17,7 @@ export function sortedStacks(
   live: LiveView,
   isVisible: (stack: StackFact) => boolean,
 ): readonly StackFact[] {
-  const place = ({ project, name }: StackFact): string => `${project}/${name}`;
-  return live.identified
-    .list()
-    .filter(isVisible)
-    .toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
+  return live.placed.list().filter(isVisible);
 }
 
 /** Visits the resources of stacks, and yields to others on the way. Ends when the visitor answers false. */

@@ -1,5 +1,12 @@
 import type { RunPhase } from "@stackwright/core";
-import { byKey, byKeys, type Collection, kind, type Runtime } from "@stackwright/krt";
+import {
+  byKey,
+  byKeys,
+  type Collection,
+  kind,
+  type OutputOf,
+  type Runtime,
+} from "@stackwright/krt";
 import { DRIFT_CHECK } from "../domain/drift-rule.ts";
 import { ticketPlace } from "../domain/run-places.ts";
 import { freezePlace } from "../queue/freeze.ts";
@@ -16,6 +23,9 @@ import {
   type StackFact,
   type StuckFact,
 } from "./stack-facts.ts";
+
+/** Stacks further up that a status names. */
+const MAX_BEHIND = 20;
 
 /** The run of a status. */
 interface StatusRun {
@@ -60,6 +70,27 @@ export interface StackStatus {
   readonly outdated: readonly string[];
   /** PROJECT/NAME of the stacks whose outputs it was made with, sorted. */
   readonly reads: readonly string[];
+  /**
+   * PROJECT/NAME of stacks further up that are outdated themselves, sorted, at most 20: what it was made with may be others when
+   * they are applied. Not known where stacks read one another in a circle.
+   */
+  readonly behind: readonly string[];
+}
+
+/** What a stack was made with. */
+interface InputStatus {
+  readonly key: string;
+  /** PROJECT/NAME of those whose outputs are others now, sorted. */
+  readonly outdated: readonly string[];
+  /** PROJECT/NAME of all, sorted. */
+  readonly reads: readonly string[];
+  /** Keys of all. */
+  readonly producers: readonly string[];
+}
+
+interface Behind {
+  readonly key: string;
+  readonly stacks: readonly string[];
 }
 
 /** Collections that statuses are derived from. */
@@ -99,9 +130,9 @@ export function deriveStackStatus(
     }),
     { name: "newest runs" },
   );
-  const outdated = rt.derive(
+  const inputsOf = rt.derive(
     outputs,
-    (ctx, { key, inputs }) => {
+    (ctx, { key, inputs }): InputStatus => {
       const producers = new Map(
         ctx.fetch(outputs, byKeys(inputs.map((input) => input.key))).map((one) => [one.key, one]),
       );
@@ -112,10 +143,16 @@ export function deriveStackStatus(
       const later = inputs.filter(
         (input) => (producers.get(input.key)?.revision ?? input.revision) > input.revision,
       );
-      return { key, stacks: namesOf(later), reads: namesOf(inputs) };
+      return {
+        key,
+        outdated: namesOf(later),
+        reads: namesOf(inputs),
+        producers: [...new Set(inputs.map((input) => input.key))],
+      };
     },
     { name: "outdated inputs" },
   );
+  const behind = deriveBehind(rt, { stacks, inputsOf });
   return rt.derive(
     stacks,
     (ctx, { key, account, project, id, name }): StackStatus => {
@@ -129,7 +166,7 @@ export function deriveStackStatus(
       const lock = ctx.fetchOne(locks, byKey(key));
       const ofProject = ctx.fetchOne(freezes, byKey(freezeKey(account, project)));
       const freeze = ofProject ?? ctx.fetchOne(freezes, byKey(key));
-      const inputs = ctx.fetchOne(outdated, byKey(key));
+      const inputs = ctx.fetchOne(inputsOf, byKey(key));
       return {
         key,
         account,
@@ -148,11 +185,39 @@ export function deriveStackStatus(
           ofProject: ofProject !== undefined,
         },
         drift: driftOf(ctx.fetchOne(drifts, byKey(key))),
-        outdated: inputs?.stacks ?? [],
+        outdated: inputs?.outdated ?? [],
         reads: inputs?.reads ?? [],
+        behind: ctx.fetchOne(behind, byKey(key))?.stacks ?? [],
       };
     },
     { name: "stack status", kind: kind<StackStatus>()({ key: ({ key }) => key }) },
+  );
+}
+
+/** Of the stacks that have any: which stacks further up are outdated themselves. */
+function deriveBehind(
+  rt: Runtime,
+  {
+    stacks,
+    inputsOf,
+  }: { readonly stacks: Collection<StackFact>; readonly inputsOf: Collection<InputStatus> },
+): Collection<Behind> {
+  return rt.deriveRecursive(
+    inputsOf,
+    (ctx, { key, producers }, outputOf: OutputOf<Behind>): Behind | undefined => {
+      const found = new Set<string>();
+      for (const producer of producers) {
+        // One that reads its own outputs is behind nothing by that.
+        if (producer === key) continue;
+        const isOutdated = (ctx.fetchOne(inputsOf, byKey(producer))?.outdated.length ?? 0) > 0;
+        const stack = isOutdated ? ctx.fetchOne(stacks, byKey(producer)) : undefined;
+        if (stack !== undefined) found.add(`${stack.project}/${stack.name}`);
+        for (const one of outputOf(producer)?.stacks ?? []) found.add(one);
+      }
+      if (found.size === 0) return undefined;
+      return { key, stacks: [...found].toSorted().slice(0, MAX_BEHIND) };
+    },
+    { name: "stacks behind others", kind: kind<Behind>()({ key: ({ key }) => key }) },
   );
 }
 

@@ -9,6 +9,7 @@ import { stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { checkDrift } from "../../drift/fire-drift-checks.ts";
+import type { StackStatus } from "../../live/stack-status.ts";
 import { endIgnore, ignoreDrift } from "../../queue/drift-ignores.ts";
 import { readDrift } from "../../queue/drift-record.ts";
 import { idOf, transact } from "../../queue/transaction.ts";
@@ -82,23 +83,18 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project, limit = 100 } = request.query;
       await synced(live.stackChanges, clock, stopping);
       const isVisible = visibleTo(principal);
-      const checked = live.stackChanges.snapshot().objects.flatMap((status) => {
-        const { drift } = status;
-        const isMeant =
-          drift !== undefined &&
-          isVisible(status) &&
-          seesStack(principal, status.project, status.name) &&
-          (project === undefined || status.project === project);
-        return isMeant ? [{ project: status.project, stack: status.name, drift }] : [];
-      });
-      const found = checked
-        .filter(({ drift }) => drift.changed + drift.deleted > 0)
-        .sort(
-          (a, b) =>
-            b.drift.deleted - a.drift.deleted ||
-            b.drift.changed - a.drift.changed ||
-            (`${a.project}/${a.stack}` < `${b.project}/${b.stack}` ? -1 : 1),
-        );
+      const meant = (statuses: readonly StackStatus[]) =>
+        statuses.flatMap((status) => {
+          const { drift } = status;
+          const isMeant =
+            drift !== undefined &&
+            isVisible(status) &&
+            seesStack(principal, status.project, status.name) &&
+            (project === undefined || status.project === project);
+          return isMeant ? [{ project: status.project, stack: status.name, drift }] : [];
+        });
+      const checked = meant(live.stacks.list());
+      const found = meant(live.drifted.list());
       return {
         stacks: found.slice(0, limit).map((one) => ({ ...one, drift: statusDriftOf(one.drift) })),
         total: found.length,

@@ -54,11 +54,13 @@ interface StackStatusView {
   readonly drift?: Static<typeof StatusDrift>;
   readonly outdated: readonly string[];
   readonly reads: readonly string[];
+  /** PROJECT/NAME of stacks further up that are outdated themselves. */
+  readonly behind?: readonly string[];
 }
 
 export function statusViewOf(status: StackStatus): StackStatusView {
   const { id, project, name, current, waiting, newest, lock, freeze, drift } = status;
-  const { outdated, reads } = status;
+  const { outdated, reads, behind } = status;
   return {
     id,
     project,
@@ -71,6 +73,7 @@ export function statusViewOf(status: StackStatus): StackStatusView {
     ...(drift !== undefined && { drift: statusDriftOf(drift) }),
     outdated,
     reads,
+    ...(behind.length > 0 && { behind }),
   };
 }
 
