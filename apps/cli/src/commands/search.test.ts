@@ -25,6 +25,11 @@ it("search, where-used and watch answer about all stacks of a server", {
     .toBe("web/site: triggered by it\n");
   const json = (await run("where-used", "stack", "web/network", "--json")).output;
   expect(JSON.parse(json)).toMatchObject([{ project: "web", stack: "site", triggered: true }]);
+  await call("web/stacks", { name: "front" });
+  await call("web/stacks/front/triggers", { producer: { stack: "site" }, mode: "apply" });
+  await expect
+    .poll(async () => (await run("where-used", "stack", "web/network", "--transitive")).output)
+    .toBe("web/site: triggered by it\nweb/front: through web/site, triggered\n");
   const unused = await run("where-used", "provider", "hashicorp/random");
   expect([unused.code, unused.output, unused.error]).toEqual([0, "", "No stack uses it.\n"]);
   const missing = await run("where-used", "variable-set", "web/shared");

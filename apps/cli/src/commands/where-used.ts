@@ -8,6 +8,7 @@ import { printable } from "../terminal/printable.ts";
 export interface WhereUsedOptions {
   readonly server?: string;
   readonly usedVersion?: string;
+  readonly transitive: boolean;
   readonly json: boolean;
 }
 
@@ -17,7 +18,7 @@ type StackUse = Operations["ListUses"]["output"]["uses"][number];
 export async function whereUsed(
   kind: "provider" | "module" | "stack" | "variable-set",
   name: string,
-  { server, usedVersion, json }: WhereUsedOptions,
+  { server, usedVersion, transitive, json }: WhereUsedOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const client = await openServer(context, server);
@@ -26,6 +27,7 @@ export async function whereUsed(
       kind: kind === "variable-set" ? ("variable_set" as const) : kind,
       name,
       ...(usedVersion !== undefined && { version: usedVersion }),
+      ...(transitive && { transitive: "true" as const }),
     };
     const { uses } = (await client.listUses(query, { signal: context.signal })).data;
     const text = uses.map((use) => `${printable(textOf(use))}\n`).join("");
@@ -44,6 +46,8 @@ function textOf({
   outputs,
   outdated,
   triggered,
+  distance,
+  through = [],
 }: StackUse): string {
   const parts = [
     ...(version === undefined ? [] : [`version ${version === "" ? "built in" : version}`]),
@@ -53,7 +57,16 @@ function textOf({
       : [`${resources} ${resources === 1 ? "resource" : "resources"}`]),
     ...(outputs === undefined || outputs.length === 0 ? [] : [`reads ${outputs.join(", ")}`]),
     ...(outdated === true ? ["outdated"] : []),
-    ...(triggered === true ? ["triggered by it"] : []),
+    ...(triggered === true && distance === undefined ? ["triggered by it"] : []),
+    ...(distance === undefined ? [] : [throughText(distance, through)]),
+    ...(triggered === true && distance !== undefined ? ["triggered"] : []),
   ];
   return `${project}/${stack}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+}
+
+function throughText(distance: number, through: NonNullable<StackUse["through"]>): string {
+  const names = through.map(({ project, stack }) => `${project}/${stack}`);
+  // Stacks that the caller may not see have no names.
+  if (names.length === 0) return `through others, ${distance} away`;
+  return `through ${names.join(", ")}${distance === 1 ? "" : `, ${distance} away`}`;
 }

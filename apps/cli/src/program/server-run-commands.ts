@@ -50,6 +50,7 @@ export function defineServerRunCommands(define: Define, run: CommandAction): voi
     )
     .option("--server <url>", "address of the server; without it that of the last login")
     .option("--used-version <version>", "uses of this version of the provider or the module only")
+    .option("--transitive", "also the stacks that depend on those that use it", false)
     .option("--json", "write a JSON document", false)
     .action(
       async (

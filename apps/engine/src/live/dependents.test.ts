@@ -45,7 +45,7 @@ async function start(reads: Readonly<Record<string, Readonly<Record<string, read
     await view.stackChanges.whenSynced();
     await view.triggers.whenSynced();
     const key = `acme/web/${at(origin).stack}`;
-    return dependentsOf(view, key, changed).map(
+    return dependentsOf(view, [key], changed).map(
       ({ stack: of, distance, outputs, triggered, through }) =>
         [
           distance,

@@ -15,6 +15,8 @@ interface Dependent {
   readonly triggered: boolean;
   /** The stacks in between whose outputs it reads or follows, at most 20 of them; none at distance 1. */
   readonly through: readonly StackFact[];
+  /** At distance 1 the keys of the origins whose outputs it reads or follows, at most 20 of them; otherwise none. */
+  readonly from: readonly string[];
 }
 
 interface Link {
@@ -25,34 +27,40 @@ interface Link {
 
 /**
  * The stacks that a change of some outputs of a stack may concern, the nearest first. Which outputs of those in between change is not known
- * before they are planned: all of them count.
+ * before they are planned: all of them count. It costs the stacks that are found, and ends where stacks read one another in a circle: a
+ * derivation of what each stack depends on would cost all stacks with all that is above them, and has no outputs in a circle.
  *
+ * @param origins keys of stacks, which are not among those that are found
  * @param changed names of the outputs; undefined: all
  */
 export function dependentsOf(
   live: Pick<LiveView, "readersOf" | "followersOf" | "identified">,
-  origin: string,
+  origins: readonly string[],
   changed: readonly string[] | undefined,
 ): readonly Dependent[] {
   const found = new Map<string, Dependent>();
-  let from: readonly { readonly key: string; readonly stack: StackFact | undefined }[] = [
-    { key: origin, stack: undefined },
-  ];
+  const first = new Set(origins);
+  let from: readonly { readonly key: string; readonly stack: StackFact | undefined }[] = Array.from(
+    first,
+    (key) => ({ key, stack: undefined }),
+  );
   for (let distance = 1; from.length > 0; distance += 1) {
     const next = new Map<string, Dependent>();
     for (const { key, stack: between } of from) {
       for (const link of linksOf(live, key, distance === 1 ? changed : undefined)) {
         const stack = live.identified.get(link.key);
-        if (stack === undefined || link.key === origin || found.has(link.key)) continue;
+        if (stack === undefined || first.has(link.key) || found.has(link.key)) continue;
         const known = next.get(link.key);
         const through = known?.through ?? [];
         const isNamed = between !== undefined && through.length < MAX_BETWEEN;
+        const outputs = distance === 1 ? [...(known?.outputs ?? []), ...link.outputs] : [];
         next.set(link.key, {
           stack,
           distance,
-          outputs: distance === 1 ? link.outputs : [],
+          outputs,
           triggered: link.triggered || known?.triggered === true,
           through: isNamed ? [...through, between] : through,
+          from: distance === 1 ? [...(known?.from ?? []), key].slice(0, MAX_BETWEEN) : [],
         });
       }
     }

@@ -1,5 +1,6 @@
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { matchesStack } from "../domain/stack-pattern.ts";
+import { dependentsOf } from "./dependents.ts";
 import type { LiveView } from "./live-view.ts";
 import { byAge } from "./recent-runs.ts";
 import type { ResourceFact } from "./resource-facts.ts";
@@ -21,6 +22,32 @@ export interface StackUse {
   readonly outdated?: boolean;
   /** Of another stack: a change of its outputs requests runs. */
   readonly triggered?: boolean;
+  /** Absent where it uses it itself. 1: it reads or follows outputs of a stack that does. 2: of one that does so, and on. */
+  readonly distance?: number;
+  /** The stacks in between that it reads or follows, at most 20 of them. */
+  readonly through?: readonly StackFact[];
+}
+
+/**
+ * The stacks that a change of what some stacks use may concern through their outputs, the nearest first.
+ *
+ * @param uses those that use it themselves
+ * @param except a stack that is not meant, which is the one that is used
+ */
+export function usesThroughOthers(
+  live: LiveView,
+  uses: readonly StackUse[],
+  except: StackFact | undefined,
+): readonly StackUse[] {
+  const origins = new Map(uses.map(({ stack }) => [stack.key, stack]));
+  return dependentsOf(live, [...origins.keys()], undefined)
+    .filter(({ stack }) => stack.key !== except?.key)
+    .map(({ stack, distance, triggered, through, from }) => ({
+      stack,
+      distance,
+      triggered,
+      through: distance === 1 ? from.flatMap((key) => origins.get(key) ?? []) : through,
+    }));
 }
 
 /**
@@ -95,12 +122,7 @@ export function usesOfStack(
   producer: StackFact,
 ): readonly StackUse[] {
   const revision = live.outputs.get(producer.key)?.revision;
-  const triggered = new Set(
-    live.triggers
-      .list()
-      .filter((trigger) => trigger.producer === producer.key)
-      .map(({ consumer }) => consumer),
-  );
+  const triggered = new Set(live.followersOf.lookup(producer.key).map(({ consumer }) => consumer));
   return stacks.flatMap((stack): readonly StackUse[] => {
     const input = live.outputs.get(stack.key)?.inputs.find(({ key }) => key === producer.key);
     const isTriggered = triggered.has(stack.key);

@@ -1646,6 +1646,13 @@ export interface StackUse {
   readonly outputs?: readonly string[] | undefined;
   readonly outdated?: boolean | undefined;
   readonly triggered?: boolean | undefined;
+  /** absent where the stack uses it itself; 1: it reads or follows outputs of one that does; 2: of one that does so */
+  readonly distance?: number | undefined;
+  /** with a distance: the stacks that it reads or follows for it, at most 20 */
+  readonly through?: readonly ({
+  readonly project: string;
+  readonly stack: string;
+})[] | undefined;
 }
 
 export interface StateVersion {
@@ -2840,6 +2847,7 @@ export interface Operations {
       readonly kind: "provider" | "module" | "stack" | "variable_set";
       readonly name: string;
       readonly version?: string | undefined;
+      readonly transitive?: "true" | "false" | undefined;
     };
     readonly output: {
   readonly uses: readonly StackUse[];
@@ -3688,7 +3696,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListTriggers: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
   ListUserIdentities: {"method":"GET","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
   ListUsers: {"method":"GET","path":"/api/v1/users","query":[],"headers":[]},
-  ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version"],"headers":[]},
+  ListUses: {"method":"GET","path":"/api/v1/where-used","query":["kind","name","version","transitive"],"headers":[]},
   ListVariableSets: {"method":"GET","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   ListVariables: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/variables","query":[],"headers":[]},
   ListVcsConnections: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},

@@ -95,3 +95,41 @@ it("uses of stacks and variable sets are found, within the rights of the token",
     expect((await ask(query, token)).status, query).toBe(status);
   }
 });
+
+it("uses through others are found with the stacks in between, where they are asked for", async () => {
+  const { call, tokenOf } = await startApi("none");
+  for (const name of ["network", "db", "app", "front"]) {
+    await call("POST", `${P}/stacks`, { body: { name } });
+  }
+  for (const [stack, from] of [
+    ["db", "network"],
+    ["app", "db"],
+    ["front", "app"],
+  ]) {
+    const body = { producer: { stack: from }, mode: "apply" };
+    await call("POST", `${P}/stacks/${stack}/triggers`, { body });
+  }
+  await call("POST", `${P}/variable-sets`, { body: { name: "shared", stacks: ["network", "db"] } });
+  const ask = async (query: string, token?: string) => {
+    const { status, json, text } = await call("GET", `/api/v1/where-used?${query}`, { token });
+    if (status !== 200) return [String(status), text];
+    const uses = json["uses"] as {
+      stack: string;
+      distance?: number;
+      through?: { stack: string }[];
+    }[];
+    return uses.map(({ stack, distance, through = [] }) =>
+      [stack, distance ?? "itself", ...through.map((one) => one.stack)].join(" "),
+    );
+  };
+  await expect
+    .poll(async () => ask("kind=stack&name=web/network&transitive=true"))
+    .toEqual(["db itself", "app 1 db", "front 2 app"]);
+  expect(await ask("kind=stack&name=web/network")).toEqual(["db itself"]);
+  await expect
+    .poll(async () => ask("kind=variable_set&name=web/shared&transitive=true"))
+    .toEqual(["db itself", "network itself", "app 1 db", "front 2 app"]);
+  expect(await ask("kind=module&name=acme/net/aws&transitive=true")).toEqual([]);
+  const elsewhere = await tokenOf("reader", ["base"]);
+  expect(await ask("kind=stack&name=web/network&transitive=true", elsewhere)).toContain("404");
+});

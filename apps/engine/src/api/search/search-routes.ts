@@ -10,6 +10,7 @@ import {
   usesOfProvider,
   usesOfStack,
   usesOfVariableSet,
+  usesThroughOthers,
 } from "../../live/where-used.ts";
 import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
 import { endOfRequest } from "../end-of-request.ts";
@@ -61,6 +62,11 @@ const UseQuery = Type.Object(
     version: Type.Optional(
       Type.String({ maxLength: 128, description: "of a provider or a module" }),
     ),
+    transitive: Type.Optional(
+      Type.Union([Type.Literal("true"), Type.Literal("false")], {
+        description: "also the stacks that read or follow outputs of those that use it, and so on",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -77,9 +83,23 @@ const StackUseView = Type.Object(
     outputs: Type.Optional(Type.Array(Type.String())),
     outdated: Type.Optional(Type.Boolean()),
     triggered: Type.Optional(Type.Boolean()),
+    distance: Type.Optional(
+      Type.Integer({
+        description:
+          "absent where the stack uses it itself; 1: it reads or follows outputs of one that does; 2: of one that does so",
+      }),
+    ),
+    through: Type.Optional(
+      Type.Array(Type.Object({ project: Type.String(), stack: Type.String() }), {
+        description: "with a distance: the stacks that it reads or follows for it, at most 20",
+      }),
+    ),
   },
   { title: "StackUse" },
 );
+
+/** Stacks of one answer that use something through others. */
+const MAX_OTHERS = 1_000;
 
 /** `/search` and `/where-used`: questions about all stacks that the caller may see, answered by the live view. */
 export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
@@ -164,13 +184,19 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       config: { access: "viewer" },
     },
     async (request, reply) => {
-      const { kind, name, version } = request.query;
+      const { kind, name, version, transitive = "false" } = request.query;
       if (version !== undefined && kind !== "provider" && kind !== "module") {
         throw new ServerError("invalid_request", "only a provider and a module have a version");
       }
       const signal = endOfRequest(reply, stopping);
       const principal = principalOf(request);
       const stacks = await visibleStacks(principal, signal);
+      if (transitive === "true") {
+        await Promise.all([
+          synced(live.outputs, clock, signal),
+          synced(live.triggers, clock, signal),
+        ]);
+      }
       if (kind === "provider") {
         await synced(live.resources.all, clock, signal, live.resources.listed);
       }
@@ -181,24 +207,36 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         ]);
       }
       let uses: readonly StackUse[] | undefined;
+      let producer: StackFact | undefined;
       if (kind === "provider") uses = await usesOfProvider(live, { stacks, name, version, signal });
       else if (kind === "module") uses = usesOfModule(live, stacks, { name, version });
-      else if (kind === "stack") uses = usesOfStack(live, stacks, namedStack(stacks, name));
-      else {
+      else if (kind === "stack") {
+        producer = namedStack(stacks, name);
+        uses = usesOfStack(live, stacks, producer);
+      } else {
         const place = { account: principal.account, ...placeOf(name) };
         uses = visibleTo(principal)(place) ? usesOfVariableSet(live, stacks, place) : undefined;
       }
       if (uses === undefined)
         throw new ServerError("not_found", `there is no variable set "${name}"`);
+      const seen = new Set(stacks.map(({ key }) => key));
+      const isSeen = ({ key }: StackFact): boolean => seen.has(key);
+      const others = transitive === "true" ? usesThroughOthers(live, uses, producer) : [];
       return {
-        uses: uses.map(({ stack, ...use }) => ({
-          project: stack.project,
-          stack: stack.name,
-          ...use,
-        })),
+        uses: [...uses, ...others.filter(({ stack }) => isSeen(stack)).slice(0, MAX_OTHERS)].map(
+          ({ stack, through, ...use }) => ({
+            ...placeIn(stack),
+            ...use,
+            ...(through !== undefined && { through: through.filter(isSeen).map(placeIn) }),
+          }),
+        ),
       };
     },
   );
+}
+
+function placeIn({ project, name }: StackFact) {
+  return { project, stack: name };
 }
 
 /** PROJECT/NAME; `invalid_request` for anything else. */
