@@ -154,6 +154,12 @@ export function withRunOptions(command: Command): Command {
     .option("--staged", "leave what cannot be planned yet to a later stage", false)
     .option("--no-refresh", "take the recorded state as it is")
     .option("--refresh-age <duration>", "skip objects refreshed within this time")
+    .option(
+      "--pure-provider <source>",
+      "ask this provider for no plan of what has not changed; may be given again",
+      collect,
+      [],
+    )
     .option("--refresh-only", "update the state only; plan no other changes", false)
     .option("--parallelism <n>", "how many things are done at the same time", "10")
     .option("--json", "lines of JSON instead of text", false)

@@ -21,6 +21,8 @@ export interface PlanningOptions extends StoreOptions {
   readonly destroy: boolean;
   /** What cannot be planned yet is left to a later stage. @default false */
   readonly staged?: boolean;
+  /** Providers that are not asked to plan what has not changed. @default none */
+  readonly pureProvider?: readonly string[];
   readonly parallelism: string;
   readonly json: boolean;
   /** Warnings without an error are shown by their summaries. */
@@ -54,6 +56,7 @@ export function planOptions(options: PlanningOptions, ageMs: number | undefined)
     excludes: options.exclude,
     replace: options.replace,
     ...(options.staged === true && { staged: true }),
+    ...(options.pureProvider !== undefined && { pureProviders: options.pureProvider }),
   };
 }
 

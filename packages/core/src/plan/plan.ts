@@ -35,6 +35,12 @@ export interface PlanOptions {
    * to a later plan. @default false: it is an error, or left to the provider
    */
   readonly staged?: boolean;
+  /**
+   * Source addresses, or the ends of them, of providers that are known to be pure: asked to plan an object that is as it was recorded, by a configuration that
+   * asks for nothing else, they answer with that object, its private data and its identity. They are asked about one such object of each type, and where the answer is that, not about
+   * the others. @default none: every provider is asked about every object
+   */
+  readonly pureProviders?: readonly string[];
 }
 
 /** A resource or a call of a module that is left to a later stage. */

@@ -198,19 +198,23 @@ class ManagedPlanner {
   ): Promise<Answer | undefined> {
     const { run, ready, schema } = this.#it;
     const exists = !prior.isNull;
-    const reply = await run.call(this.#it.slot.address, ready.use, async () =>
-      ready.use.provider.plan(
-        {
-          type: this.#it.config.type,
-          prior,
-          config,
-          proposed: proposeState(schema.block, prior, config),
-          priorPrivate: exists && seen !== undefined ? seen.privateBytes : new Uint8Array(),
-          ...(exists && seen?.identity !== undefined && { priorIdentity: seen.identity }),
-          deferralAllowed: false,
-        },
-        this.#context,
-      ),
+    const request = {
+      type: this.#it.config.type,
+      prior,
+      config,
+      proposed: proposeState(schema.block, prior, config),
+      priorPrivate: exists && seen !== undefined ? seen.privateBytes : new Uint8Array(),
+      ...(exists && seen?.identity !== undefined && { priorIdentity: seen.identity }),
+      deferralAllowed: false,
+    };
+    const isAsRecorded =
+      seen !== undefined &&
+      this.#it.importing === undefined &&
+      !needsRecord(seen, seen.value, ready, schema);
+    const { use } = ready;
+    const question = { use, block: schema.block, request, isAsRecorded };
+    const reply = await run.unchanged.answer(question, async () =>
+      run.call(this.#it.slot.address, use, async () => use.provider.plan(request, this.#context)),
     );
     const { planned } = reply;
     if (!this.#providerReport(reply.diagnostics, body) || planned === undefined) return undefined;

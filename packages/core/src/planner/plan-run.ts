@@ -44,6 +44,7 @@ import type { Waiting } from "./deferral.ts";
 import { type ImportCollector, type ImportsByNode, importRequests } from "./imports.ts";
 import type { PlanReuse } from "./plan-reuse.ts";
 import { isReplaceRequest } from "./replace-requests.ts";
+import { UnchangedPlans } from "./unchanged-plans.ts";
 import { ValidConfigs } from "./valid-configs.ts";
 
 interface PlanRunOptions {
@@ -103,6 +104,7 @@ export class PlanRun {
   readonly calls: Semaphore;
   readonly ephemerals: EphemeralResources;
   readonly validConfigs = new ValidConfigs();
+  readonly unchanged: UnchangedPlans;
   readonly nowMs: number;
   readonly #providers = new Map<string, Promise<ReadyProvider | undefined>>();
   readonly #bodies = new Map<ResourceConfig, BoundBody>();
@@ -115,6 +117,7 @@ export class PlanRun {
     this.given = given;
     this.calls = new Semaphore(given.parallelism);
     this.nowMs = given.clock.wallMs();
+    this.unchanged = new UnchangedPlans(given.options.pureProviders);
     const { world, clock, onEvent, signal } = given;
     this.ephemerals = new EphemeralResources({
       world,

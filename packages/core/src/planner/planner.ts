@@ -372,6 +372,7 @@ function resolveOptions(options: PlanOptions = {}): Required<PlanOptions> {
     excludes: options.excludes ?? [],
     replace: options.replace ?? [],
     staged: options.staged ?? false,
+    pureProviders: options.pureProviders ?? [],
   };
 }
 
