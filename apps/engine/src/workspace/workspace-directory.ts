@@ -1,3 +1,4 @@
+import type { Logger } from "@stackwright/base/logger";
 import { type NamedStack, StackDirectory } from "@stackwright/core";
 import { Workspace, type WorkspaceTag } from "@stackwright/proto/stackwright";
 import { listResourceHeads, readStored, tenancyOf, WILDCARD } from "@stackwright/storage";
@@ -6,6 +7,7 @@ import { type Place, STACK_KIND } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { addStack } from "../queue/add-stack.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import { idOf, type Transaction, type TransactionParts, transact } from "../queue/transaction.ts";
 
 // Names of workspaces are unique in an account, those of stacks in a project. A name belongs to the stack that took it first; one
@@ -22,14 +24,16 @@ export interface StoredWorkspace {
   readonly record: Workspace;
 }
 
+type WorkspaceParts = TransactionParts & { readonly logger?: Logger | undefined };
+
 const NAME = /^[A-Za-z0-9_-]{1,90}$/;
 
 /** The stacks of accounts by the names that they have as workspaces. */
 export class WorkspaceDirectory {
-  readonly #parts: TransactionParts;
+  readonly #parts: WorkspaceParts;
   readonly #stacks: StackDirectory;
 
-  constructor(parts: TransactionParts) {
+  constructor(parts: WorkspaceParts) {
     this.#parts = parts;
     this.#stacks = new StackDirectory({ storage: parts.storage });
   }
@@ -114,20 +118,15 @@ export class WorkspaceDirectory {
       .toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
   }
 
-  /** All of an account, by name. Stacks whose names no workspace can have are left out. */
+  /** All of an account, by name. Stacks whose names no workspace can have are left out, and those of which a record is damaged. */
   async list(account: string): Promise<readonly StoredWorkspace[]> {
-    let [stacks, records] = await Promise.all([
-      this.#stacks.listAccount(account),
-      this.#records(account),
-    ]);
-    const missing = stacks.filter(({ reference }) => !records.has(reference.stack));
+    const read = async () => Promise.all([this.#listStacks(account), this.#records(account)]);
+    let [stacks, { records, damaged }] = await read();
+    const missing = stacks.filter(
+      ({ reference: { stack } }) => !records.has(stack) && !damaged.has(stack),
+    );
     for (const stack of missing) await this.#register(stack);
-    if (missing.length > 0) {
-      [stacks, records] = await Promise.all([
-        this.#stacks.listAccount(account),
-        this.#records(account),
-      ]);
-    }
+    if (missing.length > 0) [stacks, { records, damaged }] = await read();
     return stacks
       .flatMap((stack) => {
         const record = records.get(stack.reference.stack);
@@ -253,18 +252,35 @@ export class WorkspaceDirectory {
     const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
     const { storage } = this.#parts;
     const projects = new Set<string>();
-    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, everywhere, name);
+    const note = logDamaged(this.#parts.logger);
+    const heads = listResourceHeads(storage, "strong", STACK_KIND.type, everywhere, name, {
+      onDamaged: ({ id, reason }) => note(id, reason),
+    });
     for await (const { id } of heads) if (id.name === name) projects.add(id.tenancy.namespace);
     return [...projects].toSorted();
   }
 
-  async #records(account: string): Promise<Map<string, Workspace>> {
-    const { type } = SERVER_KINDS.workspace;
+  async #listStacks(account: string): Promise<readonly NamedStack[]> {
+    const note = logDamaged(this.#parts.logger);
+    return this.#stacks.listAccount(account, { onDamaged: ({ id, reason }) => note(id, reason) });
+  }
+
+  /** The records of an account by the ids of their stacks, and the ids of those that are damaged. */
+  async #records(account: string): Promise<{
+    readonly records: ReadonlyMap<string, Workspace>;
+    readonly damaged: ReadonlySet<string>;
+  }> {
     const { tenancy } = workspacePlace(account, "");
-    const found = await this.#parts.storage.list("strong", type, tenancy, "");
-    return new Map(
-      found.map((resource) => [resource.id.name, decodeRecord(SERVER_KINDS.workspace, resource)]),
-    );
+    const { storage, logger } = this.#parts;
+    const note = logDamaged(logger);
+    const damaged = new Set<string>();
+    const found = await listReadable(storage, SERVER_KINDS.workspace, tenancy, {
+      onDamaged: (id, reason) => {
+        damaged.add(id.name);
+        note(id, reason);
+      },
+    });
+    return { records: new Map(found.map(({ id, message }) => [id.name, message])), damaged };
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Guard,
   isStorageError,
   listBehind,
+  type ReadManyOptions,
   type Resource,
   type ResourceId,
   type ResourceType,
@@ -262,7 +263,7 @@ export class StackDirectory {
   }
 
   /** All stacks of an account, in no order. */
-  async listAccount(account: string, options?: CallOptions): Promise<readonly NamedStack[]> {
+  async listAccount(account: string, options?: ReadManyOptions): Promise<readonly NamedStack[]> {
     const type = { group: STACK_KIND.group, kind: STACK_KIND.kind };
     const everywhere = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
     return (await this.#storage.list("strong", type, everywhere, "", options)).map(namedStack);
