@@ -122,3 +122,27 @@ it("differences are ignored for a reason and a time, by deployers, with an entry
   expect(audit.text).toContain('"IgnoreDriftOfSeveral"');
   expect(audit.text).toContain('"HeedDrift"');
 });
+
+it("a check by a planner is one from which nothing follows, and one by an operator is not", {
+  timeout: 120_000,
+}, async () => {
+  const { call, upload, tokenOf } = await startApi("in-process");
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const { digest } = (await upload({ "main.tf": 'output "x" { value = 1 }\n' })).json;
+  const ended = async (run: unknown) =>
+    expect
+      .poll(async () => (await call("GET", `${S}/runs/${String(run)}`)).json["phase"], {
+        timeout: 60_000,
+      })
+      .toMatch(/^(?:applied|no_changes|plan_finished)$/);
+  const body = { configuration: digest, auto_apply: true };
+  await ended((await call("POST", `${S}/runs`, { body })).json["id"]);
+  const checkBy = async (role: "planner" | "deployer") => {
+    const made = await call("POST", `${DRIFT}/check`, { token: await tokenOf(role) });
+    expect(made.status).toBe(201);
+    await ended(made.json["id"]);
+    return made.json["cause"];
+  };
+  expect(await checkBy("planner")).toMatch(/^drift-check:report:\d{4}-/);
+  expect(await checkBy("deployer")).toMatch(/^drift-check:\d{4}-/);
+});
