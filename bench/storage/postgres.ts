@@ -48,20 +48,24 @@ export async function benchPostgres(effort: Effort, url: string): Promise<string
 }
 
 /** Writes one resource a call by the function of the engine, each caller on keys of its own. */
-export async function bareOperation(bare: Sql, callers: number): Promise<Operation> {
+export async function bareOperation(
+  bare: Sql,
+  callers: number,
+  label = "bare",
+): Promise<Operation> {
   const body = `{"\\\\x${Buffer.alloc(PAYLOAD_BYTES + 150).toString("hex")}"}`;
   const write = async (name: string, expected: string): Promise<string> => {
     const [row] = await bare`
-      SELECT at_revision FROM apply_writes('{0}', '{1}', '{demo}', '{Bare}', '{default}', '{local}',
+      SELECT p_revision FROM apply_group('{0}', '{1}', '{demo}', '{Bare}', '{default}', '{local}',
         '{default}', ${`{"${name}"}`}::text[], '{u}', ${`{"${expected}"}`}::text[], '{NULL}',
         ${body}::bytea[])`;
-    return String(row?.at_revision);
+    return String(row?.p_revision);
   };
   const versions = await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       const mine: string[] = [];
       for (let key = 0; key < KEYS_PER_CALLER; key += 1) {
-        mine.push(await write(`${callers}-${caller}-${key}`, ""));
+        mine.push(await write(`${label}-${callers}-${caller}-${key}`, ""));
       }
       return mine;
     }),
@@ -69,7 +73,7 @@ export async function bareOperation(bare: Sql, callers: number): Promise<Operati
   return async (caller, count) => {
     const mine = versions[caller] as string[];
     const key = count % KEYS_PER_CALLER;
-    mine[key] = await write(`${callers}-${caller}-${key}`, mine[key] ?? "");
+    mine[key] = await write(`${label}-${callers}-${caller}-${key}`, mine[key] ?? "");
   };
 }
 

@@ -1,117 +1,159 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { createPostgresStorage } from "@stackwright/storage/postgres";
 import postgres from "postgres";
 import { type Effort, quantile } from "./measure.ts";
-import { bareOperation } from "./postgres.ts";
+import { serverUsage, usedBetween } from "./processor-time.ts";
 import { fine, printTable, whole } from "./report.ts";
 
-/** Latencies of what one process wrote in a round, in milliseconds. */
+/** What one process wrote in a round: latencies in milliseconds, and its time on processors. */
 export interface Lot {
   readonly latencies: readonly number[];
+  readonly cpuUs: number;
 }
 
 /** Several processes on one store have to reach this share of what one process does with as many writers. */
 const TARGET = 0.9;
 
+/** Rounds that are not counted: each process compiles its code for itself, by what it has run. */
+const WARM_UP_ROUNDS = 4;
+
 const ENTRY = fileURLToPath(new URL("./process-writer.ts", import.meta.url));
+
+/** What is known of the rounds of a subject. */
+interface Measured {
+  readonly name: string;
+  readonly writers: Writers;
+  readonly rates: number[];
+  readonly lots: number[];
+  /** Microseconds of processors for each write: of the processes, and of the server. */
+  readonly client: number[];
+  readonly server: number[];
+  readonly switches: number[];
+}
 
 /**
  * What the PostgreSQL engine writes when the same number of writers is in one, two and four processes, against bare
- * postgres.js in this one. Makes and drops a schema of its own.
+ * postgres.js in as many, which is what more processes cost by themselves. Makes and drops schemas of its own.
  */
 export async function benchProcesses({ rounds, roundMs }: Effort, url: string): Promise<void> {
-  const schema = `bench_processes_${process.pid}`;
-  const bare = postgres(url, {
-    max: 8,
-    fetch_types: false,
-    connection: { search_path: schema },
-    onnotice: () => undefined,
-  });
+  const schemas: string[] = [];
+  const admin = postgres(url, { max: 1, onnotice: () => undefined });
   try {
+    const usage = await serverUsage(admin);
     for (const writers of [4, 16]) {
-      const groups: Writers[] = [];
-      for (const processes of [1, 2, 4]) {
-        groups.push(await startWriters(url, schema, processes, writers));
-      }
-      const operation = await bareOperation(bare, writers);
-      const subjects = [
-        ...groups.map(({ name, write }) => ({
-          name,
-          write,
-          rates: [] as number[],
-          lots: [] as number[],
-        })),
-        {
-          name: "bare postgres.js, the same function",
-          write: (forMs: number) => writeBare(operation, writers, forMs),
-          rates: [] as number[],
-          lots: [] as number[],
-        },
-      ];
-      for (let round = -1; round < rounds; round += 1) {
-        for (const subject of subjects) {
-          const started = performance.now();
-          const latencies = await subject.write(roundMs);
-          // The first round warms up.
-          if (round < 0) continue;
-          subject.rates.push((latencies.length / (performance.now() - started)) * 1_000);
-          subject.lots.push(...latencies);
+      const subjects: Measured[] = [];
+      for (const [kind, name] of [
+        ["engine", ""],
+        ["watched", "each with a watch of all, "],
+        ["bare", "bare postgres.js, "],
+      ] as const) {
+        for (const count of [1, 2, 4]) {
+          // Each in a store of its own: an instance remembers for a while that others have written to its store.
+          const schema = `bench_${process.pid}_${kind}_${writers}_${count}`;
+          schemas.push(schema);
+          await (await createPostgresStorage({ url, schema })).close();
+          subjects.push({
+            name: `${name}${count} ${count === 1 ? "process" : "processes"}`,
+            writers: await startWriters([kind, url, schema], count, writers),
+            rates: [],
+            lots: [],
+            client: [],
+            server: [],
+            switches: [],
+          });
         }
       }
-      const first = subjects[0];
-      const rows = subjects.map(({ name, rates, lots }) => {
-        const ratios = rates.map((rate, round) => rate / (first?.rates[round] ?? rate));
-        return [
-          name,
-          whole(quantile(rates, 0.5)),
-          `${whole(Math.min(...rates))}-${whole(Math.max(...rates))}`,
-          fine(quantile(lots, 0.5)),
-          fine(quantile(lots, 0.99)),
-          `${quantile(ratios, 0.5).toFixed(2)}x`,
-        ];
-      });
+      for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
+        for (const subject of subjects) {
+          const before = usage();
+          const started = performance.now();
+          const { latencies, cpuUs } = await subject.writers.write(roundMs);
+          const elapsed = performance.now() - started;
+          const used = usedBetween(before, usage());
+          if (round < 0) continue;
+          subject.rates.push((latencies.length / elapsed) * 1_000);
+          subject.lots.push(...latencies);
+          subject.client.push(cpuUs / latencies.length);
+          subject.server.push(used.us / latencies.length);
+          subject.switches.push(used.switches / latencies.length);
+        }
+      }
       printTable(
         `PostgreSQL, ${writers} writers in several processes (target: at least ${TARGET}x of one process)`,
-        ["what", "per second", "min-max", "p50 ms", "p99 ms", "rate"],
-        rows,
+        [
+          "what",
+          "per second",
+          "min-max",
+          "p50 ms",
+          "p99 ms",
+          "rate",
+          "processes us",
+          "server us",
+          "both",
+          "server switches",
+        ],
+        subjects.map((subject) => toRow(subject, subjects[0] ?? subject)),
       );
-      for (const group of groups) await group.stop();
+      for (const subject of subjects) await subject.writers.stop();
     }
   } finally {
-    await bare`DROP SCHEMA IF EXISTS ${bare(schema)} CASCADE`;
-    await bare.end();
+    for (const schema of schemas) await admin`DROP SCHEMA IF EXISTS ${admin(schema)} CASCADE`;
+    await admin.end();
   }
 }
 
+function toRow(subject: Measured, first: Measured): string[] {
+  const { name, rates, lots, client, server, switches } = subject;
+  const ratios = rates.map((rate, round) => rate / (first.rates[round] ?? rate));
+  const both = ({ client: own, server: other }: Measured): number[] =>
+    own.map((us, round) => us + (other[round] ?? 0));
+  const base = both(first);
+  const costs = both(subject).map((us, round) => us / (base[round] ?? us));
+  return [
+    name,
+    whole(quantile(rates, 0.5)),
+    `${whole(Math.min(...rates))}-${whole(Math.max(...rates))}`,
+    fine(quantile(lots, 0.5)),
+    fine(quantile(lots, 0.99)),
+    `${quantile(ratios, 0.5).toFixed(2)}x`,
+    whole(quantile(client, 0.5)),
+    whole(quantile(server, 0.5)),
+    `${quantile(costs, 0.5).toFixed(2)}x`,
+    quantile(switches, 0.5).toFixed(1),
+  ];
+}
+
 interface Writers {
-  readonly name: string;
-  /** Latencies of all that was written. */
-  readonly write: (forMs: number) => Promise<readonly number[]>;
+  /** Latencies of all that was written, and the time of all processes. */
+  readonly write: (forMs: number) => Promise<Lot>;
   readonly stop: () => Promise<void>;
 }
 
 async function startWriters(
-  url: string,
-  schema: string,
+  subject: readonly [kind: string, url: string, schema: string],
   processes: number,
   writers: number,
 ): Promise<Writers> {
   const children: ChildProcess[] = [];
   for (let index = 0; index < processes; index += 1) {
-    const child = fork(ENTRY, [url, schema, String(writers / processes)]);
+    const child = fork(ENTRY, [...subject, String(writers / processes)]);
     await once(child, "message");
     children.push(child);
   }
   return {
-    name: `${processes} ${processes === 1 ? "process" : "processes"}`,
     write: async (forMs) => {
       const answers = children.map(async (child) => {
         const answer = once(child, "message");
         child.send(forMs);
-        return ((await answer)[0] as Lot).latencies;
+        return (await answer)[0] as Lot;
       });
-      return (await Promise.all(answers)).flat();
+      const lots = await Promise.all(answers);
+      return {
+        latencies: lots.flatMap(({ latencies }) => latencies),
+        cpuUs: lots.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
+      };
     },
     stop: async () => {
       for (const child of children) {
@@ -121,23 +163,4 @@ async function startWriters(
       }
     },
   };
-}
-
-async function writeBare(
-  operation: (caller: number, count: number) => Promise<unknown>,
-  writers: number,
-  forMs: number,
-): Promise<readonly number[]> {
-  const latencies: number[] = [];
-  const until = performance.now() + forMs;
-  await Promise.all(
-    Array.from({ length: writers }, async (_, caller) => {
-      for (let before = performance.now(), count = 0; before < until; before = performance.now()) {
-        await operation(caller, count);
-        count += 1;
-        latencies.push(performance.now() - before);
-      }
-    }),
-  );
-  return latencies;
 }

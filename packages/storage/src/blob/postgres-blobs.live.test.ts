@@ -53,6 +53,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION release_blob_claim;
       ALTER TABLE store DROP COLUMN place;
       DROP TABLE history_bounds;
+      DROP FUNCTION apply_group;
       DROP FUNCTION apply_writes;
       ALTER FUNCTION apply_steps RENAME TO apply_writes;
       ALTER TABLE event DROP COLUMN at;
@@ -67,7 +68,7 @@ for (const { name, url } of servers) {
       DROP FUNCTION start_line;
       DROP FUNCTION store_place;
       DELETE FROM migration WHERE created_at IN (
-        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 8)`);
+        SELECT created_at FROM migration ORDER BY created_at DESC LIMIT 9)`);
     const options = { url, schema: schema.name, ownerQuotaBytes: 10 };
     await using after = await createPostgresBlobs(options);
     await using beside = await createPostgresBlobs(options);

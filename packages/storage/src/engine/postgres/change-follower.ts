@@ -3,20 +3,28 @@ import type { Logger } from "@stackwright/base/logger";
 import type { Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import type { EventFeed } from "../../feed/event-feed.ts";
-import { readChanges, readHead } from "./changes.ts";
+import { durableChanges, readChanges, readHead } from "./changes.ts";
 import type { Connections } from "./connections.ts";
 import type { DurableReads } from "./durable-reads.ts";
 
 /** Commits fetched at a time. */
 const PAGE = 500;
 
-/** Hints to other instances are sent at most this often. */
+/** Hints to other instances are sent at most this often, and the history is asked for what they hint at. */
 const NOTIFY_MS = 5;
 
 // Revisions are handed out in commit order and without holes, so the follower has a position, asks
 // for what is behind it, and publishes that. Everything that can wake it only makes it ask sooner: a
 // commit of this instance, a notification of another one, the time. A lost notification costs one
 // poll interval, never an event. While the server is away the watches stay open and silent.
+//
+// With many writers commits come faster than they can be asked for one by one, in every process. So between two questions a
+// moment passes in which further ones come together, unless somebody waits; the first commit after a quiet time is asked for at once.
+
+interface Position {
+  readonly epoch: string;
+  readonly revision: number;
+}
 
 /** Feeds the watches of an instance from the history in the database, while there are watches. */
 export class ChangeFollower {
@@ -27,15 +35,22 @@ export class ChangeFollower {
   readonly #logger: Logger | undefined;
   readonly #stopping = new AbortController();
   /** Everything up to here was published. */
-  #position: { readonly epoch: string; readonly revision: number } | undefined;
+  #position: Position | undefined;
   #starting: Promise<void> | undefined;
   #running: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   #hinted = false;
+  /** Up to where commits were hinted at: these are on disk, whether that was noted or not. */
+  #hintedUpTo = 0;
+  /** Whether only what is urgent wakes the follower. */
+  #isResting = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #listener: Sql | undefined;
   #listening = false;
   #notifying: Promise<void> | undefined;
-  #notifyAgain = false;
+  /** The newest commit that has to be announced, and what was announced, by whomever. */
+  #announcing = 0;
+  #announced = 0;
   /** Called whenever the position has moved, or the follower has stopped. */
   #waiting: (() => void)[] = [];
 
@@ -78,16 +93,17 @@ export class ChangeFollower {
     this.#feed.closeAll(new StorageError("STORAGE_WATCH_CLOSED", reason));
   }
 
-  /** Says that there may be something new. */
-  hint(): void {
+  /** Says that there may be something new, up to a commit that is on disk; without one, up to the newest. */
+  hint(revision = Number.POSITIVE_INFINITY): void {
     this.#hinted = true;
-    this.#wake?.();
+    this.#hintedUpTo = Math.max(this.#hintedUpTo, revision);
+    if (!this.#isResting) this.#wake?.();
   }
 
   /** Notifies the other instances, and this one, of a commit. */
-  announce(): void {
-    this.hint();
-    this.#notifyAgain = true;
+  announce(revision = Number.POSITIVE_INFINITY): void {
+    this.hint(revision);
+    this.#announcing = Math.max(this.#announcing, revision);
     this.#notifying ??= this.#notify().finally(() => {
       this.#notifying = undefined;
     });
@@ -97,7 +113,8 @@ export class ChangeFollower {
   async catchUp(): Promise<number> {
     const { revision } = await this.#reads.run(readHead);
     while (this.#position !== undefined && this.#position.revision < revision) {
-      this.hint();
+      this.hint(revision);
+      this.#wake?.();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       this.#stopping.signal.throwIfAborted();
     }
@@ -153,9 +170,22 @@ export class ChangeFollower {
       await delay(wait, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
       return;
     }
-    if (this.#hinted || this.#stopping.signal.aborted) return;
+    const restMs = this.#askedAt + NOTIFY_MS - performance.now();
+    if (restMs > 0 && this.#waiting.length === 0) {
+      this.#isResting = true;
+      await this.#woken(restMs);
+      this.#isResting = false;
+    }
+    if (this.#hinted || this.#waiting.length > 0 || this.#stopping.signal.aborted) return;
+    await this.#woken(this.#pollMs);
+    // Nobody has said how far it is certain.
+    if (!this.#hinted) this.#hintedUpTo = Number.POSITIVE_INFINITY;
+  }
+
+  async #woken(mostMs: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#pollMs);
+      const timer = setTimeout(resolve, mostMs);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();
@@ -168,9 +198,26 @@ export class ChangeFollower {
   async #fetch(): Promise<boolean> {
     const from = this.#position;
     if (from === undefined) return false;
-    const { epoch, revision, commits } = await this.#reads.run((sql) =>
+    this.#askedAt = performance.now();
+    const upTo = this.#hintedUpTo;
+    this.#hintedUpTo = 0;
+    const isMore = await this.#fetchFrom(from, upTo).catch((error: unknown) => {
+      this.#hintedUpTo = Math.max(this.#hintedUpTo, upTo);
+      throw error;
+    });
+    if (isMore) this.#hintedUpTo = Math.max(this.#hintedUpTo, upTo);
+    return isMore;
+  }
+
+  async #fetchFrom(from: Position, upTo: number): Promise<boolean> {
+    const seen = await this.#connections.run("read", (sql) =>
       readChanges(sql, from.revision, PAGE),
     );
+    // Who knows of a commit that is not there yet is wrong, and must not keep this instance silent up to it.
+    this.#announced = Math.min(this.#announced, seen.revision);
+    // Of what is not on disk yet the writer will say so. What was hinted at is worth waiting for.
+    const durable = seen.epoch === from.epoch ? durableChanges(seen, upTo) : undefined;
+    const { epoch, revision, commits } = durable ?? (await this.#reads.settle(seen));
     if (this.#position !== from) return true;
     if (epoch !== from.epoch || commits === undefined) {
       this.#position = { epoch, revision };
@@ -186,7 +233,8 @@ export class ChangeFollower {
       else this.#feed.publishDamaged(commit);
     }
     this.#position = { epoch, revision: from.revision + commits.length };
-    this.#feed.isWhole = this.#position.revision >= revision;
+    // Where nothing came the last page ended as it did: what is noted as on disk may be behind it.
+    if (commits.length > 0) this.#feed.isWhole = this.#position.revision >= revision;
     this.#moved();
     return this.#position.revision < revision;
   }
@@ -200,10 +248,28 @@ export class ChangeFollower {
     };
     this.#listener ??= this.#connections.dedicated({
       onClose: lost,
-      onNotify: () => this.hint(),
+      onNotify: (_channel, payload) => this.#hear(payload),
     });
-    // Finds what was announced while no connection listened.
-    this.#listener.unsafe(`LISTEN ${CHANNEL}`).then(() => this.hint(), lost);
+    // Writers that find the lock free announce nothing. What they committed before it was taken is found now. Both are of one
+    // session, as they are one message; the lock ends with it.
+    this.#listener
+      .unsafe(
+        `SELECT pg_advisory_lock_shared(${LISTENERS}, 'store'::regclass::oid::integer); LISTEN ${CHANNEL}`,
+      )
+      .then(() => this.hint(), lost);
+  }
+
+  /** Takes a hint of an instance; those of a release before say nothing of whom they are. */
+  #hear(payload: string): void {
+    const [schema, text = ""] = payload.split(" ");
+    const revision = Number(text);
+    if (text === "" || !Number.isSafeInteger(revision)) {
+      this.hint();
+      return;
+    }
+    if (schema !== this.#connections.options.schema) return;
+    this.#announced = Math.max(this.#announced, revision);
+    this.hint(revision);
   }
 
   async #closeListener(): Promise<void> {
@@ -217,13 +283,16 @@ export class ChangeFollower {
    * a sync of the log, which a transaction that notifies would wait for otherwise.
    */
   async #notify(): Promise<void> {
-    while (this.#notifyAgain && !this.#stopping.signal.aborted) {
-      this.#notifyAgain = false;
+    const { schema } = this.#connections.options;
+    while (this.#announced < this.#announcing && !this.#stopping.signal.aborted) {
+      const revision = this.#announcing;
+      this.#announcing = 0;
       await this.#connections
         .run(
           "read",
           (sql) => sql`
-            SELECT set_config('synchronous_commit', 'off', true), pg_notify(${CHANNEL}, '')`,
+            SELECT set_config('synchronous_commit', 'off', true),
+              pg_notify(${CHANNEL}, ${Number.isFinite(revision) ? `${schema} ${revision}` : ""})`,
         )
         .catch(() => undefined);
       await delay(NOTIFY_MS);
@@ -233,3 +302,6 @@ export class ChangeFollower {
 
 /** Stores in one database share it: a hint too many costs one query. */
 const CHANNEL = "stackwright_commit";
+
+/** The lock of those who listen. */
+const LISTENERS = 1_398_232_951;

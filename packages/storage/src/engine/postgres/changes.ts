@@ -44,6 +44,21 @@ function seen(row: DurabilityRow | undefined, revision: string | undefined): See
 }
 
 /**
+ * The part of a stretch that is on disk, with the last of it as the end of the history; `undefined` where the stretch has to be
+ * settled: it has commits up to `upTo` that are on disk, but are not known to be.
+ *
+ * The argument for a read as a whole holds for each of its commits: its session, and so the life of the server, has seen
+ * them, and later in it that everything up to `durable` was on disk. That is the revision of a transaction's end.
+ */
+export function durableChanges(changes: Changes, upTo: number): Changes | undefined {
+  const { commits, durable, revision, life } = changes;
+  if (commits === undefined || life === "0") return undefined;
+  if (durable < Math.min(upTo, revision)) return undefined;
+  const kept = commits.filter((commit) => commit.revision <= durable);
+  return { ...changes, commits: kept, revision: Math.min(revision, durable) };
+}
+
+/**
  * The commits after a revision, at most `limit` and only so many bytes, in order and without holes;
  * none only when there is none.
  */

@@ -191,5 +191,5 @@ interface DedicatedOptions {
   /** Lets statements take their time: migrations, restores. */
   readonly patient?: boolean;
   readonly onClose?: () => void;
-  readonly onNotify?: () => void;
+  readonly onNotify?: (channel: string, payload: string) => void;
 }

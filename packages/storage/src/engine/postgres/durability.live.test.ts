@@ -24,7 +24,7 @@ const lateSync = (seconds: number): RoutineChange => [
 /** Mistakes that a release could make. */
 const NO_SYNC: RoutineChange = [
   "write_group",
-  /PERFORM pg_logical_emit_message[^;]*;\s*COMMIT;/,
+  /v_message := pg_logical_emit_message[^;]*;\s*COMMIT;/,
   "",
 ];
 const NO_SYNC_ALONE: RoutineChange = [

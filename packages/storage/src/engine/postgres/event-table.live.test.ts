@@ -14,23 +14,23 @@ const url = postgresServers().at(-1)?.url ?? "";
 const MISTAKES: readonly (readonly [string, RoutineChange, readonly Violation["rule"][]])[] = [
   [
     "deletions without an event",
-    ["apply_steps", /INSERT INTO event[^;]*;/, "IF p_kind[i] = 1 THEN $& END IF;"],
+    ["apply_group", /INSERT INTO event[^;]*;/, "IF p_kind[i] = 1 THEN $& END IF;"],
     ["gap"],
   ],
   [
     "revisions that are left out",
-    ["apply_steps", /v_revision := v_revision \+ 1;/, "v_revision := v_revision + 2;"],
+    ["apply_group", /p_revision := p_revision \+ 1;/, "p_revision := p_revision + 2;"],
     ["gap"],
   ],
   [
     "the first step of a request that is refused",
-    ["apply_steps", /EXIT WHEN v_refused;/, "EXIT WHEN v_refused AND i > v_first;"],
+    ["apply_group", /EXIT WHEN v_refused > 0;/, "EXIT WHEN v_refused > 0 AND i > v_first;"],
     ["phantom-event"],
   ],
   [
     "the last step of a batch left out",
     [
-      "apply_steps",
+      "apply_group",
       /CONTINUE WHEN p_kind\[i\] = 0;/,
       "CONTINUE WHEN p_kind[i] = 0 OR (i = v_last AND i > v_first AND p_kind[i - 1] = 1);",
     ],

@@ -90,7 +90,6 @@ describe.skipIf(server === undefined)("a role without a right", { timeout: 60_00
     await admin.unsafe(
       `DELETE FROM ${first.role}.migration WHERE id = (SELECT max(id) FROM ${first.role}.migration)`,
     );
-    await admin.unsafe(`DROP TABLE ${first.role}.history_bounds`);
     expect(await grantUntilOpen(second.url, first.role)).toEqual([
       `GRANT ${first.role} TO ${second.role}`,
     ]);

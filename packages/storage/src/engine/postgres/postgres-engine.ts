@@ -94,7 +94,8 @@ export class PostgresEngine implements EngineAdapter {
       before: () => this.#follower.catchUp(),
     });
     this.#writes = new WriteGroups(connections, (written) => {
-      this.#follower.announce();
+      if (written.heard) this.#follower.announce(written.revision);
+      else this.#follower.hint(written.revision);
       this.#history.committed(written);
     });
   }

@@ -46,7 +46,7 @@ describe("toStorageError", () => {
     const message = "could not extend file: No space left on device";
     const fields = { message, code: "53100", severity: "ERROR" };
     const where = (line: string) => ({ ...fields, where: line });
-    const within = new Failure(where("PL/pgSQL function apply_steps(integer[]) line 70 at SQL"));
+    const within = new Failure(where("PL/pgSQL function apply_group(integer[]) line 70 at SQL"));
     expect(toStorageError(within, "write")).toMatchObject({
       message: `the disk of the store's server is full: ${message}`,
       details: { outcome: "not-applied" },

@@ -76,7 +76,9 @@ export function noSessions(cause?: unknown): StorageError {
  */
 function mayHaveCommitted(error: postgres.PostgresError): boolean {
   if (error.severity !== "ERROR") return !NOT_CONNECTED.has(error.code);
-  return /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:steps|writes)\(/.test(error.where ?? "");
+  return (
+    /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:group|steps|writes)\(/.test(error.where ?? "")
+  );
 }
 
 /** The answer of the server that an error is about, if it is. */

@@ -1,4 +1,3 @@
-import type { ISql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import { writeTimeMs } from "../write-time.ts";
 import type { Connections } from "./connections.ts";
@@ -15,6 +14,33 @@ const LARGE_BYTES = 4 * 1024 * 1024;
 /** Transactions under way: while the server syncs one, the next is on its way. */
 const GROUPS = 2;
 
+/**
+ * The same beside other instances: their transactions keep the server busy, so what comes meanwhile is worth more in one
+ * transaction than in several that wait for the lock of the writers.
+ */
+const GROUPS_BESIDE_OTHERS = 1;
+
+const TYPES = [
+  "integer",
+  "smallint",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "bytea",
+  "bytea",
+];
+const PARAMETERS = TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(", ");
+
+// Of one text each: the library builds a query from parts anew each time.
+const CALL_ALONE = `CALL write_alone(${PARAMETERS}, NULL)`;
+const CALL_GROUP = `CALL write_group(${PARAMETERS}, NULL)`;
+const APPLY_LARGE = `SELECT p_outcome FROM apply_group(${PARAMETERS})`;
+
 /** What became of a request: revisions per step (`undefined`: no effect), or the refused step. */
 export type WriteOutcome =
   | { readonly kind: "applied"; readonly revisions: ReadonlyMap<number, number> }
@@ -24,6 +50,10 @@ export type WriteOutcome =
 interface Written {
   readonly events: number;
   readonly bytes: number;
+  /** The last of its revisions. */
+  readonly revision: number;
+  /** Whether somebody may listen for it. */
+  readonly heard: boolean;
 }
 
 interface Queued {
@@ -40,7 +70,11 @@ interface OutcomeRow {
   readonly at_revision: number | null;
 }
 
-/** What the functions give: an array for each step that has an outcome. */
+interface OutcomeText {
+  readonly p_outcome: string | null;
+}
+
+/** What the functions give: an array for each step that has an outcome, and for the step 0 whether somebody listens. */
 function toRows(json: string): readonly OutcomeRow[] {
   const rows = JSON.parse(json) as readonly (readonly [number, number, number | null])[];
   return rows.map(([step, outcome, at_revision]) => ({ step, outcome, at_revision }));
@@ -56,6 +90,8 @@ export class WriteGroups {
   readonly #onCommit: (written: Written) => void;
   readonly #others = new OtherWriters();
   #queue: Queued[] = [];
+  /** How many of those that run take further requests. */
+  #taking = 0;
   readonly #running = new Set<Promise<void>>();
 
   /** `onCommit` is called after each transaction that changed something. */
@@ -71,7 +107,8 @@ export class WriteGroups {
     const deadline = performance.now() + writeTimeMs(this.#connections.options.timeoutMs, bytes);
     return new Promise((resolve, reject) => {
       this.#queue.push({ steps, bytes, deadline, resolve, reject });
-      if (this.#running.size >= GROUPS) return;
+      if (this.#taking >= this.#groups) return;
+      this.#taking += 1;
       const running = this.#run();
       this.#running.add(running);
       void running.finally(() => this.#running.delete(running));
@@ -83,10 +120,16 @@ export class WriteGroups {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
+  get #groups(): number {
+    return this.#others.active && this.#queue.length <= GROUP_REQUESTS
+      ? GROUPS_BESIDE_OTHERS
+      : GROUPS;
+  }
+
   async #run(): Promise<void> {
     // Requests of the same turn travel together from the first group on.
     await Promise.resolve();
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && this.#taking <= this.#groups) {
       const group = this.#takeGroup();
       if (group.length === 0) continue;
       try {
@@ -95,6 +138,7 @@ export class WriteGroups {
         for (const queued of group) queued.reject(error);
       }
     }
+    this.#taking -= 1;
   }
 
   #takeGroup(): Queued[] {
@@ -124,26 +168,26 @@ export class WriteGroups {
     const size = group.reduce((sum, queued) => sum + queued.bytes, 0);
     const timeoutMs = writeTimeMs(this.#connections.options.timeoutMs, size);
     const texts = (value: (step: WriteStep) => string) => textArray(steps.map(value));
-    const args = (sql: ISql) => sql`
-      ${numberArray(requests)}::integer[],
-      ${numberArray(steps.map((step) => step.kind))}::smallint[],
-      ${texts((step) => step.id.type.group)}::text[],
-      ${texts((step) => step.id.type.kind)}::text[],
-      ${texts((step) => step.id.tenancy.partition)}::text[],
-      ${texts((step) => step.id.tenancy.peerName)}::text[],
-      ${texts((step) => step.id.tenancy.namespace)}::text[],
-      ${texts((step) => step.id.name)}::text[],
-      ${texts((step) => step.id.uid)}::text[],
-      ${texts((step) => step.expected)}::text[],
-      ${byteaArray(steps.map((step) => step.owner))}::bytea[],
-      ${byteaArray(steps.map((step) => step.body))}::bytea[]`;
+    const parameters = [
+      numberArray(requests),
+      numberArray(steps.map((step) => step.kind)),
+      texts((step) => step.id.type.group),
+      texts((step) => step.id.type.kind),
+      texts((step) => step.id.tenancy.partition),
+      texts((step) => step.id.tenancy.peerName),
+      texts((step) => step.id.tenancy.namespace),
+      texts((step) => step.id.name),
+      texts((step) => step.id.uid),
+      texts((step) => step.expected),
+      byteaArray(steps.map((step) => step.owner)),
+      byteaArray(steps.map((step) => step.body)),
+    ];
     const rows = await this.#connections.run(
       "write",
       async (sql): Promise<readonly OutcomeRow[]> => {
         if (size < LARGE_BYTES) {
-          const routine = this.#others.active ? sql`write_group` : sql`write_alone`;
-          const [row] = await sql<{ p_outcome: string | null }[]>`
-            CALL ${routine}(${args(sql)}, NULL)`;
+          const call = this.#others.active ? CALL_GROUP : CALL_ALONE;
+          const [row] = await sql.unsafe<OutcomeText[]>(call, parameters, { prepare: true });
           return toRows(row?.p_outcome ?? "[]");
         }
         // The statements of a connection have the time of a small write; a large one says so, in a transaction of its own,
@@ -153,10 +197,10 @@ export class WriteGroups {
           await transaction`
             SELECT set_config('statement_timeout', ${time}, true),
               set_config('lock_timeout', ${time}, true)`;
-          const [row] = await transaction<{ outcome: string | null }[]>`
-            SELECT json_agg(json_build_array(step, outcome, at_revision))::text AS outcome
-            FROM apply_writes(${args(transaction)})`;
-          const outcome = toRows(row?.outcome ?? "[]");
+          const [row] = await transaction.unsafe<OutcomeText[]>(APPLY_LARGE, parameters, {
+            prepare: true,
+          });
+          const outcome = toRows(row?.p_outcome ?? "[]");
           if (outcome.every(({ at_revision }) => at_revision === null)) {
             // A commit without changes waits for nothing, and a refusal may have seen commits that are not on disk.
             await transaction`SELECT pg_logical_emit_message(true, 'stackwright', '')`;
@@ -168,16 +212,24 @@ export class WriteGroups {
     );
     const revisions = rows.flatMap((row) => row.at_revision ?? []);
     const events = revisions.length;
-    // A group writes one revision after the other, from the first step to the last.
-    if (events > 0) this.#others.wrote(revisions[0] as number, revisions.at(-1) as number);
-    // Roughly: what was refused is counted too, and the body of what was deleted counted when it was written.
-    if (events > 0) this.#onCommit({ events, bytes: size });
+    if (events > 0) {
+      const revision = revisions.at(-1) as number;
+      // A group writes one revision after the other, from the first step to the last.
+      this.#others.wrote(revisions[0] as number, revision);
+      // Roughly: what was refused is counted too, and the body of what was deleted counted when it was written.
+      this.#onCommit({ events, bytes: size, revision, heard: isHeard(rows) });
+    }
     let first = 1;
     for (const queued of group) {
       queued.resolve(toOutcome(rows, first, queued.steps));
       first += queued.steps.length;
     }
   }
+}
+
+/** Whether a commit has to be announced; a large one does not say. */
+function isHeard(rows: readonly OutcomeRow[]): boolean {
+  return rows.find(({ step }) => step === 0)?.outcome !== 0;
 }
 
 function toOutcome(
