@@ -116,23 +116,38 @@ describe("a lease", () => {
 
   test.each([
     ["STORAGE_GUARD_FAILED", "another worker took the lease", "taken"],
-    [
-      "STORAGE_PERMISSION_DENIED",
-      "the lease could not be renewed: the password was changed",
-      "refused",
-    ],
-  ] as const)("says why it is lost: %s", async (code, message, lost) => {
+    ["STORAGE_SCHEMA", "the lease could not be renewed: the reason", "refused"],
+  ] as const)("is lost at once, and says why: %s", async (code, message, lost) => {
     const { clock, storage, worker } = setUp();
-    const refusing = new (class extends DelegatingStorage {
-      override writeCAS(): Promise<Resource> {
-        return Promise.reject(new StorageError(code, "the password was changed"));
-      }
-    })(storage);
+    const refusing = new RefusesWrites(storage, code);
     const lease = await hold(worker("one", refusing).tryAcquire(NAME));
     await clock.advance(TIMING.renewMs);
     const details = { lost };
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message, details });
   });
+
+  test.each(["STORAGE_PERMISSION_DENIED", "STORAGE_INCONSISTENT"] as const)(
+    "is kept where %s passes before the deadline, and says why where it does not",
+    async (code) => {
+      const { clock, storage, worker } = setUp();
+      const refusing = new RefusesWrites(storage, code);
+      const lease = await hold(worker("one", refusing).tryAcquire(NAME));
+      await clock.advance(TIMING.stopMs - 1_000);
+      expect(lease.isHeld()).toBe(true);
+      refusing.code = undefined;
+      await clock.advance(999);
+      await clock.advance(TIMING.renewMs);
+      expect(lease.isHeld()).toBe(true);
+      refusing.code = code;
+      await clock.advance(TIMING.stopMs);
+      expect(lease.signal.reason).toMatchObject({
+        code: "STORAGE_LEASE_LOST",
+        message: "the lease could not be renewed in time: the reason",
+        cause: { code },
+        details: { lost: "late" },
+      });
+    },
+  );
 
   test("knows after a pause of the process that its time is over, before any timer runs", async () => {
     const { clock, worker } = setUp();
@@ -331,6 +346,21 @@ class FailsReads extends DelegatingStorage {
   override async read(...given: Parameters<StorageBackend["read"]>): Promise<Resource> {
     if (this.code !== undefined) throw new StorageError(this.code);
     return this.inner.read(...given);
+  }
+}
+
+/** A store whose single writes fail while it has a code. */
+class RefusesWrites extends DelegatingStorage {
+  code: ConstructorParameters<typeof StorageError>[0] | undefined;
+
+  constructor(inner: StorageBackend, code: RefusesWrites["code"]) {
+    super(inner);
+    this.code = code;
+  }
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    if (this.code !== undefined) throw new StorageError(this.code, "the reason");
+    return this.inner.writeCAS(resource, options);
   }
 }
 

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "@stackwright/base/clock";
 import type { StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
-import { Renewal } from "./renewal.ts";
+import { mayPass, Renewal } from "./renewal.ts";
 import type { ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
 
 // Entry of the renewal thread. It has its own connection to the store and its own timers, so it
@@ -34,15 +34,18 @@ const supervision = setInterval(() => {
 }, maxSilenceMs / 10);
 
 /**
- * The store of this thread. Leases are held already while it opens, so one that is unavailable is
+ * The store of this thread. Leases are held already while it opens, so one that is unavailable, or refuses for now, is
  * opened again by the next renewal, until the deadlines of the leases; any other failure ends the
  * thread, and with it the leases.
  */
 function openStorage(): Promise<StorageBackend> {
   opening ??= open().catch((error: unknown) => {
     opening = undefined;
-    const isRetryable = (error as { readonly retryable?: boolean } | undefined)?.retryable === true;
-    if (!isRetryable) setImmediate(() => fail(error));
+    const { retryable, code } = (error ?? {}) as {
+      readonly retryable?: boolean;
+      readonly code?: string;
+    };
+    if (retryable !== true && !mayPass(code)) setImmediate(() => fail(error));
     throw error;
   });
   return opening;

@@ -52,6 +52,21 @@ const TAKEN: ReadonlySet<string> = new Set([
   "STORAGE_WRONG_UID",
 ]);
 
+/**
+ * What may pass before the deadline: the store is away for the moment, an attempt from before came through late, or rights and
+ * passwords are being changed, which is not done in one step everywhere.
+ */
+const PASSING: ReadonlySet<string> = new Set([
+  "STORAGE_INCONSISTENT",
+  "STORAGE_CAS_FAILURE",
+  "STORAGE_PERMISSION_DENIED",
+]);
+
+/** Whether a renewal that failed with an error of a store is worth another attempt. */
+export function mayPass(code: string | undefined): boolean {
+  return code !== undefined && PASSING.has(code);
+}
+
 /** Keeps one tenure alive until it is stopped or lost. */
 export class Renewal {
   readonly #task: RenewalTask;
@@ -60,6 +75,8 @@ export class Renewal {
   #renewedAt: number;
   /** Whether the stored version is not known, as an answer was lost. */
   #doubtful = false;
+  /** Of the last attempt, where it failed. */
+  #failure: StorageError | undefined;
   #next: Disposable | undefined;
   #deadline: Disposable | undefined;
   #running: Promise<void> | undefined;
@@ -105,15 +122,16 @@ export class Renewal {
       await this.#renew();
       if (this.#over) return;
       this.#renewedAt = startedAt;
+      this.#failure = undefined;
       this.#parts.onRenewed(startedAt);
       this.#watchDeadline();
       this.#plan(renewMs - (clock.monotonicMs() - startedAt));
     } catch (error) {
       if (this.#over) return;
       const failure = StorageError.from(error);
-      if (failure.code === "STORAGE_INCONSISTENT" || failure.code === "STORAGE_CAS_FAILURE") {
-        // The store is away for the moment, or an attempt from before came through late. The
-        // deadline runs on.
+      if (mayPass(failure.code)) {
+        // The deadline runs on.
+        this.#failure = failure;
         this.#plan(Math.min(renewMs, (stopMs - renewMs) / 8));
       } else if (TAKEN.has(failure.code)) {
         this.#lose("taken", "another worker took the lease", failure);
@@ -154,9 +172,10 @@ export class Renewal {
     const { clock } = this.#parts;
     this.#deadline?.[Symbol.dispose]();
     const left = this.#renewedAt + this.#task.timing.stopMs - clock.monotonicMs();
-    this.#deadline = clock.after(left, () =>
-      this.#lose("late", "the lease could not be renewed in time", undefined),
-    );
+    this.#deadline = clock.after(left, () => {
+      const why = this.#failure === undefined ? "" : `: ${this.#failure.message}`;
+      this.#lose("late", `the lease could not be renewed in time${why}`, this.#failure);
+    });
   }
 
   #lose(lost: NonNullable<StorageErrorDetails["lost"]>, message: string, cause: unknown): void {

@@ -1,7 +1,7 @@
 import postgres, { type Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
 import { ConnectionSlots } from "./connection-slots.ts";
-import { toStorageError } from "./server-error.ts";
+import { isConnectionRefused, toStorageError } from "./server-error.ts";
 
 /** How the engine and the blobs reach a server. */
 export interface ConnectionOptions {
@@ -16,8 +16,8 @@ export interface ConnectionOptions {
   /** Schema that holds the tables, made by the first open. @default "stackwright" */
   readonly schema?: string;
   /**
-   * Most connections for calls. Others are used: one for hints, one for each open snapshot, one for each list
-   * between its pages, up to 16, and one for each watch that is delivering a snapshot of several pages, up to 16.
+   * Most connections for calls; where the server gives fewer, calls share those. Others are used: one for hints, one for each open
+   * snapshot, one for each list between its pages, up to 16, and one for each watch that is delivering a snapshot of several pages, up to 16.
    *
    * @default 8
    */
@@ -45,6 +45,9 @@ export function resolveConnectionOptions(options: ConnectionOptions): ResolvedCo
   return { url, schema, connections, timeoutMs, ...(tls === undefined ? {} : { tls }) };
 }
 
+/** No time limit of a session. A text, as the library leaves out what is not true. */
+const NONE = "0";
+
 /** What a call does, for telling what a failure left behind. */
 export type CallKind = "read" | "write";
 
@@ -60,6 +63,9 @@ export type CallKind = "read" | "write";
 //
 // Pipelining: a call never shares a connection with another one, so it fails for its own reasons
 // only. Calls beyond the number of connections wait for a slot, in order and within their deadline.
+//
+// A call for which the server refuses a further connection has sent nothing, and the other connections are as they were. So it
+// waits for one of these, and fails only when the instance has none.
 
 /** The connections of an instance. */
 export class Connections {
@@ -69,6 +75,8 @@ export class Connections {
   /** Pools that were replaced and have calls under way. */
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
+  /** Settings of a session that only some versions of the server know. */
+  #known: Readonly<Record<string, string>> = {};
 
   constructor(options: ResolvedConnectionOptions) {
     this.options = options;
@@ -87,17 +95,35 @@ export class Connections {
   ): Promise<T> {
     const deadline = performance.now() + timeoutMs;
     if (!(await this.#slots.acquire(timeoutMs))) throw tooLate(kind, "not-applied", timeoutMs);
-    const pool = this.#pool;
-    const leftMs = deadline - performance.now();
-    try {
-      return await withDeadline(kind, timeoutMs, leftMs, call(pool));
-    } catch (error) {
-      const answered = error instanceof postgres.PostgresError && error.severity === "ERROR";
-      if (!answered) this.#replace(pool);
-      throw toStorageError(error, kind);
-    } finally {
-      this.#slots.release();
+    for (;;) {
+      const pool = this.#pool;
+      const { released } = this.#slots;
+      try {
+        const leftMs = deadline - performance.now();
+        const result = await withDeadline(kind, timeoutMs, leftMs, call(pool));
+        this.#slots.release();
+        return result;
+      } catch (error) {
+        if (isConnectionRefused(error)) {
+          const leftMs = deadline - performance.now();
+          if (await this.#slots.exchange(released, leftMs)) continue;
+          throw toStorageError(error, kind);
+        }
+        const answered = error instanceof postgres.PostgresError && error.severity === "ERROR";
+        if (!answered) this.#replace(pool);
+        this.#slots.release();
+        throw toStorageError(error, kind);
+      }
     }
+  }
+
+  /**
+   * Says which version the server has, as the server gives it, before the first call: some settings of a session are not known to
+   * all versions, and a server refuses a session that names one.
+   */
+  serves(version: number): void {
+    this.#known = version >= 170_000 ? { transaction_timeout: NONE } : {};
+    this.#replace(this.#pool);
   }
 
   /** A client with one connection of its own, which the caller ends. */
@@ -126,6 +152,20 @@ export class Connections {
     this.#ending.add(ending);
   }
 
+  /** How long sessions may take; what is set for a role, a database or the server would end them otherwise. */
+  #limits(isPatient: boolean): Readonly<Record<string, string | number>> {
+    const { timeoutMs } = this.options;
+    return {
+      statement_timeout: isPatient ? NONE : Math.ceil(timeoutMs * 0.8),
+      // Earlier than a statement: what had no turn has not begun, so its outcome is known.
+      lock_timeout: isPatient ? NONE : Math.ceil(timeoutMs * 0.7),
+      idle_in_transaction_session_timeout: 120_000,
+      // A session that listens is idle for as long as nothing happens.
+      idle_session_timeout: NONE,
+      ...this.#known,
+    };
+  }
+
   #connect(max: number, dedicated: DedicatedOptions = {}): Sql {
     const { url, tls, schema, timeoutMs } = this.options;
     const options = {
@@ -141,10 +181,7 @@ export class Connections {
       connection: {
         application_name: "stackwright-storage",
         search_path: schema,
-        statement_timeout: dedicated.patient === true ? 0 : Math.ceil(timeoutMs * 0.8),
-        // Earlier than a statement: what had no turn has not begun, so its outcome is known.
-        lock_timeout: dedicated.patient === true ? 0 : Math.ceil(timeoutMs * 0.7),
-        idle_in_transaction_session_timeout: 120_000,
+        ...this.#limits(dedicated.patient === true),
         default_transaction_isolation: "read committed" as const,
         client_min_messages: "warning",
       },

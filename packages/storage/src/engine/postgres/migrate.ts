@@ -47,7 +47,11 @@ export async function prepareDatabase(
 ): Promise<{ readonly fsync: boolean }> {
   const client = connections.dedicated({ patient: true });
   try {
-    const settings = await checkServer(client, connections.options.schema);
+    const { version, ...settings } = await checkServer(client, connections.options.schema);
+    connections.serves(version);
+    // Of 17 and newer; this session may have begun with that of its role.
+    await client`
+      SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`;
     await updateLayout(client, connections.options, migrations);
     return settings;
   } catch (error) {
@@ -59,7 +63,10 @@ export async function prepareDatabase(
   }
 }
 
-async function checkServer(client: Sql, schema: string): Promise<{ readonly fsync: boolean }> {
+async function checkServer(
+  client: Sql,
+  schema: string,
+): Promise<{ readonly fsync: boolean; readonly version: number }> {
   const [row] = await client`
     SELECT current_setting('server_version_num')::int AS version,
       current_setting('server_encoding') AS encoding,
@@ -81,7 +88,7 @@ async function checkServer(client: Sql, schema: string): Promise<{ readonly fsyn
       "synchronous_commit is off: acknowledged writes could be lost",
     );
   }
-  return { fsync: row?.fsync !== "off" };
+  return { fsync: row?.fsync !== "off", version: Number(row.version) };
 }
 
 async function updateLayout(

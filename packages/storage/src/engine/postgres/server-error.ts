@@ -17,6 +17,9 @@ const NOT_SENT = new Set([
 /** Refusals of a connection: too many of them, starting up, shutting down, not the primary. */
 const NOT_CONNECTED = new Set(["53300", "57P03", "08001", "08004"]);
 
+/** What the server says where it, a database or a role has as many connections as it is allowed to have. */
+const TOO_MANY_CONNECTIONS = "53300";
+
 /** What the server says when a file cannot grow. */
 const DISK_FULL = "53100";
 
@@ -49,6 +52,12 @@ export function toStorageError(thrown: unknown, kind: CallKind): StorageError {
     const message = `the disk of the store's server is full: ${error.message}`;
     return new StorageError("STORAGE_INCONSISTENT", message, { cause: error, details });
   }
+  if (error instanceof postgres.PostgresError && code === TOO_MANY_CONNECTIONS) {
+    const message =
+      `the server of the store has no connection left: ${error.message}; raise max_connections or the limit of ` +
+      "the role or the database, or let the store have fewer connections";
+    return new StorageError("STORAGE_INCONSISTENT", message, { cause: error, details });
+  }
   if (error instanceof postgres.PostgresError && DAMAGED.has(code)) {
     const message = `the server of the store has found damage: ${error.message}`;
     return new StorageError("STORAGE_CORRUPT", message, { cause: error, details });
@@ -79,6 +88,11 @@ function mayHaveCommitted(error: postgres.PostgresError): boolean {
   return (
     /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:group|steps|writes)\(/.test(error.where ?? "")
   );
+}
+
+/** Whether a further connection was refused: nothing was sent on it, and the others are as they were. */
+export function isConnectionRefused(error: unknown): boolean {
+  return serverErrorOf(error)?.code === TOO_MANY_CONNECTIONS;
 }
 
 /** The answer of the server that an error is about, if it is. */

@@ -23,14 +23,16 @@ interface ThreadedStorageOptions {
   readonly name: string;
   /** One 32-bit integer: how often the store is still unavailable when it is opened. */
   readonly unavailable?: SharedArrayBuffer;
+  /** What it says then. @default STORAGE_INCONSISTENT */
+  readonly code?: ConstructorParameters<typeof StorageError>[0];
 }
 
 /** A client of the store that a thread of this process hosts; reads, writes and batches only. */
 export function createThreadedStorage(options: ThreadedStorageOptions): StorageBackend {
-  const { name, unavailable } = options;
+  const { name, unavailable, code = "STORAGE_INCONSISTENT" } = options;
   if (unavailable !== undefined) {
     const left = Atomics.sub(new Int32Array(unavailable), 0, 1);
-    if (left > 0) throw new StorageError("STORAGE_INCONSISTENT", "the store is unavailable");
+    if (left > 0) throw new StorageError(code, "the store is unavailable");
   }
   return new ThreadedStorage(name);
 }
