@@ -51,6 +51,18 @@ it("publishes the tag of a git repository, and shows where it is from", {
   expect(shown.output).toContain(`source: ${from}`);
 });
 
+it("withdraws with a reason, also one that is given later, and says which one counts", async () => {
+  const { cwd, modules } = await start();
+  await writeFile(join(cwd, "main.tf"), "");
+  expect((await modules("publish", "acme/net/aws", "1.0.0")).code).toBe(0);
+  const withdraw = async (...words: readonly string[]) =>
+    (await modules("withdraw", "acme/net/aws", "1.0.0", ...words)).output;
+  expect(await withdraw()).toContain("Withdrew acme/net/aws 1.0.0.");
+  expect(await withdraw("--reason", "opens port 22")).toContain("Withdrew acme/net/aws 1.0.0.");
+  const again = await withdraw("--reason", "another");
+  expect(again).toContain("Was withdrawn before: acme/net/aws 1.0.0 (withdrawn: opens port 22).");
+});
+
 it.each([
   [["publish", "acme/net", "1.0.0"], "does not name a module"],
   [["publish", "acme/net/aws", "1.0.0", ".", "--archive", "x.tar.gz"], "Name one of"],

@@ -129,8 +129,13 @@ export async function modulesWithdraw(
   return withServerErrors(client.server, async () => {
     const request = { ...module, version, ...(reason !== undefined && { reason }) };
     const { data } = await client.withdrawModule(request, { signal: context.signal });
-    const text = `Withdrew ${address} ${version}. The number stays taken.\n`;
-    context.terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : text);
+    const isKept = reason !== undefined && data.withdrawn_reason !== reason;
+    const text = isKept
+      ? `Was withdrawn before: ${address} ${version}${stateOf(data)}. Its reason stays.`
+      : `Withdrew ${address} ${version}. The number stays taken.`;
+    context.terminal.write(
+      json ? `${JSON.stringify(data, undefined, 2)}\n` : `${printable(text)}\n`,
+    );
     return EXIT.ok;
   });
 }

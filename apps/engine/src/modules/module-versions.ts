@@ -66,7 +66,7 @@ export async function moduleVersion(
 
 /**
  * Withdraws a version: it is offered no longer, and its content is given up. Its number stays that of this content, which alone may be
- * published under it again. A version that is withdrawn already stays as it is.
+ * published under it again. A version that is withdrawn already stays as it is; one without a reason gets the first that is given.
  */
 export async function withdrawModule(
   parts: TransactionParts,
@@ -77,7 +77,12 @@ export async function withdrawModule(
   return transact(parts, async (tx) => {
     const row = await tx.find(KIND, modulePlace(account, module, version));
     if (row === undefined) throw noVersion(module, version);
-    if (row.message.withdrawnAtMs !== 0n) return row.message;
+    if (row.message.withdrawnAtMs !== 0n) {
+      if (row.message.withdrawnReason === "" && reason !== "") {
+        tx.update(row, { withdrawnReason: reason });
+      }
+      return row.message;
+    }
     tx.update(row, {
       archiveSha256: "",
       documentationSha256: "",
