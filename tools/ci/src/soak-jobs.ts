@@ -232,7 +232,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     live: true,
     slices: 1,
     runs: 1,
-    limitMinutes: 30,
+    limitMinutes: 90,
   },
   {
     name: "drills",
