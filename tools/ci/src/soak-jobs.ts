@@ -223,10 +223,10 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   },
   {
     name: "sizes",
-    what: "a state of 100 MB, 1,000 workspaces and a log of 50 MB by the real terraform, where the live suite has smaller ones",
+    what: "states of 100 MB and 1,000 workspaces by the real commands, and a log of 50 MB, where the live suite has smaller ones",
     files: [
       "apps/engine/src/tfe-api/sizes.live.test.ts",
-      "apps/engine/src/state-api/commands.live.test.ts",
+      "apps/engine/src/state-api/large-state.live.test.ts",
     ],
     env: { TEST_FULL_SIZES: "1" },
     live: true,

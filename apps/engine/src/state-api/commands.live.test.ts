@@ -1,5 +1,4 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,9 +10,6 @@ import type { BootstrapCredentials } from "../bootstrap.ts";
 import { startApi } from "../testing/start-api.ts";
 import { startServerProcess } from "../testing/start-server-process.ts";
 
-/** Of the largest state; `.ci/soak --only sizes` has the one that is promised. */
-const IS_FULL = process.env["TEST_FULL_SIZES"] !== undefined;
-const MEGABYTES = IS_FULL ? 100 : 20;
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, "../main.ts");
 const COMMANDS = [
@@ -302,32 +298,5 @@ describe.each(COMMANDS)("the command %s", (_name, command) => {
     await ok("state", "push", join(directory, "errored.tfstate"));
     expect(await ok("output")).toContain('a = "survives"');
     expect(await ok("plan")).toContain("No changes");
-  });
-
-  it(`has a state of ${MEGABYTES} MB`, {
-    timeout: IS_FULL ? 1_500_000 : 300_000,
-  }, async () => {
-    const { directory, write, ok, call } = await start();
-    await write(config("large"));
-    await ok("init");
-    await ok("apply", "-auto-approve");
-    const state = JSON.parse(await ok("state", "pull")) as { serial: number };
-    const text = "x".repeat(10_000);
-    // As outputs, which no schema limits.
-    const outputs = Object.fromEntries(
-      Array.from({ length: MEGABYTES * 100 }, (_, index) => [
-        `o${index}`,
-        { value: text, type: "string" },
-      ]),
-    );
-    const file = join(directory, "large.tfstate");
-    await writeFile(file, JSON.stringify({ ...state, serial: state.serial + 1, outputs }));
-    await ok("state", "push", file);
-    const pulled = await ok("state", "pull");
-    expect(pulled.length).toBeGreaterThan(MEGABYTES * 1_000_000);
-    const stored = await call("GET", "/api/v1/projects/web/stacks/shop/state-versions/2");
-    expect(stored.json["bytes"]).toBeGreaterThan(MEGABYTES * 1_000_000);
-    const content = await call("GET", "/api/v1/projects/web/stacks/shop/state-versions/2/content");
-    expect(createHash("md5").update(content.text).digest("hex")).toBe(stored.json["md5"]);
   });
 });

@@ -25,7 +25,7 @@ const MEGABYTES = IS_FULL ? 100 : 20;
 const WORKSPACES = IS_FULL ? 1_000 : 220;
 const LOG_SEGMENTS = IS_FULL ? 512 : 64;
 /** The full sizes end with their job, whose limit is ample: how long they take says more of the machine than of the server. */
-const TIMEOUT_MS = IS_FULL ? 1_500_000 : 240_000;
+const TIMEOUT_MS = IS_FULL ? 5_100_000 : 240_000;
 /** Requests at the same time. */
 const AT_ONCE = 20;
 
