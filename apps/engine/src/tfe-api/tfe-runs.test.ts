@@ -40,7 +40,10 @@ async function start(executor: "in-process" | "none" = "in-process") {
         body: Uint8Array.from(gzipSync(tarOf(files))),
       })
     ).status;
-  const uploaded = async (files = { "main.tf": MAIN }, speculative = false): Promise<string> => {
+  const uploaded = async (
+    files: Record<string, string> = { "main.tf": MAIN },
+    speculative = false,
+  ): Promise<string> => {
     const { id, attributes } = await announce(speculative);
     expect(await put(attributes["upload-url"], files)).toBe(200);
     return id;
@@ -291,11 +294,25 @@ describe("a run", () => {
     expect(
       (await request(await uploaded({ "main.tf": MAIN }, true), { "save-plan": true })).status,
     ).toBe(422);
-    await call("PATCH", `/api/v2/workspaces/${workspace}`, {
-      body: { data: { attributes: { "working-directory": "sub" } } },
-    });
-    expect(await refused({})).toBe(422);
     expect((await call("GET", `/api/v2/workspaces/${workspace}/runs`)).json["data"]).toEqual([]);
+  });
+
+  it("has its root module in the working directory of the workspace", async () => {
+    const { uploaded, request, dataOf, reaches, logOf, call, workspace } = await start();
+    const set = async (folder: string, status = 200) => {
+      const body = { data: { attributes: { "working-directory": folder } } };
+      const answer = await call("PATCH", `/api/v2/workspaces/${workspace}`, { body });
+      expect([folder, answer.status]).toEqual([folder, status]);
+    };
+    for (const folder of ["../x", "a/../..", "a\\b", "a\u0000b", "a\nb"]) await set(folder, 422);
+    const files = {
+      "stacks/web/main.tf": 'module "net" { source = "../../modules/net" }\n',
+      "modules/net/main.tf": 'resource "terraform_data" "a" { input = "x" }\n',
+    };
+    await set("stacks/web");
+    const { id } = dataOf(await request(await uploaded(files)));
+    await reaches(id, "planned");
+    expect(await logOf("plans", id)).toContain("module.net.terraform_data.a");
   });
 
   it("is refused for a workspace whose state a command keeps", async () => {

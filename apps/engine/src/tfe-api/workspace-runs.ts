@@ -158,12 +158,12 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const found = await uploadAt(reference, id);
       return found && { speculative: found.speculative };
     },
-    storeUpload: async (caller, { workspace, id, speculative }, content, signal) => {
+    storeUpload: async (caller, { workspace, id, speculative, root }, content, signal) => {
       const named = await stackOf(caller, workspace);
       const { reference, name } = named;
       const { account, actor } = caller;
       using _place = places.take(account);
-      const stored = { stack: reference, stackName: name, actor, content, signal };
+      const stored = { stack: reference, stackName: name, actor, content, signal, root };
       const { version } = await storeConfiguration(parts, stored);
       const { tenancy, name: prefix } = memberPlace(reference, "");
       const { type } = SERVER_KINDS.configurationUpload;

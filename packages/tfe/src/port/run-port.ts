@@ -114,7 +114,12 @@ export interface RunPort {
   /** Stores the archive of a configuration; the same files again have no effect. */
   storeUpload(
     caller: TfeCaller,
-    upload: TfeUpload & { readonly workspace: string; readonly id: string },
+    upload: TfeUpload & {
+      readonly workspace: string;
+      readonly id: string;
+      /** Folder of the root module in the archive; empty for the archive itself. */
+      readonly root: string;
+    },
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<void>;

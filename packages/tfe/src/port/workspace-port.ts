@@ -27,6 +27,7 @@ export interface TfeWorkspace {
   readonly executionMode: ExecutionMode;
   /** Empty where any version is allowed. */
   readonly terraformVersion: string;
+  /** Folder of the root module in what commands upload; empty for the upload itself. */
   readonly workingDirectory: string;
   readonly autoApply: boolean;
   readonly tags: readonly WorkspaceTag[];

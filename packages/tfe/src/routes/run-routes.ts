@@ -44,6 +44,8 @@ interface UploadTarget {
   readonly workspace: string;
   readonly id: string;
   readonly speculative: boolean;
+  /** Absent in those of an older release. */
+  readonly root?: string;
 }
 
 interface LogTarget {
@@ -65,7 +67,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
 
   fastify.post<ById>("/workspaces/:workspace/configuration-versions", async (request, reply) => {
     const { account, actor } = operatorOf(request);
-    const { id: workspace } = await workspaceOf(context, request);
+    const { id: workspace, workingDirectory: root } = await workspaceOf(context, request);
     const speculative = (await documentOf(context, request)).flag("speculative") ?? false;
     const id = runs.announceUpload();
     const target: UploadTarget = {
@@ -75,6 +77,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       workspace,
       id,
       speculative,
+      root,
     };
     const address = await addressOf(context, request, "configuration-upload", target, UPLOAD_MS);
     return send(reply, one(uploadResource(workspace, id, "pending", speculative, address)), 201);
@@ -87,7 +90,8 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       const { target, signer } = await signedTarget<UploadTarget>(context, request);
       if (target.kind !== "configuration") throw new TfeError("TFE_FORBIDDEN");
       const content = request.raw as AsyncIterable<Uint8Array>;
-      await runs.storeUpload(signer, target, content, uploadSignal(request));
+      const { root = "" } = target;
+      await runs.storeUpload(signer, { ...target, root }, content, uploadSignal(request));
       return reply.code(200).send();
     },
   );
@@ -301,9 +305,6 @@ async function newRunOf(
       "TFE_UNPROCESSABLE",
       "the configuration version is not one of the workspace",
     );
-  }
-  if (workspace.workingDirectory !== "") {
-    throw new TfeError("TFE_UNPROCESSABLE", "not supported by this server: working-directory");
   }
   const upload = await runs.upload(caller, workspace.id, id);
   if (upload === undefined) {

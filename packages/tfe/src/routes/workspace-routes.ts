@@ -221,7 +221,7 @@ function workingDirectoryOf(document: RequestDocument): string | undefined {
   const directory = document.text("working-directory", 512);
   if (directory === undefined) return undefined;
   const parts = directory.split("/").filter((part) => part !== "" && part !== ".");
-  if (parts.includes("..") || directory.includes("\\")) {
+  if (parts.includes("..") || directory.includes("\\") || /\p{Cc}/u.test(directory)) {
     throw new TfeError("TFE_UNPROCESSABLE", '"working-directory" has to be below the upload');
   }
   return parts.join("/");
