@@ -90,6 +90,17 @@ describe("a lock", () => {
     expect((await send("GET")).status).toBe(404);
   });
 
+  it.each([undefined, "", "yesterday", "2026-13-45T99:00:00Z"])(
+    "of a script is shown with a time that commands can read, in place of %j",
+    async (created) => {
+      const { send } = await start();
+      const lock = { ID: "by hand", ...(created !== undefined && { Created: created }) };
+      expect((await send("LOCK", { body: lock })).status).toBe(200);
+      const shown = JSON.parse((await send("LOCK", { body: OTHER })).text) as typeof LOCK;
+      expect([shown.ID, new Date(shown.Created).toISOString()]).toEqual(["by hand", shown.Created]);
+    },
+  );
+
   it("is given again to a request that is repeated, and taken once", async () => {
     const { send } = await start();
     for (let time = 0; time < 2; time += 1) {

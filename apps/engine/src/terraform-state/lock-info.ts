@@ -39,16 +39,24 @@ export function readLockInfo(body: Uint8Array): TerraformLock {
  * which no command has says who has it, and why.
  */
 export function formatLockInfo({ terraform, actor, reason, atMs }: StackLock): string {
-  const shown = terraform ?? {
+  const taken = new Date(Number(atMs)).toISOString();
+  const lock = terraform ?? {
     id: `${actor}: ${reason}`,
     operation: "",
     info: reason,
     who: actor,
     version: "",
-    created: new Date(Number(atMs)).toISOString(),
+    created: taken,
     path: "",
   };
+  const shown = { ...lock, created: isTime(lock.created) ? lock.created : taken };
   return JSON.stringify(Object.fromEntries(MEMBERS.map(([member, name]) => [member, shown[name]])));
+}
+
+/** Commands that read no time here read nothing of the lock, and show the ID of their own one. Scripts leave it out. */
+function isTime(text: string): boolean {
+  const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(text);
+  return isWritten && !Number.isNaN(Date.parse(text));
 }
 
 /** The words of a lock of a command, where those of a person have a reason. */

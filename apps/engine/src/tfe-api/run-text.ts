@@ -30,6 +30,8 @@ export function eventText(event: StoredRunLogEvent): string {
       return `${address} (${of("provisioner")}): ${of("line")}\n`;
     case "log":
       return `${of("text") || of("line")}\n`;
+    case "truncated":
+      return "The log of the run is full: further lines of output are left out.\n";
     case "cancel":
       return "A cancel was requested: no further operation is started.\n";
     default:

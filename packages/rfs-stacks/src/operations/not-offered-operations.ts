@@ -2,7 +2,7 @@ import { RfsStacksError } from "../errors.ts";
 import type { Operation } from "./operation.ts";
 
 const MODULES =
-  "private modules of the service: publish them with: stackwright module publish, and name them by their address of this server";
+  "private modules of the service: publish them with: stackwright modules publish, and name them by their address of this server";
 const HOOKS = "private hooks of the service: this server has policy sets instead";
 
 type Route = readonly [name: string, method: Operation["method"], path: string];
