@@ -10,6 +10,10 @@ export interface SoakJob {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the files need real servers. */
   readonly live: boolean;
+  /** Servers that are started for live files, as `tools/servers` names them. @default all */
+  readonly servers?: string;
+  /** Tools that are built for live files. @default those that every run builds */
+  readonly tools?: string;
   /** Runs of its own, each with another seed; what is done is not repeated after an interruption. */
   readonly slices: number;
   /** `STACKWRIGHT_RUNS` of each slice: how many times the counts of `npm test`. */
@@ -230,6 +234,24 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     ],
     env: { TEST_FULL_SIZES: "1" },
     live: true,
+    servers: "none",
+    tools: "opentofu",
+    slices: 1,
+    runs: 1,
+    limitMinutes: 90,
+  },
+  {
+    name: "tofu",
+    what: "states, workspaces, runs and modules of this server by tofu, which the live suite does not build",
+    files: [
+      "apps/engine/src/state-api/",
+      "apps/engine/src/tfe-api/callers.live.test.ts",
+      "apps/engine/src/tfe-api/remote-execution.live.test.ts",
+      "apps/cli/src/commands/adopt-tofu.live.test.ts",
+    ],
+    live: true,
+    servers: "none",
+    tools: "opentofu",
     slices: 1,
     runs: 1,
     limitMinutes: 90,

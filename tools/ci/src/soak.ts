@@ -95,8 +95,12 @@ async function runSlice(job: SoakJob, seed: number, report: string): Promise<Sli
       counts: {},
     };
   }
+  const exec = [
+    ...(job.servers === undefined ? [] : ["--servers", job.servers]),
+    ...(job.tools === undefined ? [] : ["--tools", job.tools]),
+  ];
   const argv: [string, ...string[]] = job.live
-    ? [process.execPath, join(root, "tools/servers/src/main.ts"), "exec", "--", ...vitest]
+    ? [process.execPath, join(root, "tools/servers/src/main.ts"), "exec", ...exec, "--", ...vitest]
     : vitest;
   const end = await runSuiteCommand([...argv, "--test-timeout", String(timeoutMs)], {
     cwd: root,

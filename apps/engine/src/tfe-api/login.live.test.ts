@@ -18,7 +18,7 @@ it("terraform login gets a token by the page of the server", {
   const tls = { certificateFile, keyFile };
   const { server, first } = await startApi("none", { tls, host: "localhost" });
   const host = `localhost:${new URL(server.url).port}`;
-  const { start, exec, directory, env } = await terraformRoot(COMMAND, {
+  const { start, exec, ok, fails, write, directory, env } = await terraformRoot(COMMAND, {
     SSL_CERT_FILE: certificateFile,
     BROWSER: "true",
   });
@@ -48,7 +48,12 @@ it("terraform login gets a token by the page of the server", {
   expect(token).not.toBe(first.token);
   const owner = await server.credentials.tokenOwner(token);
   expect(owner?.principal).toMatchObject({ account: "default", expireTimeMs: expect.any(Number) });
+  await write(
+    `terraform {\n  cloud {\n    hostname = "${host}"\n    organization = "default"\n    workspaces { name = "demo" }\n  }\n}\n`,
+  );
+  await ok("init");
   expect((await exec("logout", host)).code).toBe(0);
+  expect(await fails("plan")).toContain("Required token could not be found");
 });
 
 interface Stored {

@@ -402,6 +402,16 @@ it("is found by service discovery", async () => {
   expect(json).toMatchObject({
     "tfe.v2": "/api/v2/",
     "tfe.v2.1": "/api/v2/",
+    "tfe.v2.2": "/api/v2/",
+    "state.v2": "/api/v2/",
+    "modules.v1": "/terraform/v1/modules/",
     "providers.v1": "/terraform/v1/providers/",
+    "login.v1": {
+      client: "terraform-cli",
+      grant_types: ["authz_code"],
+      authz: "/oauth/authorize",
+      token: "/oauth/token",
+      ports: [10_000, 10_010],
+    },
   });
 });
