@@ -13,7 +13,7 @@ export interface TokenExplanation {
 
 /** A dry run of the routing of one token. */
 export function explainToken(
-  { table, servers, conflicts, subpackages }: Routing,
+  { table, isTableGiven, servers, conflicts, subpackages }: Routing,
   token: string,
 ): TokenExplanation {
   const parts = [
@@ -34,7 +34,8 @@ export function explainToken(
     if (subpackage !== undefined && token.startsWith(`${subpackage.name}:`)) {
       return [{ kind, server, reason: `it was parameterized as ${subpackage.name}` }];
     }
-    return [{ kind, server, reason: "it alone defines it, or the given table says so" }];
+    const reason = isTableGiven ? "the given table says so" : "no other one defines it";
+    return [{ kind, server, reason }];
   });
   return { token, uses };
 }

@@ -25,6 +25,8 @@ export interface SubpackageSchema {
 export interface Routing {
   readonly servers: readonly ServerHandle[];
   readonly table: DispatchTable;
+  /** Whether the table was given, and not made from the schemas. */
+  readonly isTableGiven: boolean;
   /** Text of the merged schema. */
   readonly schema: string;
   readonly filter: ConfigFilter | undefined;
@@ -83,6 +85,7 @@ export function createRouting(input: RoutingInput): Routing {
   return {
     servers,
     table,
+    isTableGiven: input.table !== undefined,
     schema: input.schema ?? JSON.stringify(merged?.schema ?? {}),
     filter: input.configFilter ? createConfigFilter(table.configKeys ?? []) : undefined,
     conflicts: merged?.conflicts ?? [],

@@ -151,7 +151,9 @@ describe("mux explain", { timeout: 60_000 }, () => {
     expect(output).toContain(`${SOURCE} as package platform 1.0.0`);
     expect(output).toContain("program gone (stackwright.local/pulumi/gone): absent");
     expect(output).toContain("resource chatty:index:chatty_note: chatty, ");
-    expect(output).toContain("resource platform:index:terraform_data: terraform, ");
+    expect(output).toContain(
+      "resource platform:index:terraform_data: terraform, no other one defines it\n",
+    );
     const one = await tried.run("explain", "--json", "platform:index:terraform_remote_state");
     expect(JSON.parse(one.output)).toMatchObject({
       tokens: [{ kind: "function", program: "terraform" }],

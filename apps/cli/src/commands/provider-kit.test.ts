@@ -189,6 +189,7 @@ describe("provider dev", () => {
       });
     expect((await run("up", "--yes")).text).toContain('id = "todo"');
     expect(await readFile(join(cwd, "notes/todo.txt"), "utf8")).toBe("Write a provider.");
+    expect(await readFile(join(cwd, ".gitignore"), "utf8")).toContain("\n/notes\n");
 
     const code = join(cwd, "src/provider.ts");
     await change(code, "    return { id: name };", "    return { id: `${name}!` };");

@@ -85,7 +85,11 @@ export function projectFiles(names: TemplateNames): readonly TemplateFile[] {
         ],
       }),
     },
-    { path: ".gitignore", text: "/node_modules\n/dist\n/scratch\n/.journal\n" },
+    // Where the example writes, by `provider dev` and by `dev_overrides`.
+    {
+      path: ".gitignore",
+      text: "/node_modules\n/dist\n/scratch\n/.journal\n/notes\n/example/notes\n",
+    },
     { path: "src/provider.ts", text: providerCode(names) },
     { path: "src/main.ts", text: mainCode(names) },
     { path: "src/function.ts", text: functionCode(names) },
