@@ -23,6 +23,8 @@ interface GetOptions {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Codes of certificates whose authority is not known, of Node and of OpenSSL. */
+const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*)$/;
 /** Documents of registries and mirrors are far smaller. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 
@@ -220,9 +222,12 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
-  // What OpenSSL says of it names none of what the user knows.
-  const isClear = (cause as NodeJS.ErrnoException).code === "ERR_SSL_WRONG_VERSION_NUMBER";
-  return isClear ? "what listens there answers without TLS" : cause.message;
+  // What OpenSSL and Node say of these names none of what the user can do.
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return "what listens there answers without TLS";
+  return UNTRUSTED.test(code)
+    ? `its certificate is not trusted here (${code}); SSL_CERT_FILE names a file with that of its authority`
+    : cause.message;
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

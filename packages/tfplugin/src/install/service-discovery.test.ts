@@ -33,6 +33,18 @@ it("reads it again where it had no such service: that may have been one bad answ
   expect(await find()).toBe("https://example.com/v1/providers/");
 });
 
+it("says what to do about a certificate that is not trusted", async () => {
+  // As `fetch` fails.
+  const cause = Object.assign(new Error("self-signed certificate; if the root CA is installed"), {
+    code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+  });
+  const refuse = async () => Promise.reject(new TypeError("fetch failed", { cause }));
+  const find = serviceDiscovery({ http: new InstallHttpClient({ fetch: refuse, retries: 0 }) });
+  await expect(find("example.com", SERVICE, undefined)).rejects.toThrow(
+    /not trusted here \(DEPTH_ZERO_SELF_SIGNED_CERT\); SSL_CERT_FILE names/,
+  );
+});
+
 it("says of a host without TLS what it is, and not what OpenSSL calls it", async () => {
   const server = createServer((_, response) => response.end());
   server.listen(0, "127.0.0.1");
