@@ -150,6 +150,18 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 180,
   },
   {
+    name: "store-outage",
+    what: "a database that is away for a minute in the midst of an apply; servers that are killed while they add runs: 25 on each store",
+    files: [
+      "apps/engine/src/store-outage.live.test.ts",
+      "apps/engine/src/enqueue-kill.live.test.ts",
+    ],
+    live: true,
+    slices: 1,
+    runs: 25,
+    limitMinutes: 60,
+  },
+  {
     name: "round-trip",
     what: "states of terraform adopted, changed by 20 random applies with a kill, and returned: 10 by mirror, 10 by export",
     files: ["apps/cli/src/commands/round-trip.live.test.ts"],

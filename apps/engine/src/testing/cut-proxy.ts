@@ -5,6 +5,8 @@ export interface CutProxy extends AsyncDisposable {
   readonly port: number;
   /** Lets nothing through in either direction, new connections included, for so long. */
   cut(ms: number): Promise<void>;
+  /** Breaks all connections and refuses new ones, for so long: what a server that ends and starts again does. */
+  refuse(ms: number): Promise<void>;
 }
 
 /** Starts a proxy on a port of this machine. */
@@ -29,13 +31,25 @@ export async function startCutProxy(target: {
     upstream.on("data", (chunk) => client.write(chunk));
     if (isCut) for (const socket of [client, upstream]) socket.pause();
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
+  const listen = async (port: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of open) socket.destroy();
+    await closed;
+  };
+  await listen(0);
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  const { port } = address;
   return {
-    port: address.port,
+    port,
     cut: async (ms) => {
       isCut = true;
       for (const socket of open) socket.pause();
@@ -43,10 +57,11 @@ export async function startCutProxy(target: {
       isCut = false;
       for (const socket of open) socket.resume();
     },
-    [Symbol.asyncDispose]: async () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of open) socket.destroy();
-      await closed;
+    refuse: async (ms) => {
+      await close();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await listen(port);
     },
+    [Symbol.asyncDispose]: close,
   };
 }
