@@ -67,12 +67,19 @@ export type CallKind = "read" | "write";
 // A call for which the server refuses a further connection has sent nothing, and the other connections are as they were. So it
 // waits for one of these, and fails only when the instance has none.
 
+/** Connections that are replaced together. */
+interface Pool {
+  readonly sql: Sql;
+  /** What is in progress on them. */
+  readonly calls: Set<Promise<unknown>>;
+}
+
 /** The connections of an instance. */
 export class Connections {
   readonly options: ResolvedConnectionOptions;
-  #pool: Sql;
+  #pool: Pool;
   readonly #slots: ConnectionSlots;
-  /** Pools that were replaced and have calls under way. */
+  /** Pools that were replaced and have calls in progress. */
   readonly #ending = new Set<Promise<void>>();
   #closed = false;
   /** Settings of a session that only some versions of the server know. */
@@ -81,7 +88,7 @@ export class Connections {
   constructor(options: ResolvedConnectionOptions) {
     this.options = options;
     this.#slots = new ConnectionSlots(options.connections);
-    this.#pool = this.#connect(options.connections);
+    this.#pool = this.#newPool();
   }
 
   /**
@@ -100,7 +107,9 @@ export class Connections {
       const { released } = this.#slots;
       try {
         const leftMs = deadline - performance.now();
-        const result = await withDeadline(kind, timeoutMs, leftMs, call(pool));
+        const answer = withDeadline(kind, timeoutMs, leftMs, call(pool.sql));
+        pool.calls.add(answer);
+        const result = await answer.finally(() => pool.calls.delete(answer));
         this.#slots.release();
         return result;
       } catch (error) {
@@ -137,18 +146,18 @@ export class Connections {
     await Promise.all(this.#ending);
   }
 
-  #replace(pool: Sql): void {
+  #newPool(): Pool {
+    return { sql: this.#connect(this.options.connections), calls: new Set() };
+  }
+
+  #replace(pool: Pool): void {
     if (this.#closed || this.#pool !== pool) return;
-    this.#pool = this.#connect(this.options.connections);
+    this.#pool = this.#newPool();
     this.#end(pool);
   }
 
-  /** Lets what is under way finish, up to the deadline that it has anyway. */
-  #end(pool: Sql): void {
-    const ending = pool
-      .end({ timeout: this.options.timeoutMs / 1000 })
-      .catch(() => undefined)
-      .finally(() => this.#ending.delete(ending));
+  #end(pool: Pool): void {
+    const ending = finish(pool).finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
 
@@ -193,6 +202,15 @@ export class Connections {
     };
     return postgres(url, options);
   }
+}
+
+/**
+ * Lets what is in progress end, up to the deadline that it has anyway. The end of the pool itself is no measure of that: it never
+ * comes for a connection that broke under a call.
+ */
+async function finish({ sql, calls }: Pool): Promise<void> {
+  await Promise.allSettled(calls);
+  await sql.end({ timeout: 1 }).catch(() => undefined);
 }
 
 /** Gives up an answer that does not come in the time that is left of a call's. */
