@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 
 it("a stack is deleted by its name, once it is said what becomes of its objects, by administrators", {
@@ -29,6 +30,7 @@ it("a stack is deleted by its name, once it is said what becomes of its objects,
     }
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
   }
+  await judgeNarrow(page, "deletion");
   await page.setViewportSize({ width: 1440, height: 900 });
 
   // What keeps it from being deleted is said, and what was typed is kept.

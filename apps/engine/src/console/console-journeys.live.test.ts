@@ -168,6 +168,7 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await page.locator(".plain-list button.link").last().click();
   await page.getByText(/was made by/).waitFor();
   await judge("history");
+  await judgeNarrow(page, "history");
   // And back to what it was, by a run whose plan waits.
   await page.getByRole("button", { name: "Plan to go back…" }).click();
   await dialog.getByText("the recorded state is not put back").waitFor();
@@ -210,6 +211,7 @@ it("users set a project up, find out what failed and what changed, go back, publ
   const dependents = page.getByRole("table", { name: "What depends on this stack (1)" });
   await dependents.getByRole("row", { name: /default\/two word/ }).waitFor({ timeout: 90_000 });
   await judge("outputs");
+  await judgeNarrow(page, "outputs");
   await page.getByRole("button", { name: "Plan all of them (1)" }).click();
   await page.getByRole("link", { name: "Plan of default/two" }).click();
   await page.locator(".page-head .badge", { hasText: "no changes" }).waitFor({ timeout: 90_000 });
@@ -228,6 +230,9 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await waitFor(kept, "approved");
   await open("p/default");
   await page.getByText("Frozen: project default").waitFor();
+  await isLoaded(page);
+  // Once.
+  expect(await page.getByText("the network is down").count()).toBe(1);
   await page.getByRole("link", { name: "What is frozen" }).first().click();
   const waiting = page.getByRole("region", { name: "Begin when the freeze ends" });
   await waiting.getByRole("link", { name: "default/one" }).waitFor();
@@ -264,6 +269,7 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await page.getByText("3 changes").waitFor();
   await page.getByText("1 may break a configuration").waitFor();
   await judge("changes of a provider");
+  await judgeNarrow(page, "schema-changes");
   await page.getByLabel("From").selectOption("1.10.0");
   await page.getByText("Choose two versions that differ.").waitFor();
   await page.getByLabel("to", { exact: true }).selectOption("1.0.0");

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, signIn, startConsole } from "../testing/start-console.ts";
 
 const configuration = (word: string): string =>
@@ -27,6 +28,7 @@ it("a user who is new to a stack finds what it was, and goes back to it", {
   await page.getByRole("button", { name: "Plan to go back…" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("the recorded state is not put back").waitFor();
+  await judgeNarrow(page, "roll-back");
   await dialog.getByRole("button", { name: "Plan", exact: true }).click();
   await page.getByText("terraform_data.word will be updated in place").waitFor();
   await page.getByRole("button", { name: "Approve…" }).click();

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
+import { frozenPlaces } from "../../parts/active-freeze.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Loaded } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useNow } from "../../parts/time.tsx";
 import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { FreezeDialog } from "../freeze/freeze-dialog.tsx";
@@ -12,12 +13,16 @@ import { FreezeDialog } from "../freeze/freeze-dialog.tsx";
 /** What surrounds the pages of one project: its name, whether it is frozen, its tabs. */
 export function ProjectPage() {
   const { project = "" } = usePath<"project">();
-  const { client, caller } = useServer();
+  const { client, caller, stacks: store } = useServer();
   const settings = useQuery({
     queryKey: ["project", project],
     queryFn: async ({ signal }) => (await client.showProject({ project }, { signal })).data,
   });
   const [isFreezing, setFreezing] = useState(false);
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const [first] = frozenPlaces(stacks, useNow());
+  // The bar on all pages says it already, but of a project without stacks, or behind that of another one.
+  const isInBar = first?.project === project && first.stack === undefined;
   const base = `/p/${project}`;
   const mayRead = mayDo(caller, "deployer", project);
   return (
@@ -35,7 +40,7 @@ export function ProjectPage() {
               )
             }
           >
-            {freeze !== undefined && (
+            {freeze !== undefined && !isInBar && (
               <p className="note attention">
                 Frozen by {freeze.actor} <Time at={freeze.at} />: {freeze.reason}.{" "}
                 <Link to="/frozen">What is frozen</Link>

@@ -1,6 +1,7 @@
 import type { Run } from "@stackwright/client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { AddressText } from "../../parts/address-text.tsx";
 import { Mark, type MarkShape } from "../../parts/mark.tsx";
 import { Empty, Loading } from "../../parts/states.tsx";
 import { durationText } from "../../parts/time.tsx";
@@ -221,14 +222,22 @@ function StepCells(props: StepCellsProps) {
   };
   return (
     <>
-      <span role="cell" className="address" title={row.address}>
-        {row.address}
-        {isCritical && <span className="hidden"> (on the critical path)</span>}
+      <span
+        role="cell"
+        className="address"
+        title={row.address}
+        aria-label={isCritical ? `${row.address} (on the critical path)` : row.address}
+      >
+        <AddressText address={row.address} />
       </span>
       <span role="cell" className={`badge ${tone}`} title={step?.cause}>
         <Mark shape={shape} />
-        {row.action} {status === "running" ? "" : status.replaceAll("-", " ")}
-        {step?.cause !== undefined && ` (${step.cause})`}
+        {/* What it became is shown where there is no room for both. */}
+        <span>
+          <span className={status === "running" ? undefined : "action"}>{row.action}</span>{" "}
+          {status === "running" ? "" : status.replaceAll("-", " ")}
+          {step?.cause !== undefined && ` (${step.cause})`}
+        </span>
       </span>
       <span role="cell" className="bar-track">
         {step === undefined && status === "waiting" && bar(beginMs, nowMs, "waits")}

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useDeferredValue, useMemo, useRef, useState } from "react";
+import { AddressText } from "../../parts/address-text.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { ShownText } from "../../parts/shown-text.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
@@ -149,11 +150,13 @@ function ResourceList({ resources, chosen, choose }: ResourceListProps) {
           const resource = resources[index];
           if (resource === undefined) return null;
           const { address, deposed, type, phase } = resource;
+          const name = deposed === undefined ? address : `${address} (deposed ${deposed})`;
           return (
             <div
               key={`${address}${deposed ?? ""}`}
               id={rowId(index)}
               role="option"
+              aria-label={[name, type, ...(phase === "ready" ? [] : [phase])].join(" ")}
               aria-selected={chosen === address}
               aria-setsize={resources.length}
               aria-posinset={index + 1}
@@ -164,8 +167,8 @@ function ResourceList({ resources, chosen, choose }: ResourceListProps) {
                 choose(address);
               }}
             >
-              <span className="address" title={address}>
-                {address}
+              <span className="address" title={name}>
+                <AddressText address={address} />
                 {deposed !== undefined && <span className="quiet"> (deposed {deposed})</span>}
               </span>
               <span className="quiet type">{type}</span>
