@@ -32,7 +32,8 @@ export class RandomIds {
   learn(state: JsonObject): void {
     for (const { attributes, resource } of instancesOf(state)) {
       const type = textOf(resource.type);
-      for (const name of this.#random.get(type) ?? []) {
+      const key = resource.mode === "data" ? `data.${type}` : type;
+      for (const name of this.#random.get(key) ?? []) {
         const value = attributes[name];
         if (typeof value === "string" && value !== "") this.#seen.set(value, `<${type}>`);
       }

@@ -29,7 +29,7 @@ const RECORD = JSON.stringify({
 });
 
 const SIGNS: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
-  ["a state file", { "terraform.tfstate": STATE }, /state file terraform\.tfstate: 1 objects/],
+  ["a state file", { "terraform.tfstate": STATE }, /state file terraform\.tfstate: 1 object\b/],
   [
     "a backend block",
     { "backend.tf": S3 },
@@ -55,7 +55,7 @@ const SIGNS: readonly (readonly [string, Readonly<Record<string, string>>, RegEx
     },
     /state file st\/x\.tfstate/,
   ],
-  ["a state that could not be saved", { "errored.tfstate": STATE }, /errored\.tfstate: 1 objects/],
+  ["a state that could not be saved", { "errored.tfstate": STATE }, /errored\.tfstate: 1 object\b/],
   ["an encrypted state", { "terraform.tfstate": `{"encrypted_data":"x"}` }, /it is encrypted/],
   ["a state that was cut off", { "terraform.tfstate": STATE.slice(0, 40) }, /cut off/],
   [
@@ -66,7 +66,7 @@ const SIGNS: readonly (readonly [string, Readonly<Record<string, string>>, RegEx
         modules: [{ path: ["root"], resources: { "a.b": {} }, outputs: {} }],
       }),
     },
-    /1 objects/,
+    /1 object\b/,
   ],
   ["a lock", { ".terraform.tfstate.lock.info": "{}" }, /another command works on the state/],
   ["terragrunt", { "terragrunt.hcl": "" }, /terragrunt configuration terragrunt\.hcl/],
@@ -159,7 +159,7 @@ describe("adopt", () => {
 
   it("needs the name of the stack to leave out a state with objects", async () => {
     const { run } = await folderWith({ "terraform.tfstate": STATE });
-    expect((await run(["adopt", "--fresh"])).error).toContain("1 objects");
+    expect((await run(["adopt", "--fresh"])).error).toContain("1 object,");
     expect((await run(["adopt", "--fresh", "--force"])).error).toContain("--confirm default");
     const wrong = await run(["adopt", "--fresh", "--force", "--confirm", "prod"]);
     expect(wrong).toMatchObject({ code: 1 });
@@ -206,6 +206,18 @@ describe("adopting a state file", () => {
     const { code, error } = await run(["up", "-y"]);
     expect(code).toBe(1);
     expect(error).toContain("it was adopted by the stack default");
+  });
+
+  it("says nothing more of the backend, unless that is another one since", async () => {
+    const local = 'terraform {\n  backend "local" {}\n}\n';
+    const { run, path } = await folderWith({ "terraform.tfstate": STATE, "b.tf": local });
+    expect(await run(["adopt", "--yes"])).toMatchObject({ code: 0 });
+    expect((await run(["plan"])).error).toBe("");
+    writeFileSync(path("b.tf"), S3);
+    const { code, error } = await run(["plan", "-detailed-exitcode"]);
+    expect(code).toBe(0);
+    expect(error).toContain("Backend has no effect");
+    expect(error).toMatch(/backend of the type "local"/);
   });
 
   it("does not record it where the plan has changes", async () => {

@@ -65,7 +65,7 @@ async function root() {
   await writeFile(join(directory, "m/main.tf"), MODULE);
   const terraform = async (...words: readonly string[]) =>
     new Promise<{ readonly code: number; readonly text: string }>((resolve) => {
-      const options = { cwd: directory, env: { ...ENV, HOME: directory }, timeout: 120_000 };
+      const options = { cwd: directory, env: { ...ENV, HOME: directory }, timeout: 300_000 };
       execFile(COMMAND, [...words, "-no-color"], options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
         resolve({ code, text: stdout + stderr });
@@ -96,7 +96,8 @@ async function root() {
 }
 
 describe("from the real command and back to it", {
-  timeout: 120_000 * Math.max(1, APPLIES / 2),
+  // Init, adoption and the last plan, and the applies, on a machine that does something else as well.
+  timeout: 180_000 + 60_000 * APPLIES,
 }, () => {
   beforeEach(({ skip }) => {
     skip(!hasCommand, "there is no terraform command (STACKWRIGHT_TERRAFORM)");

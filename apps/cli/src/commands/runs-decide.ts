@@ -11,6 +11,7 @@ import {
 } from "../runs/run-place.ts";
 import { phaseText } from "../runs/run-text.ts";
 import { humanRunView } from "../runs/run-view.ts";
+import { cannotAsk } from "../terminal/cannot-ask.ts";
 import { planTextOf } from "./runs-show.ts";
 
 /** Approves the plan of a run: the one that is shown, or the one with a given digest. */
@@ -95,13 +96,11 @@ async function approvedDigest(
   }
   if (yes) return digest;
   if (!terminal.interactive || json) {
-    throw new CommandError(
-      "Approval is required, but no question can be asked: input and output have to be a terminal.",
-      {
-        advice:
-          "Use --yes to approve the present plan, or --plan-digest DIGEST to approve that one.",
-      },
-    );
+    throw cannotAsk(terminal, {
+      need: "Approval is required",
+      advice: "Use --yes to approve the present plan, or --plan-digest DIGEST to approve that one.",
+      json,
+    });
   }
   humanRunView(terminal, run).plan(text);
   const question = terminal.style.paint("strong", "Apply this plan?");

@@ -1,6 +1,5 @@
 import { hasChanges, type RunPhase } from "@stackwright/core";
 import type { CommandContext } from "../command-context.ts";
-import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { HumanRenderer } from "../render/human-renderer.ts";
 import { applyPlan } from "../session/apply-plan.ts";
@@ -10,6 +9,7 @@ import { planStacks, type SetOptions, type StackPlan } from "../stack-set/plan-s
 import { setFolders } from "../stack-set/set-folders.ts";
 import { headOf } from "../stack-set/set-head.ts";
 import { showFailures, showSet } from "../stack-set/show-set.ts";
+import { cannotAsk } from "../terminal/cannot-ask.ts";
 
 export interface StacksUpOptions extends SetOptions {
   /** Apply without asking. */
@@ -146,10 +146,11 @@ async function isApproved(
   { terminal, signal }: CommandContext,
 ): Promise<boolean> {
   if (!terminal.interactive || !options.input) {
-    throw new CommandError(
-      "Approval is required to apply the plans, but no question can be asked: input and output have to be a terminal.",
-      { advice: "Use --yes." },
-    );
+    throw cannotAsk(terminal, {
+      need: "Approval is required to apply the plans",
+      advice: "Use --yes.",
+      input: options.input,
+    });
   }
   const where = count === 1 ? "in one stack" : `in ${count} stacks`;
   const question = terminal.style.paint("strong", `Do this ${where}?`);

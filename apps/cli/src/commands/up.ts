@@ -28,6 +28,7 @@ import { schemasOf } from "../session/schemas-of.ts";
 import { openReader, openWriter } from "../session/session.ts";
 import { refuseLocked, releaseInterruptedLock } from "../session/stack-lock.ts";
 import { stackName } from "../session/stack-name.ts";
+import { cannotAsk } from "../terminal/cannot-ask.ts";
 
 export interface UpOptions extends PlanningOptions {
   /** What `import` adds to the configuration for this run. */
@@ -250,12 +251,12 @@ async function isApproved({ mode }: Plan, { context, options }: Run): Promise<bo
   // Scripts for the reference command may write the answer into a pipe.
   const mayAnswer = terminal.interactive || (calledAs !== "stackwright" && terminal.mayAsk);
   if (!mayAnswer || options.json || !options.input) {
-    throw new CommandError(
-      "Approval is required to apply the plan, but no question can be asked: input and output have to be a terminal.",
-      {
-        advice: 'Use --yes, or save a plan with "stackwright plan --out FILE" and apply that file.',
-      },
-    );
+    throw cannotAsk(terminal, {
+      need: "Approval is required to apply the plan",
+      advice: 'Use --yes, or save a plan with "stackwright plan --out FILE" and apply that file.',
+      input: options.input,
+      json: options.json,
+    });
   }
   const question = {
     normal: "Do this?",

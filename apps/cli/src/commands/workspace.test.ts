@@ -37,7 +37,7 @@ describe("workspaces", { timeout: 120_000 }, () => {
     expect((await run(["output"])).output).toBe("");
     const refused = await run(["workspace", "delete", "w"]);
     expect(refused).toMatchObject({ code: 1 });
-    expect(refused.error).toContain("has 1 objects");
+    expect(refused.error).toContain("has 1 object.");
     expect(await run(["workspace", "delete", "-force", "w"])).toMatchObject({ code: 0 });
     expect((await run(["workspace", "list"])).output).toBe("* default\n");
   });

@@ -11,6 +11,7 @@ import { createUlidGenerator } from "@stackwright/storage";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { counted } from "../render/counted.ts";
 import { refuseHandedBack } from "../session/handed-back.ts";
 import {
   openExisting,
@@ -132,10 +133,13 @@ async function forget(
   const snapshot = await state.read({ signal });
   const addresses = new Set([...snapshot.objects.values()].map(({ address }) => address));
   if (addresses.size > 0 && !options.force) {
-    throw new CommandError(`The workspace "${stack.name}" has ${addresses.size} objects.`, {
-      advice:
-        'Destroy them first with "stackwright destroy", or remove them from the state with -force.',
-    });
+    throw new CommandError(
+      `The workspace "${stack.name}" has ${counted(addresses.size, "object")}.`,
+      {
+        advice:
+          'Destroy them first with "stackwright destroy", or remove them from the state with -force.',
+      },
+    );
   }
   const edits = planStateEdits(
     snapshot,

@@ -196,6 +196,9 @@ describe("the options of the commands", () => {
     [["plan", "-target", "a b"], "a b"],
     [["plan", "-lock-timeout=soon"], "is not a valid duration"],
     [["plan", "-nothing"], "unknown option"],
+    [["up", "--auto-aprove"], 'Did you mean "--auto-approve"?'],
+    [["up", "-auto-aprove"], 'Did you mean "-auto-approve"?'],
+    [["up", "-input=false"], "no question can be asked: -input=false allows none."],
     [["plan", "-store=consul://x"], "no store of the kind"],
   ])("%j are refused with what to do", async (words, text) => {
     const cwd = await mkdtemp(join(tmpdir(), "stackwright-options-"));

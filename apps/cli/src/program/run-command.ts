@@ -10,6 +10,7 @@ import { missingCliConfiguration } from "./missing-cli-configuration.ts";
 import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
 import { variableNotes } from "./reference-variables.ts";
+import { suggestOption } from "./suggest-option.ts";
 import { trustAuthorities } from "./trusted-authorities.ts";
 
 /**
@@ -53,6 +54,10 @@ export async function runCommand(
     return code;
   } catch (error) {
     const ended = reportFailure(error, process);
+    if (error instanceof CommanderError) {
+      const hint = suggestOption(error, [program, ...(namedCommand(words, program)?.path ?? [])]);
+      if (hint !== undefined) process.streams.error.write(`${hint}\n`);
+    }
     if (ended === EXIT.failed && !(error instanceof CommanderError)) {
       const { writeJsonFailure } = await import("../render/json-failure.ts");
       await writeJsonFailure(error, words, (text) => process.streams.output.write(text));

@@ -1,7 +1,8 @@
-import { type Detection, detectAdoption } from "@stackwright/core";
+import { type Detection, detectAdoption, type StackOrigin } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import { hasErrors } from "@stackwright/lang";
 import type { CommandContext } from "../command-context.ts";
+import { showDiagnostics } from "../render/show-diagnostics.ts";
 import { refuseHandedBack } from "./handed-back.ts";
 import type { Project } from "./project.ts";
 import { openReader, type Session, type StoreOptions } from "./session.ts";
@@ -23,11 +24,44 @@ export async function requireAdopted(
   const session = await openReader(context, options);
   try {
     refuseHandedBack(session?.stack);
-    if (session?.stack?.adoption !== undefined || !(await isEmpty(session, context))) return;
+    const adoption = session?.stack?.adoption;
+    if (adoption !== undefined || !(await isEmpty(session, context))) {
+      tellUnusedBackend(project, adoption, context);
+      return;
+    }
   } finally {
     await session?.[Symbol.asyncDispose]();
   }
   throw notAdopted(detection);
+}
+
+/**
+ * A backend that was adopted from is told of once, by the adoption. Any other one has no effect: it was never adopted from, or the
+ * block has changed since.
+ */
+function tellUnusedBackend(
+  { configuration }: Project,
+  adoption: StackOrigin | undefined,
+  { terminal }: CommandContext,
+): void {
+  const { backend } = configuration.root.config;
+  if (backend === undefined || adoption?.kind === "fresh") return;
+  // A file that was named, and what a command has read, may have come from this one.
+  const from = adoption?.backend;
+  if (from === backend.type || from === "" || from === "command") return;
+  const why =
+    from === undefined
+      ? "No state was adopted from it."
+      : `The state was adopted from a backend of the type "${from}".`;
+  showDiagnostics(terminal, [
+    {
+      severity: "warning",
+      code: "ENGINE_BACKEND",
+      summary: "Backend has no effect",
+      detail: `The state is kept in the store of the stack. ${why}`,
+      subject: backend.range,
+    },
+  ]);
 }
 
 /** Detects a state of the configuration for the stack of a command. */

@@ -4,6 +4,7 @@ import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
 import { openServerProject, type ServerProjectOptions } from "../runs/run-place.ts";
+import { cannotAsk } from "../terminal/cannot-ask.ts";
 import { printable } from "../terminal/printable.ts";
 import { failed, followSet, isApproved, type OpenSet, showPlans } from "./follow-set.ts";
 
@@ -59,10 +60,11 @@ export async function planSetsApprove(
     }
     if (!options.yes) {
       if (!terminal.interactive || options.json) {
-        throw new CommandError(
-          "Approval is required to apply the plans, but no question can be asked: input and output have to be a terminal.",
-          { advice: "Use --yes." },
-        );
+        throw cannotAsk(terminal, {
+          need: "Approval is required to apply the plans",
+          advice: "Use --yes.",
+          json: options.json,
+        });
       }
       await showPlans(open, set);
       if (!(await isApproved(set, context))) {

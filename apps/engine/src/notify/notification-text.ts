@@ -27,7 +27,13 @@ export function notificationLine(
       ? `The stack ${linked(place)} ${what}`
       : `Run ${linked(`#${event.runNumber}`)} of ${plain(place)} ${what}`;
   const code = event.reasonCode === "" ? "" : ` (${plain(event.reasonCode)})`;
-  const others = event.ignored === 0 ? "" : `, and ${event.ignored} that are ignored`;
-  const count = event.drifted === 0 ? "" : `: ${event.drifted} objects${others}`;
+  const others =
+    event.ignored === 0
+      ? ""
+      : `, and ${event.ignored} that ${event.ignored === 1 ? "is" : "are"} ignored`;
+  const count =
+    event.drifted === 0
+      ? ""
+      : `: ${event.drifted} object${event.drifted === 1 ? "" : "s"}${others}`;
   return `${about}${code}${count}`;
 }

@@ -140,7 +140,7 @@ class Detector {
     const { objects, outputs } = found;
     if (objects === 0 && outputs === 0) return [];
     const verdict = this.#own.has(workspace) ? "certain" : "possible";
-    const text = `state file ${path}: ${objects} objects, ${outputs} outputs, workspace ${workspace}`;
+    const text = `state file ${path}: ${count(objects, "object")}, ${count(outputs, "output")}, workspace ${workspace}`;
     return [{ verdict, kind: "state", path, objects, text }];
   }
 
@@ -197,6 +197,10 @@ function withoutUser(text: string): string {
 function placeOf({ range }: BackendConfig): string {
   const { filename, start } = range.source.locate(range.start, range.end);
   return `${filename} line ${start.line}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function namesIn(folder: string): string[] {

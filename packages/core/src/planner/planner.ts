@@ -37,6 +37,7 @@ import { relevantDrift } from "./relevant-drift.ts";
 import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
 import { replacedBelow } from "./replaced-below.ts";
 import { selectPart } from "./selection.ts";
+import { reportUnmatched } from "./unmatched-targets.ts";
 import { unresolvedObjects } from "./unresolved-objects.ts";
 
 /** Everything that a plan is made of. */
@@ -233,6 +234,7 @@ async function planOnce(
   }
   const reported = addressesOf(run);
   if (options.targets.length > 0 || options.excludes.length > 0) run.report([PARTIAL]);
+  reportUnmatched(run, configuration.graph, options);
   reportForgotten(run);
   run.report(world.diagnostics);
   checkProtected(run, configuration.root);

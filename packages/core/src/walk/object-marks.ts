@@ -55,8 +55,11 @@ export function extractMarks(value: Value): {
   return { plain, sensitive: sensitivePaths(found) };
 }
 
+/** What is ephemeral is null in all that is planned and recorded, so that nothing secret is there. */
 function sensitivePaths(found: readonly PathMarks[]): readonly Path[] {
-  return found.filter(({ marks }) => marks.has(Mark.sensitive)).map(({ path }) => path);
+  return found
+    .filter(({ marks }) => marks.has(Mark.sensitive) && !marks.has(Mark.ephemeral))
+    .map(({ path }) => path);
 }
 
 function markBlock(object: Value, { attributes, blocks }: BlockSchema): Value {

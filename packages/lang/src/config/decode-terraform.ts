@@ -80,7 +80,9 @@ export function decodeTerraform(
       if (IGNORED.has(inner.type)) {
         const keepsState = inner.type === "backend" || inner.type === "cloud";
         if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
-        const detail = `The block "${inner.type}" is ignored: state and runs are kept in the store of the stack.`;
+        // Adoption has to do with it: who plans is told where it was not adopted.
+        if (keepsState) continue;
+        const detail = `The block "${inner.type}" is ignored: providers are not told of it.`;
         reader.warn("Block has no effect", detail, inner.headerRange);
         continue;
       }

@@ -146,7 +146,7 @@ provider "x" {
       },
       given({ dir: Value.string("m"), pw: Value.string("pw").mark(Mark.sensitive) }),
     );
-    expect(problems).toEqual(["main.tf:4 Block has no effect"]);
+    expect(problems).toEqual([]);
     const { backend, providers } = root.config;
     expect(Object.fromEntries(backend?.place ?? [])).toEqual({
       bucket: "states-m",

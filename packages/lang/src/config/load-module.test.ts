@@ -294,7 +294,7 @@ describe("loadModule", () => {
     ],
     ['check "a" {}', "Zero assert blocks"],
     ["import {\n  to = a.b\n}", "Invalid import block"],
-    ['terraform {\n  backend "s3" {}\n}', "Block has no effect"],
+    ['terraform {\n  provider_meta "a" {}\n}', "Block has no effect"],
     ['resource "a" "b" {\n  depends_on = ["a.c"]\n}', "Quoted references are deprecated"],
   ])("%j gives %j", (text, summary) => {
     expect(summaries({ "main.tf": text })).toEqual([summary]);

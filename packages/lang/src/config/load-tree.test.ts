@@ -54,13 +54,14 @@ describe("loadModuleTree", () => {
     for (const machine of [undefined, MACHINE]) {
       const files = createDirectoryFiles(folder, machine && { machine });
       const { root, diagnostics } = await loadModuleTree(files);
-      expect(diagnostics.map(({ severity, detail }) => [severity, detail])).toEqual([
-        ["error", 'The file "shared.tf" is a link that leads to no file of the configuration.'],
-        [
+      const advice =
+        "Put the file that it stands for in its place, or remove the link, which ends the objects that the file declares.";
+      expect(diagnostics.map(({ severity, detail }) => [severity, detail])).toEqual(
+        ["shared.tf", "circle_override.tf"].map((name) => [
           "error",
-          'The file "circle_override.tf" is a link that leads to no file of the configuration.',
-        ],
-      ]);
+          `The file "${name}" is a link that leads to no file of the configuration. ${advice}`,
+        ]),
+      );
       expect(root.config.locals.size).toBe(1);
     }
   });

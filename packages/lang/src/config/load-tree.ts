@@ -189,7 +189,7 @@ class TreeLoader {
         severity: "error",
         code: "LANG_CONFIG",
         summary: "Failed to read file",
-        detail: `The file "${prefix}${name}" is a link that leads to no file of the configuration.`,
+        detail: `The file "${prefix}${name}" is a link that leads to no file of the configuration. Put the file that it stands for in its place, or remove the link, which ends the objects that the file declares.`,
       });
     }
   }
@@ -262,6 +262,15 @@ class TreeLoader {
       ]),
     );
     const { backend, encryption } = config;
+    if (backend !== undefined && !isRoot) {
+      this.diagnostics.push({
+        severity: "warning",
+        code: "LANG_CONFIG",
+        summary: "Backend configuration ignored",
+        detail: "Only the root module says where the state of Terraform is.",
+        subject: backend.range,
+      });
+    }
     return {
       ...config,
       modules,

@@ -1,3 +1,4 @@
+import { getAttribute } from "@stackwright/cty";
 import { describe, expect } from "vitest";
 import type { MockCloud } from "./mock-provider.ts";
 import { scenario } from "./scenario.ts";
@@ -19,6 +20,11 @@ describe("ephemeral resources", () => {
       config: `${lease("l")}${thing("a", told(secretOf("l")))}`,
       planCalls: ["open l", "close l"],
       plan: ["create mock_thing.a"],
+      // What is null in the plan is no secret there.
+      check: ({ changes }) => {
+        const { after } = changes[0] ?? {};
+        expect(after && getAttribute(after, "token_wo").containsMarks).toBe(false);
+      },
       calls: ["open l", "create a", "close l"],
       state: ["mock_thing.a"],
       nowhere: SECRETS,

@@ -1,0 +1,17 @@
+import { suggestName } from "@stackwright/lang";
+import type { Command, CommanderError } from "commander";
+
+/** `Did you mean "-auto-approve"?` for an option that a command does not know; undefined where no option of it is near. */
+export function suggestOption(
+  { code, message }: Pick<CommanderError, "code" | "message">,
+  commands: readonly Command[],
+): string | undefined {
+  if (code !== "commander.unknownOption" || message.includes("Did you mean")) return undefined;
+  const [, dashes = "", given] = /unknown option '(--?)([a-z][a-z0-9-]*)/.exec(message) ?? [];
+  if (given === undefined) return undefined;
+  const names = commands.flatMap(({ options }) =>
+    options.flatMap(({ long }) => long?.replace(/^--/, "") ?? []),
+  );
+  const near = suggestName(given, names);
+  return near === undefined ? undefined : `Did you mean "${dashes}${near}"?`;
+}
