@@ -55,6 +55,10 @@ async function ground(ctx: TestContext): Promise<Ground> {
   await write("pack/main.tf", PATHS);
   await write("pack/modules/child/main.tf", `module "sib" { source = "../sib" }\n${PATHS}`);
   await write("pack/modules/sib/main.tf", PATHS);
+  await write(
+    "pack/modules/net/main.tf",
+    'variable "name" {}\nresource "terraform_data" "net" { input = var.name }\nmodule "sib" { source = "../sib" }\noutput "id" { value = terraform_data.net.id }\n',
+  );
   const archives: Record<string, Buffer> = {};
   for (const [name, flags] of [
     ["a.tar.gz", "-czf"],
@@ -181,6 +185,34 @@ describe("sources of modules, side by side with the real command", () => {
     await rm(join(live, ".terraform"), { recursive: true });
     const again = await cli(scratch, ["init"], { cwd: live, env });
     expect(again).toMatchObject({ code: 0, error: "" });
+  });
+
+  it("adopts with an empty plan what was made with modules of a registry, from a fresh checkout", async () => {
+    const { scratch, live } = here;
+    const source = 'source = "mods.example.test/ns/net/aws//net"\n  version = "~> 1.0"';
+    await writeFile(
+      join(live, "main.tf"),
+      `variable "env" {}\nmodule "net" {\n  ${source}\n  name = var.env\n}\nmodule "each" {\n  for_each = toset(["a", "b"])\n  ${source}\n  name = "\${var.env}-\${each.key}-\${module.net.id}"\n}\noutput "ids" { value = [for one in module.each : one.id] }\n`,
+    );
+    await writeFile(join(live, "terraform.tfvars"), 'env = "prod"\n');
+    expect(await terraform(here, live, "init")).toMatchObject({ code: 0, error: "" });
+    expect(await terraform(here, live, "apply", "-auto-approve")).toMatchObject({ code: 0 });
+    await rm(join(live, ".terraform"), { recursive: true });
+
+    // The trap: nothing is planned over a state that was not adopted.
+    const early = await cli(scratch, ["plan"], { cwd: live });
+    expect(early).toMatchObject({ code: 1 });
+    expect(early.error).toContain("ENGINE_STATE_NOT_ADOPTED");
+    const adopted = await cli(scratch, ["adopt", "--yes"], { cwd: live });
+    expect(adopted).toMatchObject({ code: 0 });
+    const plan = await cli(scratch, ["plan", "-detailed-exitcode"], { cwd: live });
+    expect(plan).toMatchObject({ code: 0, error: "" });
+    const { output } = await cli(scratch, ["state", "list"], { cwd: live });
+    expect(output.trim().split("\n")).toEqual([
+      'module.each["a"].terraform_data.net',
+      'module.each["b"].terraform_data.net',
+      "module.net.terraform_data.net",
+    ]);
   });
 
   it.each([
