@@ -74,11 +74,12 @@ function hasKey(address: Address): boolean {
 /** Addresses of what a configuration declares, without keys. */
 function declared({ order }: ConfigGraph): readonly string[] {
   return order.flatMap((node) => {
+    const module = node.module.path.map((name) => ({ name, key: undefined }));
     if (node.kind === "resource") {
       const { mode, type, name } = node.resource;
       return formatAddress({
         kind: "resource",
-        module: node.module.path,
+        module,
         mode,
         type,
         name,
@@ -86,6 +87,6 @@ function declared({ order }: ConfigGraph): readonly string[] {
       });
     }
     if (node.kind !== "module") return [];
-    return formatModulePath([...node.module.path, { name: node.call.name, key: undefined }]);
+    return formatModulePath([...module, { name: node.call.name, key: undefined }]);
   });
 }

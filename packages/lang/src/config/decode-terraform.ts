@@ -82,7 +82,7 @@ export function decodeTerraform(
         if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
         // Adoption has to do with it: who plans is told where it was not adopted.
         if (keepsState) continue;
-        const detail = `The block "${inner.type}" is ignored: providers are not told of it.`;
+        const detail = `The block "${inner.type}" is ignored: providers do not receive it.`;
         reader.warn("Block has no effect", detail, inner.headerRange);
         continue;
       }
