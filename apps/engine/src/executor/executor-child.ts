@@ -16,6 +16,22 @@ export interface ExecutorChildOptions {
   readonly maxMemoryBytes?: number | undefined;
 }
 
+/**
+ * What a child gets of the worker's environment. Node takes an authority by a variable of its own alone; the command, which knows
+ * `SSL_CERT_FILE` as well, is not what runs in a child.
+ */
+export function inheritedBy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inherited: NodeJS.ProcessEnv = Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => name === "PATH" || INHERITED.test(name) || INHERITED_PATHS.test(name),
+    ),
+  );
+  const authority = inherited["NODE_EXTRA_CA_CERTS"] || inherited["SSL_CERT_FILE"];
+  return authority === undefined || authority === ""
+    ? inherited
+    : { ...inherited, NODE_EXTRA_CA_CERTS: authority };
+}
+
 function noDescriptors(): ServerError {
   return new ServerError(
     "internal",
@@ -35,9 +51,6 @@ export class ExecutorChild {
     const entry = fileURLToPath(
       new URL(`./child-main${extname(import.meta.url)}`, import.meta.url),
     );
-    const inherited = Object.entries(env).filter(
-      ([name]) => name === "PATH" || INHERITED.test(name) || INHERITED_PATHS.test(name),
-    );
     const bounds = maxMemoryBytes === undefined ? [] : [heapArgument(maxMemoryBytes)];
     this.process = spawn(process.execPath, [...bounds, entry], {
       // It enters the folder of its job, which is not known yet.
@@ -45,7 +58,7 @@ export class ExecutorChild {
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
       env: {
-        ...Object.fromEntries(inherited),
+        ...inheritedBy(env),
         LANG: "C.UTF-8",
         ...(compileCache !== undefined && { NODE_COMPILE_CACHE: compileCache }),
       },
