@@ -1,5 +1,6 @@
 import { structFromJson, structToJson } from "@stackwright/proto/property";
 import {
+  DiffRequest,
   DiffResponse,
   DiffResponse_DiffChanges,
   PropertyDiff_Kind,
@@ -189,6 +190,15 @@ describe("createConfigFilter", () => {
   it("filters legacy variables by the same keys", () => {
     expect(seen(0, {}).variables).toEqual(["p:config:a"]);
     expect(seen(1, {}).variables).toEqual([]);
+  });
+
+  it("shows a server what is ignored of its own keys, and of those that no schema has", () => {
+    const ignoreChanges = ["a.deep", "b", '["b"]', "other[0]"];
+    const ignored = (server: number) =>
+      filter.diff(server, DiffRequest.create({ ignoreChanges })).ignoreChanges;
+    expect(ignored(0)).toEqual(["a.deep", "other[0]"]);
+    expect(ignored(1)).toEqual(["b", '["b"]', "other[0]"]);
+    expect(ignored(2)).toEqual(ignoreChanges);
   });
 
   it("passes the bytes of what it keeps on untouched", () => {
