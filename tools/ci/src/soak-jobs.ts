@@ -269,6 +269,21 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 90,
   },
   {
+    name: "cloud-faults",
+    what: "the cloud block of terraform behind a proxy that fails, and with a server and a worker that are killed",
+    files: [
+      "apps/engine/src/tfe-api/faulty-proxy.live.test.ts",
+      "apps/engine/src/tfe-api/lost-processes.live.test.ts",
+    ],
+    env: { STACKWRIGHT_FAULTY_PROXY: "1", TEST_LOST_PROCESSES: "1" },
+    live: true,
+    servers: "none",
+    tools: "none",
+    slices: 1,
+    runs: 1,
+    limitMinutes: 30,
+  },
+  {
     name: "drills",
     what: "how soon a run is reported whose provider hangs, or whose worker is killed",
     files: ["e2e/src/drill/"],
