@@ -11,8 +11,10 @@ interface FormerRelease {
   readonly commit: string;
   /** What of it was another way than today. */
   readonly what: string;
-  /** Whether its workers have the protocol of today, and PostgreSQL the tables. */
-  readonly isNeighbour: boolean;
+  /** Whether its workers have the protocol of today. */
+  readonly hasProtocol: boolean;
+  /** Whether PostgreSQL has the tables of today in it. */
+  readonly hasTables: boolean;
 }
 
 /**
@@ -24,19 +26,22 @@ export const FORMER_RELEASES = Object.freeze({
     name: "first",
     commit: "d2639d040adc",
     what: "its server has the store and the registry, and executes nothing: commands apply",
-    isNeighbour: false,
+    hasProtocol: false,
+    hasTables: false,
   },
   workers: {
     name: "workers",
     commit: "57212aa3c98f",
     what: "its servers execute runs, with workers of protocol 1",
-    isNeighbour: false,
+    hasProtocol: false,
+    hasTables: false,
   },
   neighbour: {
     name: "neighbour",
     commit: "041cca574fe6",
-    what: "the release before this one: workers of either get steps from servers of the other, and either opens the tables",
-    isNeighbour: true,
+    what: "the release before this one: workers of either get steps from servers of the other",
+    hasProtocol: true,
+    hasTables: false,
   },
 } as const satisfies Readonly<Record<string, FormerRelease>>);
 
