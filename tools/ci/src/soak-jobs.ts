@@ -242,6 +242,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     what: "states of 100 MB and 1,000 workspaces by the real commands, and a log of 50 MB, where the live suite has smaller ones",
     files: [
       "apps/engine/src/tfe-api/sizes.live.test.ts",
+      "apps/engine/src/tfe-api/long-log.live.test.ts",
       "apps/engine/src/state-api/large-state.live.test.ts",
     ],
     env: { TEST_FULL_SIZES: "1" },

@@ -136,9 +136,12 @@ async function execute(
   const report = (found: readonly Diagnostic[]): void => {
     for (const diagnostic of found) void host.onEvent(diagnosticEvent(diagnostic), Date.now());
   };
+  let outputRoom: Promise<void> | undefined;
   const onEvent = (event: RunEvent): void => {
     if (event.type === "diagnostic") return;
-    void host.onEvent({ ...event, type: STEP_EVENTS[event.type] ?? event.type }, Date.now());
+    const type = STEP_EVENTS[event.type] ?? event.type;
+    const room = host.onEvent({ ...event, type }, Date.now());
+    if (event.type === "provision-output") outputRoom = room;
   };
   await requireAdopted(job, {
     root: hasErrors(configuration.diagnostics) ? undefined : configuration.root.config,
@@ -166,6 +169,7 @@ async function execute(
     stacks,
     findAdopter,
     privateProviders,
+    outputRoom: () => outputRoom,
     signal,
   };
   const given = { configuration, state, onEvent, signal, variables: variables.values };

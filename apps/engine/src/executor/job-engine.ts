@@ -104,6 +104,7 @@ export async function openJobEngine(
     stacks,
     findAdopter,
     privateProviders,
+    outputRoom,
     signal,
   }: {
     /** Providers that live in functions. */
@@ -115,6 +116,8 @@ export async function openJobEngine(
     readonly runs: Runs;
     readonly stacks: StackFinder;
     readonly findAdopter: AdopterFinder;
+    /** Where output of provisioners waits. @default there is always room */
+    readonly outputRoom?: () => Promise<void> | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
@@ -196,7 +199,13 @@ export async function openJobEngine(
     stacks,
     findAdopter,
     // Commands get the variables of the stack, and none of the server. No agent of the server is asked for keys.
-    ...(job.provisioners && { provisioners: createProvisionerRunner({ directory, environment }) }),
+    ...(job.provisioners && {
+      provisioners: createProvisionerRunner({
+        directory,
+        environment,
+        ...(outputRoom && { room: outputRoom }),
+      }),
+    }),
     origins: [
       ...(joined.size === 0 ? [] : [joinedOrigin({ providers: joined, origins: programs })]),
       ...programs,

@@ -6,6 +6,7 @@ import { createThreadRenewer } from "@stackwright/storage/lease";
 import { createRemoteStorage } from "@stackwright/storage/remote";
 import type { RegistryAnswer } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
+import { isOutputLine } from "../domain/run-log-event.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
 import { executeJob } from "./execute-job.ts";
@@ -26,6 +27,8 @@ interface ExecutorStreams {
 }
 
 const ORPHAN_MS = 10_000;
+/** Beyond so many bytes that the worker has not read, output is dropped and counted: some programs do not wait. */
+const HELD_BYTES = 8 * 1024 * 1024;
 
 /**
  * An executor as a process of its own, which this ends. It knows its job from its control stream alone, reaches the store with the
@@ -42,6 +45,7 @@ export async function runExecutor({
   const force = new AbortController();
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let requests = 0;
+  let dropped = 0;
   let running: Promise<void> | undefined;
 
   const send = async (frame: EventFrame): Promise<void> => writeFrame(events, frame);
@@ -58,11 +62,20 @@ export async function runExecutor({
 
   const host: ExecutionHost = {
     onEvent: (event, at) => {
-      send({ type: "event", at, event }).catch(async () =>
+      const isOutput = isOutputLine(event);
+      if (isOutput && events.writableLength > HELD_BYTES) {
+        dropped += 1;
+        return undefined;
+      }
+      if (dropped > 0) {
+        void send({ type: "event", at, event: { type: "gap", dropped } });
+        dropped = 0;
+      }
+      const sent = send({ type: "event", at, event }).catch(async () =>
         // Too large for a frame; the log of the run would cut it, too.
         send({ type: "event", at, event: { type: event.type, cut: true } }),
       );
-      return undefined;
+      return isOutput && events.writableNeedDrain ? sent : undefined;
     },
     beginPlanning: async () => {
       await ask((id) => ({ type: "begin-planning", id }));

@@ -41,6 +41,14 @@ async function start() {
         await appendEvents(tx, reference, events);
       }),
   });
+  const stored = async () => {
+    const { tenancy, name } = runPlace(reference);
+    const { type } = SERVER_KINDS.segment;
+    const segments = await storage.list("strong", type, tenancy, `${name}.`);
+    return segments
+      .flatMap((one) => decodeRecord(SERVER_KINDS.segment, one).events)
+      .map((line) => JSON.parse(line) as { readonly type: string; readonly address?: string });
+  };
   return {
     log,
     claim,
@@ -57,15 +65,11 @@ async function start() {
       }
       return false;
     },
-    addresses: async () => {
-      const { tenancy, name } = runPlace(reference);
-      const { type } = SERVER_KINDS.segment;
-      const segments = await storage.list("strong", type, tenancy, `${name}.`);
-      return segments
-        .flatMap((one) => decodeRecord(SERVER_KINDS.segment, one).events)
-        .map((line) => JSON.parse(line) as { type: string; address?: string })
-        .flatMap(({ type: of, address = "" }) => (of === "step-end" ? [address] : []));
-    },
+    addresses: async () =>
+      (await stored()).flatMap(({ type, address = "" }) => (type === "step-end" ? [address] : [])),
+    /** Types of output that is stored, and of what stands for it. */
+    lines: async () =>
+      (await stored()).flatMap(({ type }) => (type === "log" || type === "gap" ? [type] : [])),
   };
 }
 
@@ -101,4 +105,24 @@ it("lets a fast executor wait for a slow store", async () => {
   for (let count = 0; count < 200; count += 1) waits = log.add({ type: "step-end", text }, 1);
   expect(waits).toBeInstanceOf(Promise);
   expect(await within(waits ?? Promise.resolve())).toBe(true);
+});
+
+it("lets output wait for a store that works, and none for one that is away", async () => {
+  const { log, refuse, within, lines } = await start();
+  const text = "x".repeat(40 * 1024);
+  const add = (count: number): (Promise<void> | undefined)[] =>
+    Array.from({ length: count }, () => log.add({ type: "log", text }, 1));
+  const waits = add(60).filter((wait) => wait !== undefined);
+  expect(waits).not.toEqual([]);
+  expect(await within(Promise.all(waits))).toBe(true);
+  expect(await within(log.flush())).toBe(true);
+  expect(await lines()).toEqual(Array.from({ length: 60 }, () => "log"));
+  refuse(1_000_000);
+  const [waiting] = add(60).filter((wait) => wait !== undefined);
+  // The first attempt to write shows that it is away: what waits is let in, and nothing waits any more.
+  expect(await within(waiting ?? Promise.resolve())).toBe(true);
+  expect(add(60).filter((wait) => wait !== undefined)).toEqual([]);
+  refuse(0);
+  expect(await within(log.flush())).toBe(true);
+  expect((await lines()).slice(60)).toContain("gap");
 });

@@ -9,9 +9,11 @@ import type { TimedEvent } from "../queue/append-events.ts";
 const FLUSH_MS = 250;
 const FLUSH_EVENTS = 200;
 const FLUSH_BYTES = 32 * 1024;
+/** Beyond so many bytes that a working store has not taken, the executor waits before it gives further output. */
+const WAIT_BYTES = 1024 * 1024;
 /**
- * Beyond so many bytes that wait for the store, log lines are dropped and counted; for other events, which never are, the
- * executor has to wait.
+ * Beyond so many bytes that wait for the store, output is dropped and counted: it may be away for long. For other events, which never
+ * are, the executor has to wait.
  */
 const HELD_BYTES = 4 * 1024 * 1024;
 /** How long a store that is away is left alone. */
@@ -46,6 +48,9 @@ export class LogWriter implements AsyncDisposable {
   /** The claim is gone: the log belongs to the next executor. */
   #isLost = false;
   #room: PromiseWithResolvers<void> | undefined;
+  /** For output alone. */
+  #outputRoom: PromiseWithResolvers<void> | undefined;
+  #isAway = false;
 
   constructor(sink: LogSink) {
     this.#sink = sink;
@@ -65,6 +70,11 @@ export class LogWriter implements AsyncDisposable {
     this.#bytes += bytes;
     if (this.#waiting.length >= FLUSH_EVENTS || this.#bytes >= FLUSH_BYTES) void this.flush();
     else this.#timer ??= this.#sink.clock.after(FLUSH_MS, () => void this.flush());
+    if (isOutputLine(event)) {
+      if (this.#bytes <= WAIT_BYTES || this.#isAway) return undefined;
+      this.#outputRoom ??= Promise.withResolvers();
+      return this.#outputRoom.promise;
+    }
     if (this.#bytes <= HELD_BYTES) return undefined;
     this.#room ??= Promise.withResolvers();
     return this.#room.promise;
@@ -89,6 +99,7 @@ export class LogWriter implements AsyncDisposable {
       const batch = this.#take();
       try {
         await this.#append(batch, dropped);
+        this.#isAway = false;
       } catch (error) {
         const { run, logger } = this.#sink;
         const isAway = isStorageError(error, "STORAGE_INCONSISTENT", "STORAGE_CAS_FAILURE");
@@ -110,7 +121,13 @@ export class LogWriter implements AsyncDisposable {
         this.#room?.resolve();
         this.#room = undefined;
       }
+      if (this.#bytes <= WAIT_BYTES) this.#letOutputIn();
     }
+  }
+
+  #letOutputIn(): void {
+    this.#outputRoom?.resolve();
+    this.#outputRoom = undefined;
   }
 
   async #append(batch: readonly Held[], dropped: number): Promise<void> {
@@ -121,6 +138,8 @@ export class LogWriter implements AsyncDisposable {
 
   /** Waits a moment; false if the lease is lost, and the claim with it. */
   async #pause(): Promise<boolean> {
+    this.#isAway = true;
+    this.#letOutputIn();
     try {
       await sleep(this.#sink.clock, AWAY_MS, this.#sink.lost);
       return true;

@@ -32,6 +32,8 @@ export function eventText(event: StoredRunLogEvent): string {
       return `${of("text") || of("line")}\n`;
     case "truncated":
       return "The log of the run is full: further lines of output are left out.\n";
+    case "gap":
+      return "Lines of the log are missing here: they came faster than they could be stored.\n";
     case "cancel":
       return "A cancel was requested: no further operation is started.\n";
     default:

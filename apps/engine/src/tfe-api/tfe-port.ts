@@ -41,6 +41,7 @@ import {
   WorkspaceDirectory,
 } from "../workspace/workspace-directory.ts";
 import { type AuditedChange, targetAt, targetOf } from "./audited-change.ts";
+import { RateTurns } from "./rate-turns.ts";
 import { switchExecution } from "./switch-execution.ts";
 import { lockWorkspace, unlockWorkspace } from "./workspace-lock.ts";
 import { workspaceRuns } from "./workspace-runs.ts";
@@ -60,11 +61,20 @@ interface TfePortParts extends TransactionParts, ServedParts {
 
 const RATE_LIMIT: RateLimit = Object.freeze({ perSecond: 200, burst: 2_000 });
 
+const limitedBy = ({ account, actor }: Pick<TfeCaller, "account" | "actor">): string =>
+  `${account}\0${actor}`;
+
+function admitted(retryAfterMs: number): void {
+  if (retryAfterMs === 0) return;
+  throw new ServerError("rate_limited", "the credential makes too many requests", { retryAfterMs });
+}
+
 /** This server for the API of `@stackwright/tfe`: its stacks are the workspaces, the account of the caller is the organization. */
 export function createTfePort(parts: TfePortParts): TfePort {
   const { storage, clock, authenticator, logger } = parts;
   const directory = new WorkspaceDirectory(parts);
   const limiter = new KeyedRateLimiter(parts.rateLimit ?? RATE_LIMIT, () => clock.monotonicMs());
+  const turns = new RateTurns(limiter, clock);
 
   const requests = new WeakMap<TfeCaller, AuditCaller>();
   /** What the server works with for one change, whose entry is written with it. */
@@ -136,13 +146,8 @@ export function createTfePort(parts: TfePortParts): TfePort {
       if (principal !== undefined) return callerOf(principal);
       throw new ServerError("forbidden", "the credential that the address was made for has ended");
     },
-    admit: ({ account, actor }) => {
-      const retryAfterMs = limiter.take(`${account}\0${actor}`);
-      if (retryAfterMs === 0) return;
-      throw new ServerError("rate_limited", "the credential makes too many requests", {
-        retryAfterMs,
-      });
-    },
+    admit: (caller) => admitted(limiter.take(limitedBy(caller))),
+    admitInTurn: async (caller) => admitted(await turns.take(limitedBy(caller))),
     failureOf: (error) => {
       const { code, message, retryAfterMs } = serverErrorOf(error);
       const { httpStatus: status = 500 } = SERVER_ERRORS[code];

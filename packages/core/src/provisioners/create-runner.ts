@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { runLocalCommand } from "./local-exec.ts";
+import type { OutputRoom } from "./paced-lines.ts";
 import type { ProvisionerRunner } from "./provisioner-runner.ts";
 import { copyFile, runRemoteScripts } from "./remote-provisioners.ts";
 import { connectSsh } from "./ssh-session.ts";
@@ -13,6 +14,8 @@ interface ProvisionerRunnerOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Path of the socket of the SSH agent. @default no agent is asked */
   readonly agentSocket?: string;
+  /** Asked after each piece of output; its program waits as long as that. @default there is always room */
+  readonly room?: OutputRoom;
   /** @default that of the process */
   readonly clock?: Clock;
 }
@@ -22,10 +25,12 @@ export function createProvisionerRunner({
   directory,
   environment,
   agentSocket,
+  room,
   clock = systemClock,
 }: ProvisionerRunnerOptions): ProvisionerRunner {
   return {
-    async run({ type, config, connection }, context) {
+    async run({ type, config, connection }, given) {
+      const context = room === undefined ? given : { ...given, room };
       if (type === "local-exec") {
         await runLocalCommand(config, { directory, environment, clock }, context);
         return;

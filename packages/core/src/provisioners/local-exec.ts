@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Clock } from "@stackwright/base/clock";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Value } from "@stackwright/cty";
-import { LineSplitter, OutputTail } from "./line-splitter.ts";
+import { OutputTail } from "./line-splitter.ts";
+import { PacedLines } from "./paced-lines.ts";
 import { memberOf, type ProvisionerContext, textOf, textsOf } from "./provisioner-runner.ts";
 
 /** Where local commands run. */
@@ -25,7 +26,7 @@ const TAIL_BYTES = 8 * 1024;
 export async function runLocalCommand(
   config: Value,
   { directory, environment, clock }: LocalCommandOptions,
-  { signal, onOutput }: ProvisionerContext,
+  { signal, onOutput, room }: ProvisionerContext,
 ): Promise<void> {
   const command = textOf(config, "command") ?? "";
   if (command === "") throw new Error("the argument command must not be empty");
@@ -36,10 +37,10 @@ export async function runLocalCommand(
   onOutput(quiet ? "Executing: Suppressed by quiet=true" : `Executing: ${shown}`);
   signal.throwIfAborted();
   const tail = new OutputTail(TAIL_BYTES);
-  const lines = new LineSplitter((line) => {
+  const lines = new PacedLines((line) => {
     tail.add(line);
     onOutput(line);
-  });
+  }, room);
   const cwd = resolve(directory, textOf(config, "working_dir") ?? ".");
   const found = await stat(cwd).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new Error(`the working_dir "${cwd}" is not a folder`);
@@ -49,9 +50,8 @@ export async function runLocalCommand(
     env: { ...environment, ...environmentOf(config) },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const pieces = (bytes: Buffer): void => lines.write(bytes);
-  child.stdout.on("data", pieces);
-  child.stderr.on("data", pieces);
+  lines.read(child.stdout);
+  lines.read(child.stderr);
   const forced: Disposable[] = [];
   const onAbort = (): void => {
     child.kill("SIGTERM");
@@ -67,9 +67,7 @@ export async function runLocalCommand(
         else done(`signal: ${by}`);
       });
     });
-    const drained = Promise.withResolvers<void>();
-    forced.push(clock.after(DRAIN_MS, () => drained.resolve()));
-    if (child.pid !== undefined) await Promise.race([closed, drained.promise]);
+    if (child.pid !== undefined) await Promise.race([closed, drained(lines, clock, signal)]);
     lines.end();
     signal.throwIfAborted();
     if (ended === undefined) return;
@@ -80,6 +78,13 @@ export async function runLocalCommand(
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+/** Resolves when the output was read for so long; what is held back meanwhile is still read. */
+async function drained(lines: PacedLines, clock: Clock, signal: AbortSignal): Promise<void> {
+  do {
+    await sleep(clock, DRAIN_MS);
+  } while (lines.held !== undefined && !signal.aborted);
 }
 
 /** The command with its error output in the pipe of its output, so that the order of the lines is kept. */

@@ -1,4 +1,5 @@
 import type { Value } from "@stackwright/cty";
+import type { OutputRoom } from "./paced-lines.ts";
 
 /** A provisioner with everything known, without marks. */
 interface ProvisionerCall {
@@ -15,6 +16,8 @@ export interface ProvisionerContext {
   readonly signal: AbortSignal;
   /** Receives each line of output. */
   readonly onOutput: (line: string) => void;
+  /** @default there is always room for more output */
+  readonly room?: OutputRoom;
 }
 
 /**

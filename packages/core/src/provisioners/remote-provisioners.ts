@@ -33,13 +33,13 @@ export async function runRemoteScripts(
   config: Value,
   session: SshSession,
   options: { readonly directory: string; readonly scriptPath: string },
-  { onOutput }: Pick<ProvisionerContext, "onOutput">,
+  { onOutput, room }: Pick<ProvisionerContext, "onOutput" | "room">,
 ): Promise<void> {
   for (const script of await scriptsOf(config, options.directory)) {
     const path = options.scriptPath.replaceAll("%RAND%", String(randomInt(1_000_000_000)));
     const sftp = await session.sftp();
     await writeRemoteFile(sftp, path, script, EXECUTABLE);
-    const status = await session.execute(quoted(path), onOutput);
+    const status = await session.execute(quoted(path), onOutput, room);
     await new Promise<void>((done) => {
       sftp.unlink(path, () => done());
     });

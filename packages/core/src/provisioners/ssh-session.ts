@@ -1,13 +1,13 @@
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Client, ConnectConfig, SFTPWrapper } from "ssh2";
-import { LineSplitter } from "./line-splitter.ts";
+import { type OutputRoom, PacedLines } from "./paced-lines.ts";
 import type { SshHost, SshSettings } from "./ssh-settings.ts";
 
 /** What an open connection can be asked for. */
 export interface SshSession extends AsyncDisposable {
   /** Runs a command; its output becomes lines. Resolves with the exit status. */
-  execute(command: string, onOutput: (line: string) => void): Promise<number>;
+  execute(command: string, onOutput: (line: string) => void, room?: OutputRoom): Promise<number>;
   sftp(): Promise<SFTPWrapper>;
 }
 
@@ -90,7 +90,7 @@ async function openSession(settings: SshSettings, options: ConnectOptions): Prom
   const client = add(await openClient(settings, { agent, through, signal, keepAliveMs }));
   const owned = clients.move();
   return {
-    execute: async (command, onOutput) => execute(client, command, onOutput),
+    execute: async (command, onOutput, room) => execute(client, command, onOutput, room),
     sftp: async () =>
       new Promise((resolve, reject) => {
         client.sftp((error, sftp) => (error === undefined ? resolve(sftp) : reject(error)));
@@ -188,6 +188,7 @@ async function execute(
   client: Client,
   command: string,
   onOutput: (line: string) => void,
+  room: OutputRoom | undefined,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const onClose = (): void => reject(new Error("the connection was closed"));
@@ -198,10 +199,10 @@ async function execute(
         reject(error);
         return;
       }
-      const lines = new LineSplitter(onOutput);
+      const lines = new PacedLines(onOutput, room);
       let status: number | undefined;
-      channel.on("data", (bytes: Buffer) => lines.write(bytes));
-      channel.stderr.on("data", (bytes: Buffer) => lines.write(bytes));
+      lines.read(channel);
+      lines.read(channel.stderr);
       channel.on("exit", (code: number | null) => {
         status = code ?? 1;
       });

@@ -338,6 +338,8 @@ export abstract class DerivedNode<I, O, R = unknown> extends RowNode<O> {
   #noteCause(entry: Entry, source: AnyNode | undefined, key: string | undefined): void {
     this.#causes ??= new WeakMap();
     const { number } = this.graph.turn;
+    // A run that was given up is repeated for what it began for.
+    if (source === undefined && this.#causes.get(entry)?.turn === number) return;
     this.#causes.set(entry, { turn: number, collection: source?.name, key });
   }
 

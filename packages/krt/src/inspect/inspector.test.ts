@@ -106,6 +106,28 @@ describe("inspector", () => {
     expect(explainOutput(workloads, "absent")).toBeUndefined();
   });
 
+  it("explains a run that was given up and repeated by what it began for", async () => {
+    const rt = createRuntime({ explain: true });
+    const pods = podSource(rt);
+    const behind = rt.derive(
+      rt.derive(pods, (_ctx, pod) => ({ ...pod })),
+      (_ctx, pod) => ({ ...pod }),
+    );
+    // What it reads is final later than it first runs.
+    const readers = rt.derive(pods, (ctx, { ns, name }) => {
+      const key = `${ns}/${name}`;
+      return { key, found: ctx.fetchOne(behind, byKey(key)) !== undefined };
+    });
+    readers.subscribe(() => undefined);
+    await rt.settled();
+    pods.set({ ns: "n", name: "a", ip: "1" });
+    await rt.settled();
+    expect(rt.inspect().explainOutput(readers, "n/a")?.cause).toMatchObject({
+      collection: "Pods",
+      key: "n/a",
+    });
+  });
+
   it("explains what an input waits for", () => {
     const { rt, pods } = build();
     const late = rt.source<string>([], { synced: false, name: "Late" });

@@ -20,6 +20,8 @@ export interface TfePort {
   callerOf(credential: string): Promise<TfeCaller>;
   /** Counts a request of a caller, or on its behalf; throws where it makes too many. */
   admit(caller: Pick<TfeCaller, "account" | "actor">): void;
+  /** As {@link admit}, for a request that waits where there are too many: one of those by which a command reads a log, and does not repeat. */
+  admitInTurn(caller: Pick<TfeCaller, "account" | "actor">): Promise<void>;
   failureOf(error: unknown): TfeFailure;
   /** Authenticates addresses: 32 bytes, the same in all servers of a store. */
   addressKey(): Promise<Uint8Array>;

@@ -147,15 +147,17 @@ interface Signed<T> {
 }
 
 /**
- * What such an address is for. It counts as a request of the caller that it was made for, with the rights that it has now. `TFE_FORBIDDEN` where
- * that one has lost the right to it.
+ * What such an address is for. It counts as a request of the caller that it was made for, with the rights that it has now; with `inTurn` it
+ * waits where that one makes too many. `TFE_FORBIDDEN` where that one has lost the right to it.
  */
 export async function signedTarget<T extends { readonly kind: string }>(
   { port }: RouteContext,
   request: FastifyRequest<{ Params: { readonly signed: string } }>,
+  { inTurn = false }: { readonly inTurn?: boolean } = {},
 ): Promise<Signed<T>> {
   const target = readAddress(await port.addressKey(), request.params.signed, port.wallMs());
-  port.admit(target as Signer);
+  if (inTurn) await port.admitInTurn(target as Signer);
+  else port.admit(target as Signer);
   return { target: target as T, signer: await signerOf(port, target as Signer) };
 }
 

@@ -1,3 +1,6 @@
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { TfeError } from "../errors.ts";
 import { one, page, type ResourceObject } from "../json-api/document.ts";
@@ -242,7 +245,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   });
 
   fastify.get<Signed>("/logs/:signed", { config: { open: true } }, async (request, reply) => {
-    const { target, signer } = await signedTarget<LogTarget>(context, request);
+    const { target, signer } = await signedTarget<LogTarget>(context, request, { inTurn: true });
     if (target.kind !== "log") throw new TfeError("TFE_FORBIDDEN");
     const { workspace, run, name } = target;
     const open = async (offset: number) => runs.log(signer, { workspace, run, name, offset });
@@ -250,7 +253,8 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       offset: numberOf(request.query["offset"], 0),
       limit: Math.min(LOG_BYTES, numberOf(request.query["limit"], LOG_BYTES)),
     });
-    return reply.type("text/plain; charset=utf-8").send(slice);
+    reply.type("text/plain; charset=utf-8").header("content-length", slice.byteLength);
+    return reply.send(Readable.from(behindHead(reply.raw, slice), { objectMode: false }));
   });
 
   for (const path of ["vars", "all-vars"]) {
@@ -385,6 +389,16 @@ function uploadResource(
       ...(address !== undefined && { "upload-url": address }),
     },
   };
+}
+
+/**
+ * A body that is sent behind the head of its answer, not with it. Commands take of each answer what one read of the connection gives;
+ * with the head in it that is less than 4 KiB, and a long log thousands of requests.
+ */
+async function* behindHead(raw: ServerResponse, body: Buffer): AsyncGenerator<Buffer> {
+  raw.flushHeaders();
+  await setImmediate();
+  if (body.byteLength > 0) yield body;
 }
 
 function variableResource({ key, value, category, sensitive }: TfeVariable): ResourceObject {
