@@ -1,5 +1,6 @@
 import { systemClock } from "@stackwright/base/clock";
-import { type Resource, StorageError } from "@stackwright/storage";
+import { createManualClock } from "@stackwright/base/testing";
+import { type Resource, type StorageBackend, StorageError } from "@stackwright/storage";
 import type { Lease } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
@@ -53,4 +54,49 @@ it("says why the store refused to write until then, as where its disk is full", 
     code: "ENGINE_FENCE_LOST",
     message: expect.stringContaining("could not be renewed in time: the disk is full"),
   });
+});
+
+/** A writer under a lease that is renewed, whose store refuses by rights as often as is said. */
+function refusedWriter(refusals: number) {
+  const clock = createManualClock();
+  const lease: Pick<Lease, "signal" | "isHeld" | "guard"> = {
+    signal: new AbortController().signal,
+    isHeld: () => true,
+    guard: { id: { kind: "lease", name: "one" }, version: "1" } as unknown as Lease["guard"],
+  };
+  let left = refusals;
+  const refuse = (): void => {
+    left -= 1;
+    if (left >= 0) throw new StorageError("STORAGE_PERMISSION_DENIED", "the password is another");
+  };
+  const storage: StorageBackend = {
+    ...createMemoryStorage(),
+    read: async () => {
+      refuse();
+      throw new StorageError("STORAGE_NOT_FOUND", "nothing is stored");
+    },
+    writeCAS: async (resource) => {
+      refuse();
+      return { ...resource, version: "1" };
+    },
+  };
+  const resource = { id: { kind: "x", name: "one" }, version: "", generation: "g" };
+  const writer = new FencedWriter(storage, lease as Lease, clock);
+  const writing = writer.write([{ kind: "write", resource: resource as unknown as Resource }]);
+  return { clock, writer, writing };
+}
+
+it("writes where the store refuses by rights for a while, as a password is changed", async () => {
+  // Of the write, of the look at what is stored, and of the write again.
+  const { clock, writer, writing } = refusedWriter(3);
+  await clock.advance(1_000);
+  await expect(writing).resolves.toMatchObject([{ version: "1" }]);
+  expect(writer.signal.aborted).toBe(false);
+});
+
+it("gives up where the store refuses for longer, though the lease is renewed", async () => {
+  const { clock, writing } = refusedWriter(Number.POSITIVE_INFINITY);
+  const refused = expect(writing).rejects.toMatchObject({ code: "STORAGE_PERMISSION_DENIED" });
+  await clock.advance(60_000);
+  await refused;
 });

@@ -14,6 +14,12 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 const NOT_RENEWED = "the lease could not be renewed in time";
 
+/**
+ * How long the store may refuse by rights or passwords, which are not changed in one step everywhere: as long as a lease outlives it by
+ * default. Not as long as the lease, since a token may cover the lease and not what is written.
+ */
+const REFUSED_MS = 10_000;
+
 // A write whose answer was lost may have happened, may happen later, or may never happen. All three are resolved alike:
 //
 //   - every attempt carries the same generation and expects the same versions, so at most one of them can succeed;
@@ -34,6 +40,8 @@ export class FencedWriter {
   readonly #broken = new AbortController();
   /** Why the store refused the last write, such as a full disk. */
   #refusal: string | undefined;
+  /** Since when the store refuses by rights. */
+  #refusedAt: number | undefined;
 
   constructor(storage: StorageBackend, lease: Lease, scheduler: Clock) {
     this.#storage = storage;
@@ -54,13 +62,14 @@ export class FencedWriter {
       try {
         const stored = await this.#attempt(operations);
         this.#refusal = undefined;
+        this.#refusedAt = undefined;
         return stored;
       } catch (thrown) {
         const error = StorageError.from(thrown);
         this.#refusal = refusalOf(error);
         if (error.code === "STORAGE_GUARD_FAILED") throw this.#break(fenceLost(error));
         const conflict = error.code === "STORAGE_CAS_FAILURE" || error.code === "STORAGE_WRONG_UID";
-        if (!conflict && error.code !== "STORAGE_INCONSISTENT") throw error;
+        if (!conflict && !this.#mayPass(error)) throw error;
         lost ||= !conflict && error.details.outcome !== "not-applied";
         // Guards are judged before versions, so a conflict that was answered says that the fence is still ours.
         if (conflict && !lost) throw this.#break(intruder(operations, error));
@@ -108,7 +117,7 @@ export class FencedWriter {
     try {
       stored = await readStored(this.#storage, "strong", { ...id, uid: "" });
     } catch (error) {
-      if (isStorageError(error, "STORAGE_INCONSISTENT")) return "open";
+      if (this.#mayPass(error)) return "open";
       throw error;
     }
     if (first.kind === "delete") {
@@ -137,7 +146,7 @@ export class FencedWriter {
           try {
             return await readStored(this.#storage, "strong", { ...operation.resource.id, uid: "" });
           } catch (error) {
-            if (!isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+            if (!this.#mayPass(error)) throw error;
             this.assertHeld();
             await sleep(this.#scheduler, FIRST_PAUSE_MS, this.signal).catch(() =>
               this.assertHeld(),
@@ -148,6 +157,15 @@ export class FencedWriter {
     );
   }
 
+  /** Whether a call that failed is worth another attempt: the store is away for the moment, or refuses for now. */
+  #mayPass(error: unknown): boolean {
+    if (isStorageError(error, "STORAGE_INCONSISTENT")) return true;
+    if (!isStorageError(error, "STORAGE_PERMISSION_DENIED")) return false;
+    const now = this.#scheduler.monotonicMs();
+    this.#refusedAt ??= now;
+    return now - this.#refusedAt < REFUSED_MS;
+  }
+
   #break(error: EngineError): EngineError {
     this.#broken.abort(error);
     return error;
@@ -156,7 +174,10 @@ export class FencedWriter {
 
 /** What a store says that has certainly not written, and may later. */
 function refusalOf({ code, details, message }: StorageError): string | undefined {
-  return code === "STORAGE_INCONSISTENT" && details.outcome === "not-applied" ? message : undefined;
+  const isRefused =
+    code === "STORAGE_PERMISSION_DENIED" ||
+    (code === "STORAGE_INCONSISTENT" && details.outcome === "not-applied");
+  return isRefused ? message : undefined;
 }
 
 function isNotRenewed(cause: unknown): boolean {
