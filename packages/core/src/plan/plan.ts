@@ -38,7 +38,7 @@ export interface PlanOptions {
   /**
    * Source addresses, or the ends of them, of providers that are known to be pure: asked to plan an object that is as it was recorded, by a configuration that
    * asks for nothing else, they answer with that object, its private data and its identity. They are asked about one such object of each type, and where the answer is that, not about
-   * the others. @default none: every provider is asked about every object
+   * the others. One without a version is asked about all. @default none: every provider is asked about every object
    */
   readonly pureProviders?: readonly string[];
 }

@@ -41,11 +41,17 @@ function textOf(things: readonly Thing[]): string {
 async function start(
   things: readonly Thing[],
   wrap: (provider: LifecycleProvider) => LifecycleProvider = (provider) => provider,
+  version = "1.0.0",
 ) {
   const cloud = new MockCloud();
   const { state } = createTestState();
   const engine = createEngine({
-    origins: [inProcessOrigin("mock", { [SOURCE]: () => wrap(createMockProvider(cloud)) })],
+    origins: [
+      {
+        ...inProcessOrigin("mock", { [SOURCE]: () => wrap(createMockProvider(cloud)) }),
+        select: async () => Promise.resolve(version),
+      },
+    ],
     clock: createManualClock(),
   });
   const request = async (now: readonly Thing[]) => ({
@@ -141,8 +147,8 @@ it("of a pure provider one unchanged object of each type is planned, and whateve
   const edited = things.map((one, at) => (at === 5 ? { ...one, value: 2 } : one));
   expect((await plan(edited, [SOURCE])).asked).toBe(2);
   // A write-only value is in no object: whether it is another one cannot be seen.
-  const told = things.map((one, at) => (at === 5 ? { ...one, token: 1 } : one));
-  expect((await plan(told, [SOURCE])).asked).toBe(2);
+  const withToken = things.map((one, at) => (at === 5 ? { ...one, token: 1 } : one));
+  expect((await plan(withToken, [SOURCE])).asked).toBe(2);
   cloud.drift("n7", { size: Value.number(9) });
   const drifted = await plan(things, [SOURCE]);
   expect(drifted.asked).toBe(2);
@@ -161,5 +167,11 @@ it("a provider whose answer is not what it promises is asked about all objects",
     },
   }));
   isImpure = true;
+  expect((await plan(things, [SOURCE])).asked).toBe(4);
+});
+
+it("a provider without a version is asked about all objects, as it may be another program than the one that wrote them", async () => {
+  const things = Array.from({ length: 4 }, () => THING);
+  const { plan } = await start(things, undefined, "");
   expect((await plan(things, [SOURCE])).asked).toBe(4);
 });

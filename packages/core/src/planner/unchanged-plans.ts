@@ -4,6 +4,7 @@ import {
   type BlockSchema,
   type PlanReply,
   type PlanResourceRequest,
+  type ProviderReference,
 } from "@stackwright/mux/router";
 import type { ProviderInstance } from "../providers/provider-instances.ts";
 
@@ -42,7 +43,7 @@ export class UnchangedPlans {
 
   async answer(question: UnchangedQuestion, ask: () => Promise<PlanReply>): Promise<PlanReply> {
     const { use, request } = question;
-    if (!this.#isPure(use.reference.source) || !isUnchanged(question)) return ask();
+    if (!this.#isPure(use.reference) || !isUnchanged(question)) return ask();
     let samples = this.#samples.get(use);
     if (samples === undefined) this.#samples.set(use, (samples = new Map()));
     const known = samples.get(request.type);
@@ -70,8 +71,9 @@ export class UnchangedPlans {
     };
   }
 
-  #isPure(source: string): boolean {
-    return this.#pure.some((one) => source === one || source.endsWith(`/${one}`));
+  /** One without a version may be another program than the one that wrote the object, such as one that runs under a debugger. */
+  #isPure({ source, version }: ProviderReference): boolean {
+    return version !== "" && this.#pure.some((one) => source === one || source.endsWith(`/${one}`));
   }
 }
 
