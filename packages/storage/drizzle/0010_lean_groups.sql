@@ -175,8 +175,8 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
--- As before. In front of the outcomes is one for the step 0: whether somebody listens for commits (1) or not. Who
--- does holds the lock that is tried here, and reads what was committed before once it has it.
+-- As before. In front of the outcomes is one for the step 0: whether an instance listens for commits (1) or none does (0). One that
+-- listens holds the lock that is tried here, and reads what was committed before once it has it.
 CREATE OR REPLACE PROCEDURE write_group(
   p_request integer[],
   p_kind smallint[],

@@ -234,7 +234,7 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     expect(run.text()).toContain("Its plan is approved by another person.");
     expect(run.text()).toContain("Run 1 waits for approval.");
     expect(run.text()).not.toContain('Only "yes"');
-    // Nobody approves what applies nothing.
+    // A plan that is not applied needs no approval.
     const planned = start("--plan-only");
     expect(await planned.ended, planned.text()).toBe(0);
     expect(planned.text()).not.toContain("another person");

@@ -26,7 +26,7 @@ export async function requireAdopted(
     refuseHandedBack(session?.stack);
     const adoption = session?.stack?.adoption;
     if (adoption !== undefined || !(await isEmpty(session, context))) {
-      tellUnusedBackend(project, adoption, context);
+      warnOfUnusedBackend(project, adoption, context);
       return;
     }
   } finally {
@@ -36,10 +36,10 @@ export async function requireAdopted(
 }
 
 /**
- * A backend that was adopted from is told of once, by the adoption. Any other one has no effect: it was never adopted from, or the
- * block has changed since.
+ * Warns of a backend without effect: no state was adopted from it, or the block has changed since. What becomes of one that a state was
+ * adopted from is reported once, by the adoption.
  */
-function tellUnusedBackend(
+function warnOfUnusedBackend(
   { configuration }: Project,
   adoption: StackOrigin | undefined,
   { terminal }: CommandContext,

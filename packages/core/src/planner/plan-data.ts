@@ -92,7 +92,7 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   const { signal } = run.given;
   const context = { address: slot.address, ...(signal && { signal }) };
   const { use } = ready;
-  /** True where nothing is wrong. A check whose data source cannot be read has failed; the plan goes on. */
+  /** True where nothing is wrong. A check whose data source cannot be read has failed; the plan continues. */
   const reportAnswer = (problems: readonly ProviderDiagnostic[]): boolean => {
     const found = place(problems);
     if (check === undefined) return report(found);

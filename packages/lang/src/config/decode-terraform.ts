@@ -80,7 +80,7 @@ export function decodeTerraform(
       if (IGNORED.has(inner.type)) {
         const keepsState = inner.type === "backend" || inner.type === "cloud";
         if (keepsState && (override || backend === undefined)) backend = decodeBackend(inner);
-        // Adoption has to do with it: who plans is told where it was not adopted.
+        // Adoption uses it; commands that plan warn where no state was adopted from it.
         if (keepsState) continue;
         const detail = `The block "${inner.type}" is ignored: providers do not receive it.`;
         reader.warn("Block has no effect", detail, inner.headerRange);

@@ -47,7 +47,7 @@ describe.each(postgresServers())("$name: commits", { timeout: 60_000 }, ({ url }
     }
   });
 
-  test("are announced to nobody where nobody listens", async () => {
+  test("are not announced where no instance listens", async () => {
     const heard: string[] = [];
     const client = bare();
     await client.listen(CHANNEL, (payload) => heard.push(payload));

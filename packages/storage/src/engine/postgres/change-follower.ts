@@ -19,7 +19,7 @@ const NOTIFY_MS = 5;
 // poll interval, never an event. While the server is away the watches stay open and silent.
 //
 // With many writers commits come faster than they can be asked for one by one, in every process. So between two questions a
-// moment passes in which further ones come together, unless somebody waits; the first commit after a quiet time is asked for at once.
+// moment passes in which further ones come together, unless a caller waits; the first commit after a quiet time is asked for at once.
 
 interface Position {
   readonly epoch: string;
@@ -48,7 +48,7 @@ export class ChangeFollower {
   #listener: Sql | undefined;
   #listening = false;
   #notifying: Promise<void> | undefined;
-  /** The newest commit that has to be announced, and what was announced, by whomever. */
+  /** The newest commit that has to be announced, and what was announced, by any instance. */
   #announcing = 0;
   #announced = 0;
   /** Called whenever the position has moved, or the follower has stopped. */
@@ -178,7 +178,7 @@ export class ChangeFollower {
     }
     if (this.#hinted || this.#waiting.length > 0 || this.#stopping.signal.aborted) return;
     await this.#woken(this.#pollMs);
-    // Nobody has said how far it is certain.
+    // No hint says up to where commits are on disk.
     if (!this.#hinted) this.#hintedUpTo = Number.POSITIVE_INFINITY;
   }
 

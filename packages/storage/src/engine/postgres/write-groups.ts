@@ -52,7 +52,7 @@ interface Written {
   readonly bytes: number;
   /** The last of its revisions. */
   readonly revision: number;
-  /** Whether somebody may listen for it. */
+  /** Whether an instance may listen for it. */
   readonly heard: boolean;
 }
 
@@ -74,7 +74,7 @@ interface OutcomeText {
   readonly p_outcome: string | null;
 }
 
-/** What the functions give: an array for each step that has an outcome, and for the step 0 whether somebody listens. */
+/** What the functions give: an array for each step that has an outcome, and for the step 0 whether an instance listens. */
 function toRows(json: string): readonly OutcomeRow[] {
   const rows = JSON.parse(json) as readonly (readonly [number, number, number | null])[];
   return rows.map(([step, outcome, at_revision]) => ({ step, outcome, at_revision }));
