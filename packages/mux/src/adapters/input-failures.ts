@@ -2,7 +2,8 @@ import type { Value } from "@stackwright/cty";
 import { decodeStruct, formatPropertyPath } from "@stackwright/proto/property";
 import type { CheckFailure } from "@stackwright/proto/pulumirpc";
 import type { EncodedStruct } from "@stackwright/proto/struct";
-import type { AttributeSchema, BlockSchema, Nesting } from "../router/schema.ts";
+import { emptyObject } from "../router/propose-state.ts";
+import type { AttributeSchema, BlockSchema, NestedBlockSchema, Nesting } from "../router/schema.ts";
 
 type Steps = readonly (string | number)[];
 
@@ -30,11 +31,17 @@ function missingInBlock(block: BlockSchema, object: Value, at: Steps): CheckFail
   const members = membersOf(object);
   const found = missingAttributes(block.attributes, members, at);
   for (const [name, nested] of block.blocks) {
+    if (isAbsentGroup(nested, members.get(name))) continue;
     for (const [element, steps] of elementsOf(members.get(name), nested.nesting, [...at, name])) {
       found.push(...missingInBlock(nested.block, element, steps));
     }
   }
   return found;
+}
+
+/** A group that is not given is an object of nulls, and requires nothing. */
+function isAbsentGroup({ nesting, block }: NestedBlockSchema, value: Value | undefined): boolean {
+  return nesting === "group" && value?.rawEquals(emptyObject(block)) === true;
 }
 
 function missingAttributes(
