@@ -49,6 +49,7 @@ export async function readDeferredData(
     if (hasErrors(found)) {
       run.checks.push(unreadCheck(check, found));
       run.unreadChecks.add(check);
+      await releaseFormer(run, change);
       return "done";
     }
   } else run.report(found);
@@ -58,6 +59,15 @@ export async function readDeferredData(
   slot.value = value;
   await recordData(run, change, ready, value);
   return (await decideConditions(run, slot, "postcondition", value)) ? "done" : "failed";
+}
+
+/** What was read before stays, and holds on to nothing that it referred to then. */
+async function releaseFormer(run: ApplyRun, change: ResourceChange): Promise<void> {
+  const { writer } = run.given;
+  const { address } = change;
+  if (writer.object(address)?.value === undefined) return;
+  const patch = { dependencies: run.dependencies(change) };
+  await writer.write({ kind: "record", key: { address, deposed: "" }, patch });
 }
 
 /** Writes down what a data source said. */

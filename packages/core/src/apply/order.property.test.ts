@@ -13,6 +13,8 @@ interface Node {
   readonly now: readonly number[];
   /** Depends on all instances of the resource instead of the one. */
   readonly whole: boolean;
+  /** A read is one for a check, that failed in the plan. */
+  readonly ofCheck: boolean;
 }
 
 const ACTIONS: readonly Action[] = ["no-op", "create", "update", "replace", "delete", "read"];
@@ -23,6 +25,7 @@ const node = fc.record({
   old: fc.array(fc.nat(20), { maxLength: 3 }),
   now: fc.array(fc.nat(20), { maxLength: 3 }),
   whole: fc.boolean(),
+  ofCheck: fc.boolean(),
 });
 
 /** Two instances of each resource, so that dependencies on whole resources mean something. */
@@ -101,7 +104,7 @@ const PROVIDER = { source: "a/b/c", version: "", alias: "" };
 
 function changeOf(
   at: number,
-  { action, createFirst }: Node,
+  { action, createFirst, ofCheck }: Node,
   dependencies: readonly Dependency[],
 ): ResourceChange {
   return {
@@ -117,6 +120,7 @@ function changeOf(
     ...(action === "replace" && {
       order: createFirst ? ("create-first" as const) : ("delete-first" as const),
     }),
+    ...(action === "read" && ofCheck && { reason: "read-because-check-nested" as const }),
     replacePaths: [],
     causes: [],
     words: { priorPrivate: new Uint8Array(), plannedPrivate: new Uint8Array() },
@@ -198,7 +202,14 @@ function positionsOf(
   };
 }
 
-const NO_CHANGE: Node = { action: "no-op", createFirst: false, old: [], now: [], whole: false };
+const NO_CHANGE: Node = {
+  action: "no-op",
+  createFirst: false,
+  old: [],
+  now: [],
+  whole: false,
+  ofCheck: false,
+};
 
 describe("a read during the apply", () => {
   it("comes after the deletion of an instance of what it depends on through others", () => {
@@ -260,6 +271,7 @@ describe("the order of steps", () => {
     annotate,
   }) => {
     let reads = 0;
+    let checks = 0;
     fc.assert(
       fc.property(stacks, ([nodes, permutation]) => {
         const { changes, objects } = stackOf(nodes, permutation);
@@ -284,10 +296,24 @@ describe("the order of steps", () => {
               ? [name]
               : changes.map((one) => one.address).filter((one) => one.startsWith(`${name}[`)),
           );
+        const ofChecks = new Set(
+          changes.flatMap(({ address: name, reason }) =>
+            reason === "read-because-check-nested" ? [name] : [],
+          ),
+        );
         for (const change of changes) {
           // Made after what it needs.
           for (const name of reached(change.dependencies))
-            before(at("make", name), at("make", change.address));
+            if (!ofChecks.has(name)) before(at("make", name), at("make", change.address));
+          // Read for a check when everything else is done, whatever depends on it.
+          if (ofChecks.has(change.address)) {
+            const own = at("make", change.address) ?? -1;
+            for (const [vertex, step] of graph.steps.entries()) {
+              if (ofChecks.has(step.change.address)) continue;
+              expect(position?.[vertex]).toBeLessThan(own);
+              checks += 1;
+            }
+          }
           if (change.action === "read" && !hasCreateFirst) {
             // Of all instances of a resource of which it depends on one, directly or through others.
             const needed = new Set(reached(change.dependencies));
@@ -315,6 +341,7 @@ describe("the order of steps", () => {
       { numRuns: RUNS },
     );
     expect(reads).toBeGreaterThan(RUNS / 100);
+    expect(checks).toBeGreaterThan(RUNS / 100);
     await annotate(`${RUNS} stacks, ${reads} reads after deletions`, "count");
   });
 });

@@ -52,7 +52,7 @@ function makes({ action, after, record, importing }: ResourceChange, open: boole
 }
 
 /**
- * Orders the steps of a plan by the five rules of the design page ("Order"), which see for why there is no cycle. `objects`
+ * Orders the steps of a plan by the six rules of the design page ("Order"), which see for why there is no cycle. `objects`
  * is the state that the plan was made from: its dependencies are the old ones. `open` are addresses of objects whose
  * conditions are still to be decided, so that they are steps even where nothing changes.
  *
@@ -162,6 +162,8 @@ class StepOrder {
   readonly #makes = new Map<string, number>();
   readonly #removes = new Map<string, number>();
   readonly #makesOf = new Map<string, number[]>();
+  /** Not among the makes, as no other step is ordered by them. */
+  readonly #readsOfChecks: number[] = [];
   readonly #removesOf = new Map<string, number[]>();
   readonly #groups = new Map<string, number>();
   /** Objects that have no step, by address and by resource: what depends on them comes after what they depend on. */
@@ -203,7 +205,7 @@ class StepOrder {
   graph(): StepGraph {
     for (const change of this.#changes) this.#declare(change);
     this.#early = this.#findEarly();
-    for (const at of [...this.#early, ...this.#reads.released]) {
+    for (const at of [...this.#early, ...this.#reads.released, ...this.#usedByChecks()]) {
       const step = this.#steps[at];
       if (step !== undefined) this.#steps[at] = { ...step, early: true };
     }
@@ -355,13 +357,21 @@ class StepOrder {
     }
   }
 
-  /** What is read for a check alone comes after all other steps, which wait for none of it: the check is about what they did. */
+  /** Removals of what was read for checks the last time: that is read again after them. */
+  #usedByChecks(): readonly number[] {
+    return this.#readsOfChecks.flatMap((at) => {
+      const { change } = this.#steps[at] as Step;
+      const { dependencies = [] } = this.#objects.get(objectKey(change)) ?? {};
+      return dependencies.flatMap((dependency) => this.#removalsOf(dependency));
+    });
+  }
+
+  /**
+   * What is read for a check alone comes after all other steps, which wait for none of it: the check is about what they did. So
+   * dependencies on it order nothing, such as those of what depends on its module, and it keeps no removal of what it referred to waiting.
+   */
   #connectChecks(): void {
-    const last = new Set(
-      this.#changes.flatMap((change) =>
-        isReadOfCheck(change) ? (this.#makes.get(change.address) ?? []) : [],
-      ),
-    );
+    const last = new Set(this.#readsOfChecks);
     if (last.size === 0) return;
     const others = this.#group("before what is read for checks", () => {});
     for (const step of this.#steps.keys()) {
@@ -371,6 +381,11 @@ class StepOrder {
   }
 
   #declare(change: ResourceChange): void {
+    if (isReadOfCheck(change)) {
+      this.#readsOfChecks.push(this.#steps.push({ kind: "make", change }) - 1);
+      this.#next.push([]);
+      return;
+    }
     const resource = resourceOf(change.address);
     const add = (
       kind: Step["kind"],

@@ -308,6 +308,41 @@ describe("conditions", () => {
       },
     ],
   );
+  const inModule = `${checked('"fail"')}${thing("b")}`;
+  scenario("of checks in a module hold up nothing that depends on the module", [
+    {
+      config: {
+        "main.tf": `module "m" {\n  source = "./m"\n}\n${thing("a", "depends_on = [module.m]")}`,
+        "m/main.tf": inModule,
+      },
+      plan: [
+        "create mock_thing.a",
+        "create module.m.mock_thing.b",
+        "read module.m.data.mock_look.d read-because-check-nested",
+      ],
+      calls: ["create b", "create a", "look fail"],
+      state: ["mock_thing.a", "module.m.mock_thing.b"],
+      options,
+    },
+  ]);
+  scenario("of checks hold up no end of what the data source referred to", [
+    { config: checked('mock_thing.x.id == "" ? "fail" : "q"') + thing("x") },
+    {
+      config: checked('"fail"') + thing("a"),
+      plan: [
+        "create mock_thing.a",
+        "delete mock_thing.x delete-because-no-resource-config",
+        "read data.mock_look.d read-because-check-nested",
+      ],
+      state: ["data.mock_look.d", "mock_thing.a"],
+      options,
+    },
+    {
+      config: checked('"q"') + thing("a"),
+      plan: [],
+      state: ["data.mock_look.d", "mock_thing.a"],
+    },
+  ]);
   scenario("of checks warn only where the data source cannot be read during apply", [
     {
       options,
