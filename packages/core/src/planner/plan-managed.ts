@@ -82,8 +82,10 @@ class ManagedPlanner {
     if (first === undefined) return undefined;
 
     let reply: Answer = first;
-    let reason: ActionReason | undefined =
-      tainted && current !== undefined ? "replace-because-tainted" : undefined;
+    let reason: ActionReason | undefined;
+    if (tainted && current !== undefined) {
+      reason = this.#isTriggered() ? "replace-by-triggers" : "replace-because-tainted";
+    }
     let replacePaths: readonly Path[] = [];
     if (!prior.isNull) {
       ({ replacePaths } = first);
@@ -234,14 +236,16 @@ class ManagedPlanner {
   }
 
   #replaceReason(paths: readonly Path[]): ActionReason | undefined {
-    const { run, slot, config } = this.#it;
+    // Of several reasons the reference gives this one, also for objects that are tainted.
+    if (this.#isTriggered()) return "replace-by-triggers";
     if (paths.length > 0) return "replace-because-cannot-update";
-    if (run.isReplaced(slot.address)) return "replace-by-request";
-    const fired = firedTrigger(config.lifecycle.replaceTriggeredBy, {
-      slot,
-      changeOf: (other) => run.bySlot.get(other),
-    });
-    return fired === undefined ? undefined : "replace-by-triggers";
+    return this.#it.run.isReplaced(this.#it.slot.address) ? "replace-by-request" : undefined;
+  }
+
+  #isTriggered(): boolean {
+    const { run, slot, config } = this.#it;
+    const changeOf = (other: InstanceSlot): ResourceChange | undefined => run.bySlot.get(other);
+    return firedTrigger(config.lifecycle.replaceTriggeredBy, { slot, changeOf }) !== undefined;
   }
 
   #action(current: Value | undefined, after: Value, replacing: boolean): ResourceChange["action"] {

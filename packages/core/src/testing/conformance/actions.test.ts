@@ -173,6 +173,26 @@ describe("replacing", () => {
       plan: ["replace mock_thing.a[1] replace-by-request"],
     },
   ]);
+  scenario("names the trigger where there are other reasons to replace as well", [
+    {
+      config:
+        thing("a", 'value = "1"') +
+        thing("b", 'zone = "1"\n lifecycle {\n replace_triggered_by = [mock_thing.a]\n}') +
+        thing("c", "lifecycle {\n replace_triggered_by = [mock_thing.a]\n}"),
+    },
+    {
+      config:
+        thing("a", 'value = "2"') +
+        thing("b", 'zone = "2"\n lifecycle {\n replace_triggered_by = [mock_thing.a]\n}') +
+        thing("c", "lifecycle {\n replace_triggered_by = [mock_thing.a]\n}"),
+      options: { replace: ["mock_thing.c"] },
+      plan: [
+        "replace mock_thing.b replace-by-triggers",
+        "replace mock_thing.c replace-by-triggers",
+        "update mock_thing.a",
+      ],
+    },
+  ]);
   scenario("replaces what a trigger is about when that is updated", [
     {
       config:
