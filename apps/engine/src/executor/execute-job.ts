@@ -50,6 +50,7 @@ import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks, plannedStacks } from "./other-stacks.ts";
 import { jobPrivateProviders } from "./private-providers.ts";
 import { requireAdopted } from "./require-adopted.ts";
+import { requireRootModule } from "./require-root-module.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
@@ -113,6 +114,7 @@ async function execute(
   const directory = join(bundle, root);
   const hooks = { job, host, signals, ground, directory };
   if (step !== "recover") await runHooks(hooks, step === "plan" ? "before_plan" : "before_apply");
+  await requireRootModule(job, directory);
   const files = withImportBlocks(filesFrom(createDirectoryFiles(bundle), root), job.imports);
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });

@@ -12,6 +12,7 @@ import { type JobGround, jobKeys, openJobState } from "./job-engine.ts";
 import { secretsOf } from "./job-secrets.ts";
 import { planByTool } from "./plan-by-tool.ts";
 import { requireAdopted } from "./require-adopted.ts";
+import { requireRootModule } from "./require-root-module.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { prepareToolFolder, requireOwnBackend } from "./tool-folder.ts";
 import {
@@ -98,6 +99,7 @@ async function prepare(
     );
   }
   await runHooks({ ...step, directory }, job.step === "plan" ? "before_plan" : "before_apply");
+  await requireRootModule(job, directory);
   if (tool.state !== undefined) {
     const { contentSha256 } = tool.state;
     const content = readStateContent({ blobs: ground.blobs, keys: jobKeys(job) }, job.stack, {

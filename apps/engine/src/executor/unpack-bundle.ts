@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readTarball } from "@stackwright/provider-source";
 import type { BlobStore } from "@stackwright/storage/blob";
@@ -7,7 +7,10 @@ import { rootedDigest } from "../configuration/rooted-digest.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 
-/** Unpacks the configuration of a job into its folder, which it returns, and compares it with its digest. */
+/**
+ * Unpacks the configuration of a job into its folder, which it returns, and compares it with its digest. `bundle_invalid` also where it lacks the
+ * folder of the root module.
+ */
 export async function unpackBundle(
   { folder, configuration }: Pick<ExecutionJob, "folder" | "configuration">,
   blobs: BlobStore,
@@ -28,5 +31,15 @@ export async function unpackBundle(
       `the configuration has the digest ${found}, not ${digest}`,
     );
   }
-  return directory;
+  const isThere = await stat(join(directory, root)).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isThere) return directory;
+  throw new ServerError("bundle_invalid", `${rootName(root)} is not in the configuration`);
+}
+
+/** What errors call the folder of the root module. */
+export function rootName(root: string): string {
+  return root === "" ? "the configuration" : `the folder ${JSON.stringify(root)}`;
 }

@@ -86,6 +86,17 @@ it("executes the hooks of the stack around a plan and an apply by a tool", async
   expect(text).not.toContain(CANARY);
 });
 
+it("makes no plan with a tool of a folder without configuration, but of what a hook puts there", async () => {
+  const tool = await playedTool({ plan: "exit 2" });
+  const { request, rests, call } = await start(tool, {}, { "notes.txt": "x" });
+  const refused = await rests(await request());
+  expect(refused["phase"]).toBe("failed");
+  expect(JSON.stringify(refused)).toContain("has no configuration files");
+  const hooks = [{ name: "make", stage: "before_plan", script: "echo '# made' > made.tf" }];
+  expect((await call("PUT", `${S}/hooks`, { body: { hooks } })).status).toBe(200);
+  expect(await rests(await request())).toMatchObject({ phase: "awaiting_approval" });
+});
+
 it("lists what the engine plans differently, without secrets, and counts from the beginning", async () => {
   const [change] = PLAYED_PLAN.resource_changes;
   const other = {

@@ -315,6 +315,27 @@ describe("a run", () => {
     expect(await logOf("plans", id)).toContain("module.net.terraform_data.a");
   });
 
+  it.each([
+    ["is not there", { "main.tf": MAIN }],
+    ["is a file", { "main.tf": MAIN, stacks: "x" }],
+    ["has no configuration files", { "stacks/web/main.tf": MAIN, "stacks/notes.txt": "x" }],
+  ])("destroys nothing where the working directory %s", async (_, files) => {
+    const { uploaded, request, dataOf, reaches, logOf, act, call, workspace } = await start();
+    const { id: first } = dataOf(await request(await uploaded()));
+    await reaches(first, "planned");
+    await act(first, "apply");
+    await reaches(first, "applied");
+    await call("PATCH", `/api/v2/workspaces/${workspace}`, {
+      body: { data: { attributes: { "working-directory": "stacks" } } },
+    });
+    const { id } = dataOf(await request(await uploaded(files), { "auto-apply": true }));
+    await reaches(id, "errored");
+    const log = await logOf("plans", id);
+    expect(log).toContain('the folder "stacks"');
+    // Where the worker has it is nothing to a reader.
+    expect(log).not.toContain("/configuration/");
+  });
+
   it("is refused for a workspace whose state a command keeps", async () => {
     const { uploaded, request, server, first } = await start("none");
     const body = JSON.stringify({
