@@ -180,6 +180,7 @@ export async function serve(
           await openServerFunctions(resolve(directory, resolved.functionsFile), {
             env,
             region: resolved.region,
+            logger,
           }),
         );
   const keys = createKeyRing(loaded.map(({ bytes }) => bytes));

@@ -1,4 +1,5 @@
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveFunctions } from "@stackwright/fg-bridge/runtime";
@@ -157,6 +158,46 @@ describe("a table of functions", () => {
         /is not accepted; it was called with the credentials of region local in the server's table of functions$/,
       );
     });
+  });
+
+  it("shows users of a server how a function fails, and its log where", async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => {
+      closed.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => {
+      closed.close(resolve);
+    });
+    const networks: Record<string, readonly string[]> = {
+      FG_UNREACHABLE: ["127.0.0.0/8"],
+      FG_ADDRESS_REFUSED: [],
+    };
+    for (const [code, allowed] of Object.entries(networks)) {
+      const functions = { [URN]: { url: `http://127.0.0.1:${port}` } };
+      await withTable(
+        { table: { projects: [PROJECT], functions, networks: allowed } },
+        async (path) => {
+          const logged: object[] = [];
+          const note = (entry: object) => void logged.push(entry);
+          const logger = { debug: note, info: note, warn: note, error: note };
+          await using opened = await openServerFunctions(path, {
+            env: {},
+            region: "local",
+            logger,
+          });
+          const version = { functionUrn: URN, account: "acme", region: "local" };
+          const { signal } = new AbortController();
+          const failed = await opened.probe
+            .probe(version, { signal })
+            .catch((thrown: unknown) => thrown);
+          expect(String(failed)).toContain(code);
+          expect(String(failed)).not.toMatch(/127\.0\.0\.1|localhost/);
+          expect(logged).toMatchObject([{ function: URN, err: { code } }]);
+          expect(String((logged[0] as { readonly err: unknown }).err)).toContain("127.0.0.1");
+        },
+      );
+    }
   });
 
   it("is for one region", async () => {

@@ -1,9 +1,11 @@
+import type { Logger } from "@stackwright/base/logger";
 import type { TargetTableOptions } from "@stackwright/fg-bridge";
 import type { BridgeEndpoint } from "@stackwright/fg-bridge/bridge";
 import { changesOfSchemas, type ProviderSchema, type SchemaChange } from "@stackwright/mux/router";
 import type { BridgeArchiveSource } from "@stackwright/provider-source";
 import type { FunctionProbe } from "@stackwright/registry";
 import { EngineError } from "../errors.ts";
+import { functionProblem } from "./function-problem.ts";
 import { loadFunctionTargets } from "./function-targets.ts";
 
 /** How one function is called: the part of a table that is about it, as data. */
@@ -17,7 +19,7 @@ export interface FunctionRows {
 interface ServerFunctionTargets extends AsyncDisposable {
   /** Makes the archives with which an unmodified `terraform` uses providers behind functions. */
   readonly bridge: BridgeArchiveSource;
-  /** Checks functions. */
+  /** Checks functions. What it rejects with names no address of a function. */
   readonly probe: FunctionProbe;
   /** Asks two functions for their schemas, and compares them. Rejects as a check does where one does not answer as it should. */
   readonly schemaChanges: (
@@ -28,6 +30,13 @@ interface ServerFunctionTargets extends AsyncDisposable {
   readonly callOf: (functionUrn: string, account: string) => FunctionRows;
 }
 
+interface ServerFunctionOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly region: string;
+  /** Gets what checks of functions found, with their addresses. @default nothing is logged */
+  readonly logger?: Logger | undefined;
+}
+
 /**
  * What a server needs to serve providers that live in functions, from the operator's table. Only functions of the
  * table's projects are ever called: an account that registers the URN of another owner's function gets no schema of it.
@@ -36,7 +45,7 @@ interface ServerFunctionTargets extends AsyncDisposable {
  */
 export async function openServerFunctions(
   path: string,
-  { env, region }: { readonly env: NodeJS.ProcessEnv; readonly region: string },
+  { env, region, logger }: ServerFunctionOptions,
 ): Promise<ServerFunctionTargets> {
   // Loaded where a server has such a table: commands need none of it.
   const [bridgeParts, { createBridgeArchiveSource }] = await Promise.all([
@@ -104,8 +113,11 @@ export async function openServerFunctions(
         requireAccount(account);
         await using transport = transportTo(functionUrn);
         const result = await probeProvider(transport, options);
-        if (result.kind !== "usable") throw new Error(result.reason);
-        return { schemaDigest: result.schemaDigest };
+        if (result.kind === "usable") return { schemaDigest: result.schemaDigest };
+        if (result.kind === "refused") throw new Error(result.reason);
+        const { cause } = result;
+        logger?.warn({ account, function: functionUrn, err: cause }, "a function does not answer");
+        throw new Error(functionProblem(cause), { cause });
       },
     },
     async schemaChanges({ account, before, after }, options) {

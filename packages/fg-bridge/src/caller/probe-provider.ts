@@ -15,8 +15,8 @@ export type ProbeResult =
     }
   /** It answers, and cannot be used: wrong protocol, broken schema. The reason can be shown to users. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** It does not answer at present. */
-  | { readonly kind: "unreachable"; readonly reason: string };
+  /** It does not answer at present. The reason may name the address of the function; `cause` is the error. */
+  | { readonly kind: "unreachable"; readonly reason: string; readonly cause: unknown };
 
 /**
  * Asks a function for its schema, as a registry does when a version is published and when it checks on it. A provider with
@@ -36,7 +36,7 @@ export async function probeProvider(
     const reason = error instanceof Error ? error.message : String(error);
     const answered = error instanceof FgBridgeError && error.code === "FG_FUNCTION_ERROR";
     const refused = answered && error.status === "FAILED_PRECONDITION";
-    return { kind: refused ? "refused" : "unreachable", reason };
+    return refused ? { kind: "refused", reason } : { kind: "unreachable", reason, cause: error };
   }
   try {
     const schema = GetProviderSchema_Response.decode(bytes);
