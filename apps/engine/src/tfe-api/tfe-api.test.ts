@@ -158,6 +158,18 @@ describe("a workspace", () => {
     ]);
   });
 
+  it("is found by no name that none can have, whoever asks", async () => {
+    const { call, tokenOf } = await start();
+    await call("POST", "/api/v1/projects/web/stacks", { body: { name: "with.dots" } });
+    for (const projects of [[], ["web"]]) {
+      const token = await tokenOf("admin", projects);
+      for (const name of ["with.dots", "a\u0000b", "a/b", "x".repeat(1_000)]) {
+        const path = `${ALL}/${encodeURIComponent(name)}`;
+        expect((await call("GET", path, { token })).status).toBe(404);
+      }
+    }
+  });
+
   it("is seen by its organization, and by tokens of its project, alone", async () => {
     const { create, call, tokenOf } = await start();
     await create("demo");

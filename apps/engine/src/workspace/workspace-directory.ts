@@ -47,6 +47,7 @@ export class WorkspaceDirectory {
     const found = await this.#find(account, name);
     if (projects.length === 0) return found;
     if (found !== undefined && projects.includes(found.record.project)) return found;
+    if (!NAME.test(name)) return undefined;
     const stacks = await Promise.all(
       projects.map(async (project) => this.#stacks.find({ account, project }, name)),
     );
