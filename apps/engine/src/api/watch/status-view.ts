@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import type { StackDriftStatus, StackStatus } from "../../live/stack-status.ts";
+import type { Visible } from "./topic.ts";
 
 /** A run as a status has it. */
 interface StatusRunView {
@@ -56,6 +57,19 @@ interface StackStatusView {
   readonly reads: readonly string[];
   /** PROJECT/NAME of stacks further up that are outdated themselves. */
   readonly behind?: readonly string[];
+}
+
+/**
+ * A status without the stacks further up that a reader does not see: those that it reads itself are in its configuration, what these read is
+ * not.
+ */
+export function statusFor(status: StackStatus, isVisible: Visible): StackStatus {
+  const behind = status.behind.filter((place) => {
+    const slash = place.indexOf("/");
+    const [project, stack] = [place.slice(0, slash), place.slice(slash + 1)];
+    return isVisible({ account: status.account, project, stack });
+  });
+  return behind.length === status.behind.length ? status : { ...status, behind };
 }
 
 export function statusViewOf(status: StackStatus): StackStatusView {

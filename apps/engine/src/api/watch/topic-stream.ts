@@ -1,5 +1,5 @@
 import type { Clock } from "@stackwright/base/clock";
-import type { Topic, Visible } from "./topic.ts";
+import type { Topic, TopicItem, Visible } from "./topic.ts";
 
 /** Objects of one event of a snapshot. */
 const SNAPSHOT_STEP = 500;
@@ -36,6 +36,8 @@ export async function* streamTopics(
   }
   const positionText = (): string =>
     `${epoch}:${[...seen].map(([name, revision]) => `${name}=${revision}`).join(",")}`;
+  const textsOf = (items: readonly TopicItem[]): readonly string[] =>
+    items.filter(isVisible).map((item) => item.textFor?.(isVisible) ?? item.text);
   while (!signal.aborted) {
     let isIdle = true;
     for (const topic of topics) {
@@ -45,7 +47,7 @@ export async function* streamTopics(
       const name = JSON.stringify(topic.name);
       if (turns === undefined) {
         const { revision, items } = topic.snapshot();
-        const texts = items.filter(isVisible).map(({ text }) => text);
+        const texts = textsOf(items);
         const { length: count } = texts;
         const head = { topic: topic.name, epoch, revision, count };
         yield event("snapshot-begin", JSON.stringify(head));
@@ -59,7 +61,7 @@ export async function* streamTopics(
       }
       for (const { revision, set, deleted } of turns) {
         seen.set(topic.name, revision);
-        const texts = set.filter(isVisible).map(({ text }) => text);
+        const texts = textsOf(set);
         const ids = deleted.filter(isVisible).map(({ id }) => id);
         if (texts.length + ids.length === 0) continue;
         const gone = JSON.stringify(ids);

@@ -6,7 +6,7 @@ import type { Reaction } from "../../live/reactions.ts";
 import type { NamedRun } from "../../live/recent-runs.ts";
 import { seesProject, seesStack } from "../authorize.ts";
 import { isOfOneStack, openResourceTopics } from "./resource-topics.ts";
-import { statusViewOf } from "./status-view.ts";
+import { statusFor, statusViewOf } from "./status-view.ts";
 
 /** The text of an object for readers, and where it belongs. */
 export interface TopicItem {
@@ -18,6 +18,8 @@ export interface TopicItem {
   readonly id: string;
   /** Encoded as JSON; at most once for all readers. */
   readonly text: string;
+  /** The text for a reader who may not see all that it names. Absent where it names nothing else. */
+  readonly textFor?: ((isVisible: Visible) => string) | undefined;
 }
 
 /** What changed in one turn. */
@@ -60,7 +62,7 @@ export function openTopics(live: LiveView): (name: string, account: string) => T
   const runs = topicOf("runs", live.runChanges, runViewOf);
   const topics = new Map(
     [
-      topicOf("stacks", live.stackChanges, statusViewOf),
+      topicOf("stacks", live.stackChanges, statusViewOf, undefined, statusFor),
       runs,
       topicOf("queue", live.queueChanges, (queued) => {
         const { id, project, number, position, phase } = queued;
@@ -128,6 +130,7 @@ function topicOf<T extends { readonly account: string; readonly id: string }>(
   viewOf: (object: T) => object,
   projectOf: (object: T) => string | undefined = (object) =>
     (object as { readonly project?: string }).project,
+  forReader?: (object: T, isVisible: Visible) => T,
 ): Topic {
   const items = new WeakMap<T, TopicItem>();
   const itemOf = (object: T): TopicItem => {
@@ -141,6 +144,12 @@ function topicOf<T extends { readonly account: string; readonly id: string }>(
         get text() {
           return (text ??= JSON.stringify(viewOf(object)));
         },
+        ...(forReader !== undefined && {
+          textFor: (isVisible) => {
+            const shown = forReader(object, isVisible);
+            return shown === object ? itemOf(object).text : JSON.stringify(viewOf(shown));
+          },
+        }),
       };
       items.set(object, item);
     }
