@@ -8,6 +8,8 @@ import {
   StateObject,
   StateObject_Mode,
 } from "@stackwright/proto/stackwright";
+import type { StorageBackend } from "@stackwright/storage";
+import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord, recordKind } from "../domain/record-kind.ts";
@@ -26,8 +28,11 @@ const HOOK = DriftHook.create({ id: "HOOK", name: "cloud", actor: "ann" });
 const OBJECT_KIND = recordKind("StateObject", StateObject);
 
 /** A stack that was applied, with objects, and that no rule checks. */
-async function start(addresses: readonly string[] = ["x.a", "x.b[0]", "x.b[1]", "module.m.x.c"]) {
-  const fixture = createRunFixture();
+async function start(
+  addresses: readonly string[] = ["x.a", "x.b[0]", "x.b[1]", "module.m.x.c"],
+  given: StorageBackend = createMemoryStorage(),
+) {
+  const fixture = createRunFixture(given);
   const { parts, storage, put, tenancy, clock } = fixture;
   const stack = await fixture.stack("one");
   await transact(parts, async (tx) => {
@@ -156,6 +161,33 @@ it("a delivery for resources of which the stack has none is refused, as no run w
   expect(await ask("1", ["x.gone", "x.b"])).toMatchObject({ isNew: true });
   await put(SERVER_KINDS.tool, stackPlace(first), StackTool.create({ tool: "terraform" }));
   expect(await ask("2", ["x.gone"])).toMatchObject({ isNew: true });
+});
+
+it("a delivery costs no look at all objects of a large stack, and a repeated one none at all", async () => {
+  const inner = createMemoryStorage();
+  let looks = 0;
+  const counted = (given: StorageBackend): StorageBackend =>
+    new Proxy(given, {
+      get: (target, key) => {
+        const member: unknown = Reflect.get(target, key, target);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]) => {
+          if (String(key).startsWith("list")) looks += 1;
+          return member.apply(target, args) as unknown;
+        };
+      },
+    });
+  const many = Array.from({ length: 1_000 }, (_, at) => `x.a[${at}]`);
+  const { ask } = await start(many, counted(inner));
+  // Whether one of them is meant is left to the check.
+  expect(await ask("1", ["x.gone"])).toMatchObject({ isNew: true });
+  expect(looks).toBeGreaterThan(0);
+  looks = 0;
+  expect(await ask("1", ["x.gone"])).toMatchObject({ isNew: false });
+  await ask("2");
+  // The check that waits is of all.
+  expect(await ask("3", ["x.gone"])).toMatchObject({ isNew: true });
+  expect(looks).toBe(0);
 });
 
 it("no more is kept of deliveries than a bound, and what names too much is of all", async () => {

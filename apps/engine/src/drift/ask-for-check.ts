@@ -1,14 +1,18 @@
 import { createHash } from "node:crypto";
 import type { StackReference } from "@stackwright/core";
 import type { DriftHook, DriftRequest } from "@stackwright/proto/stackwright";
+import { readStored } from "@stackwright/storage";
 import { derivedRunId } from "../domain/derived-run-id.ts";
 import { DRIFT_CHECK } from "../domain/drift-rule.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { stackPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { readDrift } from "../queue/drift-record.ts";
 import { readQueue } from "../queue/stack-queue.ts";
 import { findStackTool, isOutside } from "../queue/stack-tool.ts";
-import { type TransactionParts, transact } from "../queue/transaction.ts";
-import { hasObjectsAt } from "./stack-objects.ts";
+import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
+import { mayHaveObjectsAt } from "./stack-objects.ts";
 
 // Invariants:
 // - What a delivery asks for and that it was received are written in one step. Its run has an id that follows from the stack and the
@@ -33,7 +37,8 @@ interface HookDelivery {
 
 /**
  * Notes that a stack is to be checked, which the next sweep of a server does. Resolves with the id of the run, and whether the delivery is
- * new. `unprocessable` where nothing was applied to the stack yet, and where it has none of the resources, so that there is nothing to check.
+ * new. `unprocessable` where nothing was applied to the stack yet, and where it has none of the resources, so that there is nothing to check;
+ * of a large stack the check itself finds that.
  */
 export async function askForCheck(
   parts: TransactionParts,
@@ -41,10 +46,7 @@ export async function askForCheck(
   { hook, id, resources }: HookDelivery,
 ): Promise<{ readonly run: string; readonly isNew: boolean }> {
   const sha256 = createHash("sha256").update([hook.id, id].join("\0")).digest("hex");
-  const lacksAll =
-    resources.length > 0 &&
-    !isOutside(await findStackTool(parts.storage, stack)) &&
-    !(await hasObjectsAt(parts, stack, resources));
+  const lacksAll = await lacks(parts, stack, resources, sha256);
   return transact(parts, async (tx) => {
     const row = await readDrift(tx, stack, stackName);
     const { asked, deliveries } = row.message;
@@ -69,6 +71,25 @@ export async function askForCheck(
     });
     return { run, isNew: true };
   });
+}
+
+/** Whether a stack has an object at none of some resources. What is taken in anyhow is not looked for. */
+async function lacks(
+  parts: TransactionParts,
+  stack: StackReference,
+  resources: readonly string[],
+  delivery: string,
+): Promise<boolean> {
+  if (resources.length === 0) return false;
+  const { storage } = parts;
+  const found = await readStored(storage, "strong", idOf(SERVER_KINDS.drift, stackPlace(stack)));
+  if (found !== undefined) {
+    const { asked, deliveries } = decodeRecord(SERVER_KINDS.drift, found);
+    if (asked?.resources.length === 0) return false;
+    if (deliveries.some(({ sha256 }) => sha256 === delivery)) return false;
+  }
+  if (isOutside(await findStackTool(storage, stack))) return false;
+  return !(await mayHaveObjectsAt(parts, stack, resources));
 }
 
 /** What is checked with a further delivery. */

@@ -8,6 +8,9 @@ import type { TransactionParts } from "../queue/transaction.ts";
 
 const OBJECT_KIND = recordKind("StateObject", StateObject);
 
+/** Objects that {@link mayHaveObjectsAt} looks at: it is asked by requests, many in a second. */
+const MAX_LOOKED_AT = 1_000;
+
 type Reading = Pick<TransactionParts, "storage">;
 type Meant = (object: Pick<StateObject, "address" | "type">) => boolean;
 
@@ -29,13 +32,18 @@ export async function objectsOf(
   return addressesWhere(parts, stack, areAt(resources));
 }
 
-/** Whether a stack has any object at some addresses. */
-export async function hasObjectsAt(
+/** Whether a stack may have an object at some addresses. It has none where this is false; of a large stack only a part is looked at. */
+export async function mayHaveObjectsAt(
   parts: Reading,
   stack: StackReference,
   resources: readonly string[],
 ): Promise<boolean> {
-  for await (const _ of managedObjects(parts, stack, areAt(resources))) return true;
+  const isMeant = areAt(resources);
+  let lookedAt = 0;
+  for await (const object of managedObjects(parts, stack)) {
+    lookedAt += 1;
+    if (isMeant(object) || lookedAt >= MAX_LOOKED_AT) return true;
+  }
   return false;
 }
 
@@ -53,21 +61,20 @@ async function addressesWhere(
   isMeant: Meant,
 ): Promise<readonly string[]> {
   const addresses = new Set<string>();
-  for await (const address of managedObjects(parts, stack, isMeant)) addresses.add(address);
+  for await (const object of managedObjects(parts, stack)) {
+    if (isMeant(object)) addresses.add(object.address);
+  }
   return [...addresses].toSorted();
 }
 
 async function* managedObjects(
   { storage }: Reading,
   stack: StackReference,
-  isMeant: Meant,
-): AsyncGenerator<string> {
+): AsyncGenerator<Parameters<Meant>[0]> {
   const { tenancy, name } = memberPlace(stack, "");
   const { type } = OBJECT_KIND;
   for await (const one of listResources(storage, "strong", type, tenancy, name, {})) {
     const { address, mode, type: ofObject } = decodeRecord(OBJECT_KIND, one);
-    if (mode === StateObject_Mode.MODE_MANAGED && isMeant({ address, type: ofObject })) {
-      yield address;
-    }
+    if (mode === StateObject_Mode.MODE_MANAGED) yield { address, type: ofObject };
   }
 }
