@@ -49,7 +49,7 @@ it("viewers who compare the same again call no function, until another schema wa
   expect(seen.calls).toBe(1);
   await compare("1.2.0");
   expect(seen.calls).toBe(2);
-  // What one account was told is not told another one.
+  // What one account got is not for another one.
   await compare("1.1.0", "other");
   expect(seen.calls).toBe(3);
   seen.digest = "d2";

@@ -49,7 +49,7 @@ interface AccessDirectoryOptions {
   readonly clock: Clock;
   /** @default none */
   readonly issuers?: readonly AccountIssuer[] | undefined;
-  /** Hears of records that cannot be read. @default nobody does */
+  /** Gets what is damaged. @default nothing is logged */
   readonly logger?: Logger | undefined;
 }
 
@@ -157,7 +157,7 @@ export class AccessDirectory {
       : { ...token, ...limited };
   }
 
-  /** The same as they are stored now. Damaged records give nothing, and keep nobody else from what others give. */
+  /** The same as they are stored now. Damaged records give nothing, and take nothing of what others give. */
   async read(account: string): Promise<AccessFacts> {
     const damagedTeams: string[] = [];
     const damagedBindings: string[] = [];

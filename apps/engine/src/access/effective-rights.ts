@@ -90,7 +90,7 @@ function mayLack(
   own: ReadonlySet<string>,
 ): boolean {
   if (damaged === undefined) return false;
-  // Whoever is in it may be meant.
+  // Who is in it is not known: each user may be.
   const teams = new Set(damaged.teams);
   const isMeant = (kind: string, subject: string): boolean =>
     kind === "user" ? subject === user : own.has(subject) || teams.has(subject);

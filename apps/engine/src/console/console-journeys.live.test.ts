@@ -126,7 +126,7 @@ it("users set a project up, find out what failed and what changed, go back, publ
   await page.getByRole("row", { name: /cloud.*\/hooks\/drift\/.*o\*, two/ }).waitFor();
   expect(await page.content()).not.toContain(secret);
   await judgeNarrow(page, "drift-hooks");
-  // The stack has nothing to be checked yet, which only who signs is told.
+  // The stack has nothing to be checked yet, which only who signs learns.
   expect(await deliver()).toBe(422);
   await page.getByRole("button", { name: "Delete the webhook cloud…" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();

@@ -37,7 +37,7 @@ import type { Row, StoredRow, Transaction } from "./transaction.ts";
 // - What a check found is recorded in the step that ends its run, and only if the state is still the one that it compared: of what was applied
 //   meanwhile it knows nothing. So an apply and a check at the same time never leave drift that the apply has removed.
 // - A run that is to remove or to record drift is requested where no other run has the stack, and once for the same drift; and for what a check
-//   found that the rule, or somebody who may apply, has requested.
+//   found that was requested by the rule, or by a user who may apply.
 
 /** When a check is repeated whose state was replaced meanwhile. */
 const REPEAT_AFTER_MS = 60_000;

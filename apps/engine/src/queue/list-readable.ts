@@ -2,7 +2,7 @@ import type { Logger } from "@stackwright/base/logger";
 import type { CallOptions, ResourceId, StorageBackend, Tenancy } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 
-/** Is told which record is left out, and why. */
+/** Called with each record that is left out, and why. */
 type OnDamaged = (id: ResourceId, reason: string) => void;
 
 /** The records of a kind in one place, without those that are damaged: for callers to which such a record means nothing. */

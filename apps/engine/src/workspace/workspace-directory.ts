@@ -14,7 +14,7 @@ import { idOf, type Transaction, type TransactionParts, transact } from "../queu
 // that came later from another project is called `PROJECT--STACK`. Stacks that were made elsewhere get their record when
 // workspaces are listed, or when one of their name is read.
 //
-// Who sees some projects alone is not told what names others have: where a stack of a project that is not seen has a name, it is for
+// Who sees some projects alone does not learn what names others have: where a stack of a project that is not seen has a name, it is for
 // such a caller that of the stack which is called so in the seen projects, of several the oldest. So the answers are those that it would get if
 // the others were not there.
 

@@ -186,7 +186,10 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "DeleteProject",
         { 204: Type.Null() },
         { params: ProjectParams, headers: MatchHeader },
-        { ...CHANGED, 409: "the project has stacks, or one is made at the same time" },
+        {
+          ...CHANGED,
+          409: "the project has stacks, one is made at the same time, or its settings are damaged",
+        },
       ),
       config: { access: "admin" },
     },
