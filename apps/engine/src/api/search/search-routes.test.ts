@@ -133,3 +133,33 @@ it("uses through others are found with the stacks in between, where they are ask
   const elsewhere = await tokenOf("reader", ["base"]);
   expect(await ask("kind=stack&name=web/network&transitive=true", elsewhere)).toContain("404");
 });
+
+it("uses through stacks that the caller does not see are found, without the names of these", async () => {
+  const { call, tokenOf } = await startApi("none");
+  const shared = { outputs_shared_with: ["hidden", "web"] };
+  for (const name of ["web", "hidden"]) {
+    expect((await call("POST", "/api/v1/projects", { body: { name, ...shared } })).status).toBe(
+      201,
+    );
+  }
+  const chain = ["web/network", "web/db", "hidden/mid", "web/front"].map((one) => one.split("/"));
+  for (const [index, [project = "", name = ""]] of chain.entries()) {
+    const stacks = `/api/v1/projects/${project}/stacks`;
+    expect((await call("POST", stacks, { body: { name } })).status).toBe(201);
+    const from = chain[index - 1];
+    if (from === undefined) continue;
+    const body = { producer: { project: from[0], stack: from[1] }, mode: "apply" };
+    expect((await call("POST", `${stacks}/${name}/triggers`, { body })).status).toBe(201);
+  }
+  const token = await tokenOf("reader", ["web"]);
+  const ask = async (given: { readonly token?: string }) =>
+    call("GET", "/api/v1/where-used?kind=stack&name=web/network&transitive=true", given);
+  await expect.poll(async () => (await ask({})).text).toContain("front");
+  expect((await ask({})).text).toContain('"hidden"');
+  const limited = await ask({ token });
+  expect(limited.text).not.toContain("hidden");
+  expect(limited.json["uses"]).toMatchObject([
+    { project: "web", stack: "db" },
+    { project: "web", stack: "front", distance: 2, through: [] },
+  ]);
+});
