@@ -59,3 +59,16 @@ it.each([1, 2])("has room for %i that wait, of all keys", async (maxWaiting) => 
   await clock.advance(0);
   expect(answers.at(-1)).toBe("waits");
 });
+
+it("leaves room for others where many of one key wait", async () => {
+  const { clock, take, answers } = start({ maxOfKey: 2 });
+  for (let index = 0; index < 4; index += 1) take("a");
+  for (let index = 0; index < 2; index += 1) take("b");
+  await clock.advance(0);
+  expect(answers).toEqual([0, "waits", "waits", 1_000, 0, "waits"]);
+  await clock.advance(1_000);
+  expect(answers.filter((answer) => answer === 0)).toHaveLength(4);
+  take("a");
+  await clock.advance(0);
+  expect(answers.at(-1)).toBe("waits");
+});

@@ -5,6 +5,8 @@ import type { KeyedRateLimiter } from "@stackwright/base/limiter";
 interface RateTurnsOptions {
   /** How many wait at once, of all keys. @default 64 */
   readonly maxWaiting?: number;
+  /** How many of one key. @default 16 */
+  readonly maxOfKey?: number;
   /** How long one of them waits at most, in milliseconds. @default 10_000 */
   readonly longestMs?: number;
 }
@@ -17,26 +19,31 @@ export class RateTurns {
   readonly #limiter: Pick<KeyedRateLimiter, "take">;
   readonly #clock: Clock;
   readonly #maxWaiting: number;
+  readonly #maxOfKey: number;
   readonly #longestMs: number;
-  #waiting = 0;
+  /** How many wait, by key. */
+  readonly #waiting = new Map<string, number>();
+  #all = 0;
 
   constructor(
     limiter: Pick<KeyedRateLimiter, "take">,
     clock: Clock,
-    { maxWaiting = 64, longestMs = 10_000 }: RateTurnsOptions = {},
+    { maxWaiting = 64, maxOfKey = 16, longestMs = 10_000 }: RateTurnsOptions = {},
   ) {
     this.#limiter = limiter;
     this.#clock = clock;
     this.#maxWaiting = maxWaiting;
+    this.#maxOfKey = maxOfKey;
     this.#longestMs = longestMs;
   }
 
   /** Resolves with 0 when it is the key's turn, or with the milliseconds after which to try again where too many wait, or for too long. */
   async take(key: string): Promise<number> {
     const first = this.#limiter.take(key);
-    if (first === 0 || this.#waiting >= this.#maxWaiting) return first;
+    const own = this.#waiting.get(key) ?? 0;
+    if (first === 0 || this.#all >= this.#maxWaiting || own >= this.#maxOfKey) return first;
     const until = this.#clock.monotonicMs() + this.#longestMs;
-    this.#waiting += 1;
+    this.#count(key, 1);
     try {
       let waitMs = first;
       while (waitMs > 0) {
@@ -46,7 +53,14 @@ export class RateTurns {
       }
       return 0;
     } finally {
-      this.#waiting -= 1;
+      this.#count(key, -1);
     }
+  }
+
+  #count(key: string, by: 1 | -1): void {
+    this.#all += by;
+    const own = (this.#waiting.get(key) ?? 0) + by;
+    if (own === 0) this.#waiting.delete(key);
+    else this.#waiting.set(key, own);
   }
 }
