@@ -39,6 +39,11 @@ function destroysFirst({ action, order }: ResourceChange): boolean {
   return action === "replace" && order !== "create-first";
 }
 
+/** Whether the old object is there until the new one is made. */
+function isLeft(change: ResourceChange | undefined): boolean {
+  return change?.action === "replace" && change.order === "create-first";
+}
+
 /** Whether a change ends an object. One that is gone already is only taken out of the record. */
 function removes({ action, after, record }: ResourceChange): boolean {
   if (action === "replace" || action === "delete" || action === "forget") return true;
@@ -423,7 +428,10 @@ class StepOrder {
     const make = this.#makes.get(change.address);
     const remove = this.#removes.get(objectKey(change));
     if (change.deposed === "" && make !== undefined && this.#makesSomething(change)) {
-      for (const dependency of change.dependencies) this.#afterMakes(make, dependency); // rule 1
+      for (const dependency of change.dependencies) {
+        this.#afterMakes(make, dependency); // rule 1
+        this.#beforeRemoves(make, dependency, "replaces"); // rule 4
+      }
       if (remove !== undefined) {
         if (destroysFirst(change))
           this.#edge(remove, make); // rule 3
@@ -469,12 +477,22 @@ class StepOrder {
     });
   }
 
-  /** `vertex` before the removals of what it depended on; letting go is waited for by late ones only. */
-  #beforeRemoves(vertex: number, { address, scope }: Dependency, why: "ends" | "releases"): void {
+  /**
+   * `vertex` before the removals of what it depended on; letting go is waited for by late ones only. Of what it newly depends on
+   * before those that a replacement leaves: with what uses the new object it is known that the old one is needed no more.
+   */
+  #beforeRemoves(
+    vertex: number,
+    { address, scope }: Dependency,
+    why: "ends" | "releases" | "replaces",
+  ): void {
     const { released, behind } = this.#reads;
     const isBehind = behind.has(vertex);
-    const waits = (removal: number) =>
-      why === "ends" || !(this.#early.has(removal) || (isBehind && released.has(removal)));
+    const waits = (removal: number) => {
+      if (why === "ends") return true;
+      if (this.#early.has(removal) || (isBehind && released.has(removal))) return false;
+      return why === "releases" || isLeft(this.#steps[removal]?.change);
+    };
     const own = this.#steps[vertex]?.change;
     const removals = this.#removalsOf({ address, scope }).filter(waits);
     if (scope === "instance") {

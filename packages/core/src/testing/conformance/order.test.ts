@@ -22,6 +22,28 @@ describe("create before destroy", () => {
       calls: ["create a", "update b", "delete a"],
     },
   ]);
+  scenario("lets new dependents be made before the old object goes", [
+    { config: thing("a", `zone = "1"\n${FIRST}`) },
+    {
+      config: thing("a", `zone = "2"\n${FIRST}`) + thing("b", "value = mock_thing.a.id"),
+      calls: ["create a", "create b", "delete a"],
+    },
+  ]);
+  scenario("keeps the old object where a new dependent cannot be made", [
+    { config: thing("a", `zone = "1"\n${FIRST}`) },
+    {
+      config:
+        thing("a", `zone = "2"\n${FIRST}`) +
+        thing("b", 'value = mock_thing.a.id\nfail = "create"'),
+      status: "partially_applied",
+      calls: ["create a", "create b"],
+    },
+    {
+      config: thing("a", `zone = "2"\n${FIRST}`) + thing("b", "value = mock_thing.a.id"),
+      calls: ["create b", "delete a"],
+      sorted: true,
+    },
+  ]);
   scenario("spreads to what it depends on", [
     { config: thing("a", 'zone = "1"') + thing("b", `zone = mock_thing.a.id\n${FIRST}`) },
     {
