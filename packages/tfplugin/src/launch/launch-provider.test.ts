@@ -27,7 +27,7 @@ describe("a provider that is launched", () => {
     expect(streamed).toEqual(["x", "x", "x"]);
     expect(provider.protocol).toBe(6);
     expect(provider.exit).toEqual({ code: 0, signal: undefined });
-    expect(isThere(pid)).toBe(false);
+    await expect.poll(() => isThere(pid)).toBe(false);
     expect(await readdir(scratch.path)).toEqual([]);
   });
 
@@ -145,7 +145,8 @@ describe("a provider that is launched", () => {
     const { pid = 0 } = provider;
     await provider.close();
     expect(provider.exit?.signal).toBe("SIGKILL");
-    expect(isThere(pid)).toBe(false);
+    // Its pipes are closed a moment before it is gone.
+    await expect.poll(() => isThere(pid)).toBe(false);
   });
 });
 
