@@ -36,7 +36,7 @@ resource "lab_object" "second" {
 }
 `;
 
-it("a server whose database is away says so, lives, and goes on with its runs when it is back", {
+it("a server whose database is away says so, lives, and continues its runs when it is back", {
   retry: 0,
   timeout: 600_000,
 }, async (context) => {

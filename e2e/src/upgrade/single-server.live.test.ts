@@ -8,7 +8,7 @@ import { Fleet, type ServerPlace } from "./fleet.ts";
 import { FORMER_RELEASES, installFormerRelease } from "./former-release.ts";
 import { FILES, gatedFiles } from "./gated-files.ts";
 
-// One server of a former release on an embedded store, which has one server at a time: it ends its apply, and the next one goes on.
+// One server of a former release on an embedded store, which has one server at a time: it ends its apply, and the next one continues.
 
 describe("an upgrade of a server with an embedded store", () => {
   beforeEach((context) => {

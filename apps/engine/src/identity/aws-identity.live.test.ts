@@ -11,7 +11,7 @@ const PROGRAM = process.env["TEST_MOTO_SERVER"] ?? "moto_server";
 const hasMoto = spawnSync(PROGRAM, ["--help"]).status === 0;
 const ROLE = "arn:aws:iam::123456789012:role/deploy";
 
-/** What a program of a run does for credentials of AWS, as its libraries do: the token is in a file that it is told of. */
+/** What a program of a run does for credentials of AWS, as its libraries do: the token is in a file that the environment names. */
 const main = (sts: string, folder: string): string => `resource "terraform_data" "a" {
   provisioner "local-exec" {
     command = <<-EOT

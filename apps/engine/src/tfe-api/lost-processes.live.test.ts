@@ -90,7 +90,7 @@ it("terraform ends, with one run, when the server is killed while it plans", {
   expect(await phases()).toEqual(["plan_finished", "plan_finished", "applied"]);
 });
 
-it("terraform says that its apply was interrupted when the worker of it is killed, and the next one goes on", {
+it("terraform says that its apply was interrupted when the worker of it is killed, and the next one continues", {
   timeout: 600_000,
 }, async (context) => {
   context.skip(

@@ -158,7 +158,7 @@ describe("a workspace", () => {
     ]);
   });
 
-  it("is found by no name that none can have, whoever asks", async () => {
+  it("is found by no name that none can have, by any caller", async () => {
     const { call, tokenOf } = await start();
     await call("POST", "/api/v1/projects/web/stacks", { body: { name: "with.dots" } });
     for (const projects of [[], ["web"]]) {

@@ -145,7 +145,7 @@ it("applies what was planned where the copy of the repository is gone", {
   );
 });
 
-it("runs nothing for a pull request from a fork, whoever asks for it", {
+it("runs nothing for a pull request from a fork, at any request", {
   timeout: 120_000,
 }, async () => {
   const { place, gitea, call, settled, push, look, say, pull } = await start({ isFork: true });

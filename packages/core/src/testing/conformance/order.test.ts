@@ -33,8 +33,7 @@ describe("create before destroy", () => {
     { config: thing("a", `zone = "1"\n${FIRST}`) },
     {
       config:
-        thing("a", `zone = "2"\n${FIRST}`) +
-        thing("b", 'value = mock_thing.a.id\nfail = "create"'),
+        thing("a", `zone = "2"\n${FIRST}`) + thing("b", 'value = mock_thing.a.id\nfail = "create"'),
       status: "partially_applied",
       calls: ["create a", "create b"],
     },
