@@ -36,7 +36,7 @@ class Sightings {
     this.#look = Promise.withResolvers<void>();
   }
 
-  /** Whoever waits gets the error: without a reader nothing is seen any more. */
+  /** Each wait rejects with the error: without a reader no change is seen any more. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#look.resolve();

@@ -79,7 +79,7 @@ export async function runMaintenance(
       const deleted = await finishDeletions({ ...deletions, random: Math.random }, signal);
       metrics.maintained("deleted stacks", deleted);
     }),
-    // Sooner than the rest: until then nobody makes anything in such a project.
+    // Sooner than the rest: until then nothing can be made in such a project.
     repeat(options, deletionMs, signal, async () => {
       const { store, scheduler: clock } = options;
       const deletions = { storage: store.storage, clock, token: randomUUID, logger };

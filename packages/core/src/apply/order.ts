@@ -1,13 +1,7 @@
-import {
-  configAddress,
-  formatAddress,
-  formatModulePath,
-  type ModulePath,
-  parseAddress,
-} from "@stackwright/lang";
 import type { ResourceChange } from "../plan/change.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { type Dependency, objectKey, type StateObject } from "../state/state-object.ts";
+import { nameOf, neededName, objectsNames } from "./dependency-names.ts";
 
 /** One half of a change: what produces the new object, or what ends the old one. */
 export interface Step {
@@ -101,48 +95,6 @@ const NO_READS: LateReads = {
   released: new Set(),
   behind: new Set(),
 };
-
-/** An instance by its address, all instances of a resource by that with brackets. */
-function nameOf({ address, scope }: Pick<Dependency, "address" | "scope">): string {
-  return scope === "instance" ? address : `${address}[]`;
-}
-
-/**
- * Names of all objects of a resource, in all instances of its module: one for each module on the way to it, with the keys up to that
- * module. So a name has what can be seen of the resource from inside of one instance of that module.
- */
-function objectsNames(address: string): readonly string[] {
-  if (!isInModule(address)) return [` ${resourceOf(address)}`];
-  const { value } = parseAddress(address);
-  if (value?.kind !== "resource") return [resourceOf(address)];
-  const config = formatAddress(configAddress(value));
-  return Array.from(
-    { length: value.module.length + 1 },
-    (_, depth) => `${formatModulePath(value.module.slice(0, depth))} ${config}`,
-  );
-}
-
-/** The one of these names that has what the object at `from` depends on with a dependency. */
-function neededName(from: string, { address }: Dependency): string {
-  const [own, other] = [from.replace(/\[\]$/, ""), address].map(modulesOf);
-  let shared = 0;
-  while (
-    own?.[shared] !== undefined &&
-    own[shared]?.name === other?.[shared]?.name &&
-    own[shared]?.key === other?.[shared]?.key
-  )
-    shared++;
-  return objectsNames(address)[shared] ?? "";
-}
-
-function isInModule(address: string): boolean {
-  return address.startsWith("module.");
-}
-
-function modulesOf(address: string): ModulePath {
-  if (!isInModule(address)) return [];
-  return parseAddress(address).value?.module ?? [];
-}
 
 function isAcyclic({ size, next }: StepGraph): boolean {
   const waits = Array.from({ length: size }, () => 0);
@@ -270,8 +222,8 @@ class StepOrder {
 
   /** Whether a removal takes away something that a read may have seen. */
   #isNoticed(removal: number): boolean {
-    const { action, order } = this.#steps[removal]?.change ?? {};
-    return action === "delete" || (action === "replace" && order === "create-first");
+    const change = this.#steps[removal]?.change;
+    return change?.action === "delete" || isLeft(change);
   }
 
   /** Whether a removal comes after the reads: what is created first is removed last. */
@@ -288,7 +240,7 @@ class StepOrder {
         change.deposed !== "" || this.#objects.get(objectKey(change))?.createBeforeDestroy === true
       );
     }
-    if (change?.action !== "replace" || change.order !== "create-first") return false;
+    if (change === undefined || !isLeft(change)) return false;
     const make = this.#makes.get(change.address);
     return noticed.has(removal) || (make !== undefined && behind.has(make));
   }

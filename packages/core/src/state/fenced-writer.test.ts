@@ -87,7 +87,7 @@ function refusedWriter(refusals: number) {
 }
 
 it("writes where the store refuses by rights for a while, as a password is changed", async () => {
-  // Of the write, of the look at what is stored, and of the write again.
+  // The write is refused, then the read of what is stored, then the write again.
   const { clock, writer, writing } = refusedWriter(3);
   await clock.advance(1_000);
   await expect(writing).resolves.toMatchObject([{ version: "1" }]);

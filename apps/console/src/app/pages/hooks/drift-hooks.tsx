@@ -53,7 +53,7 @@ export function DriftHooks({ project }: InProject) {
         {({ hooks }) =>
           hooks.length === 0 ? (
             <Empty title="No other system asks for checks">
-              <p>Stacks are checked by their rule, and when somebody asks for it here.</p>
+              <p>Stacks are checked by their rule, and on request here.</p>
             </Empty>
           ) : (
             <TableScroll>
