@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { mkdir, mkdtemp, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
@@ -42,9 +42,9 @@ describe("a run whose processes are killed", { timeout: 400_000 }, () => {
 
   beforeEach(async (context) => {
     context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
-    const scratch = await mkdtempDisposable(join(tmpdir(), "runs-kill-"));
-    onTestFinished(() => scratch.remove());
-    folder = scratch.path;
+    folder = await mkdtemp(join(tmpdir(), "runs-kill-"));
+    // Processes that were killed leave children that write for another moment.
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
     lab = join(folder, "lab");
     await mkdir(lab);
     const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
