@@ -15,7 +15,9 @@ const CHANGE: SchemaChange = {
 const SCOPE = { account: "acme", name: "notes" };
 const signal = AbortSignal.timeout(60_000);
 
-function start(answer: (call: number) => readonly SchemaChange[]) {
+type Changes = readonly SchemaChange[];
+
+function start(answer: (call: number, signal: AbortSignal) => Changes | Promise<Changes>) {
   const clock = createManualClock();
   const seen = { calls: 0, digest: "d1" };
   const find = createSchemaChanges({
@@ -30,9 +32,9 @@ function start(answer: (call: number) => readonly SchemaChange[]) {
       showHealth: async () => ({ schemaDigest: seen.digest }),
     } as never,
     functions: {
-      schemaChanges: async () => {
+      schemaChanges: async (_asked, options) => {
         seen.calls += 1;
-        return answer(seen.calls);
+        return answer(seen.calls, options.signal);
       },
     },
   });
@@ -90,13 +92,51 @@ it("a function that does not answer is asked by no other viewer for a while, and
   expect((await compare()).changes).toEqual([CHANGE]);
 });
 
-it("a caller who gives up leaves no failure to others", async () => {
-  const { seen, find } = start((call) => {
-    if (call > 1) return [CHANGE];
-    throw new Error("aborted");
-  });
+it("a caller who has given up calls no function, and leaves no failure to others", async () => {
+  const { seen, find } = start(() => [CHANGE]);
   const at = { ...SCOPE, from: "1.0.0", to: "1.1.0" };
   await expect(find(at, { signal: AbortSignal.abort() })).rejects.toThrow();
+  expect(seen.calls).toBe(0);
+  expect((await find(at, { signal })).changes).toEqual([CHANGE]);
+  expect(seen.calls).toBe(1);
+});
+
+it("viewers who compare the same at the same time share one call, and each of them may give up", async () => {
+  const end = Promise.withResolvers<Changes>();
+  const begun = Promise.withResolvers<AbortSignal>();
+  const { seen, find } = start(async (_call, callSignal) => {
+    begun.resolve(callSignal);
+    return end.promise;
+  });
+  const at = { ...SCOPE, from: "1.0.0", to: "1.1.0" };
+  const leaving = new AbortController();
+  const left = find(at, { signal: leaving.signal });
+  const others = [find(at, { signal }), find(at, { signal })];
+  const callSignal = await begun.promise;
+  leaving.abort(new Error("gone"));
+  await expect(left).rejects.toThrow("gone");
+  expect(callSignal.aborted).toBe(false);
+  end.resolve([CHANGE]);
+  for (const answer of await Promise.all(others)) expect(answer.changes).toEqual([CHANGE]);
+  expect(seen.calls).toBe(1);
+});
+
+it("a call ends when no viewer waits for it any more, and leaves nothing to the next one", async () => {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const { seen, find } = start(async (call, callSignal) => {
+    if (call > 1) return [CHANGE];
+    begun.resolve(callSignal);
+    return new Promise((_resolve, reject) => {
+      callSignal.addEventListener("abort", () => reject(callSignal.reason as Error));
+    });
+  });
+  const at = { ...SCOPE, from: "1.0.0", to: "1.1.0" };
+  const leaving = new AbortController();
+  const left = find(at, { signal: leaving.signal });
+  const callSignal = await begun.promise;
+  leaving.abort(new Error("gone"));
+  await expect(left).rejects.toThrow("gone");
+  expect(callSignal.aborted).toBe(true);
   expect((await find(at, { signal })).changes).toEqual([CHANGE]);
   expect(seen.calls).toBe(2);
 });

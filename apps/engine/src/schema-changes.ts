@@ -3,6 +3,7 @@ import type { openServerFunctions, SchemaChange } from "@stackwright/core";
 import type { Registry } from "@stackwright/registry";
 import type { FindSchemaChanges } from "./domain/find-schema-changes.ts";
 import { ServerError } from "./domain/server-error.ts";
+import { SharedCalls } from "./shared-calls.ts";
 
 interface SchemaChangeParts {
   readonly registry: Pick<Registry, "showVersion" | "showHealth">;
@@ -28,7 +29,8 @@ const MAX_CHANGES = 50_000;
 
 /**
  * Compares the schemas of two versions by asking their functions. What they said is kept for a while, under the digests of
- * the schemas that the last checks of their health saw: viewers who look again call no function.
+ * the schemas that the last checks of their health saw: viewers who look again call no function, and those who look at the same time
+ * share one call.
  */
 export function createSchemaChanges({
   registry,
@@ -37,6 +39,7 @@ export function createSchemaChanges({
   functions,
 }: SchemaChangeParts): FindSchemaChanges {
   const kept = new Map<string, Kept>();
+  const calls = new SharedCalls<readonly SchemaChange[]>();
   let size = 0;
   const drop = (key: string): void => {
     const found = kept.get(key);
@@ -74,18 +77,21 @@ export function createSchemaChanges({
       return { source, changes: found.changes };
     }
     const asked = { account, before: before.functionUrn, after: after.functionUrn };
-    try {
-      const changes = await functions.schemaChanges(asked, options);
-      keep(key, { changes, code: "", untilMs: clock.monotonicMs() + KEPT_MS });
-      return { source, changes };
-    } catch (error) {
-      const code = codeOf(error);
-      // Who gave up says nothing about a function.
-      if (!options.signal.aborted) {
-        keep(key, { changes: undefined, code, untilMs: clock.monotonicMs() + FAILED_MS });
+    const compare = async (signal: AbortSignal): Promise<readonly SchemaChange[]> => {
+      try {
+        const changes = await functions.schemaChanges(asked, { signal });
+        keep(key, { changes, code: "", untilMs: clock.monotonicMs() + KEPT_MS });
+        return changes;
+      } catch (error) {
+        const code = codeOf(error);
+        // Who gave up says nothing about a function.
+        if (!signal.aborted) {
+          keep(key, { changes: undefined, code, untilMs: clock.monotonicMs() + FAILED_MS });
+        }
+        throw noAnswer(code, error);
       }
-      throw noAnswer(code, error);
-    }
+    };
+    return { source, changes: await calls.ask(key, compare, options.signal) };
   };
 }
 

@@ -82,6 +82,32 @@ it("a difference is ignored with a reason and until a time, and heeded again", {
   expect([endless.code, endless.error]).toEqual([1, expect.stringContaining("Say --for 12h")]);
 });
 
+it("several objects are ignored at once, each is reported, and it is all of them or none", {
+  timeout: 60_000,
+}, async () => {
+  const { drift } = await start();
+  const terms = ["--reason", "a trial", "--for", "5d"];
+  const both = ["lab_object.a", 'lab_object.b["x"]'];
+  const made = await drift("ignore", ...both, "--attribute", "size", ...terms);
+  expect(made.code, made.error).toBe(0);
+  const ends = String.raw`is ignored until \S+Z\. Nothing of it is known to differ now\.`;
+  expect(made.output).toMatch(
+    new RegExp(
+      String.raw`^The drift of attribute size of lab_object\.a ${ends}\nThe drift of attribute size of lab_object\.b\["x"\] ${ends}\n$`,
+    ),
+  );
+  const json = await drift("ignore", ...both, ...terms, "--json");
+  const { ignores } = JSON.parse(json.output) as { ignores: { address: string }[] };
+  expect(ignores.map(({ address }) => address)).toEqual(both);
+  // 50 are the most, and four are there.
+  const many = Array.from({ length: 47 }, (_, at) => `lab_object.m${at}`);
+  const refused = await drift("ignore", ...many, ...terms);
+  expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("at most 50")]);
+  expect((await drift("show")).output).not.toContain("lab_object.m");
+  const none = await drift("ignore", ...terms);
+  expect([none.code, none.error]).toEqual([1, expect.stringContaining("address")]);
+});
+
 it("says what is wrong", { timeout: 60_000 }, async () => {
   const { drift } = await start();
   for (const [words, message] of [

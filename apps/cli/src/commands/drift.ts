@@ -152,9 +152,9 @@ export interface DriftIgnoreOptions extends IgnoredOptions {
 
 export type DriftHeedOptions = IgnoredOptions;
 
-/** Ignores the drift of an object or of one of its attributes. */
+/** Ignores the drift of objects or of one of their attributes: of all of them, or of none. */
 export async function driftIgnore(
-  address: string,
+  addresses: readonly string[],
   { attribute, reason, for: time, ...options }: DriftIgnoreOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -162,15 +162,29 @@ export async function driftIgnore(
   const { signal } = context;
   return withServerErrors(client.server, async () => {
     const seconds = minutesOf(time, "a valid time", "Say --for 12h or --for 5d.") * 60;
-    const of = { address, ...(attribute !== undefined && { attribute }) };
-    const body = { ...of, reason, expires_in_seconds: seconds };
-    const { data: made } = await client.ignoreDrift({ ...place, body }, { signal });
+    const terms = { reason, expires_in_seconds: seconds };
+    const [first, ...others] = addresses.map((address) => ({
+      address,
+      ...(attribute !== undefined && { attribute }),
+    }));
+    // A server of an earlier release knows the request for one alone.
+    if (first === undefined) throw new CommandError("No address is given.");
+    const { data: made } =
+      others.length === 0
+        ? await client.ignoreDrift({ ...place, body: { ...first, ...terms } }, { signal })
+        : await client.ignoreDriftOfSeveral(
+            { ...place, body: { differences: [first, ...others], ...terms } },
+            { signal },
+          );
     const { data } = await client.showDrift(place, { signal });
-    const known = [...data.objects, ...(data.ignored_objects ?? [])];
-    const isKnown = known.some((one) => one.address === address);
-    const note = isKnown ? "" : " Nothing of it is known to differ now.";
-    const text = `The drift of ${placeOf(made)} is ignored until ${made.until}.${note}`;
-    writeResult(context, options, made, printable(text));
+    const known = new Set(
+      [...data.objects, ...(data.ignored_objects ?? [])].map(({ address }) => address),
+    );
+    const lines = ("ignores" in made ? made.ignores : [made]).map((one) => {
+      const note = known.has(one.address) ? "" : " Nothing of it is known to differ now.";
+      return printable(`The drift of ${placeOf(one)} is ignored until ${one.until}.${note}`);
+    });
+    writeResult(context, options, made, lines.join("\n"));
     return EXIT.ok;
   });
 }

@@ -66,17 +66,20 @@ export function defineDriftCommands(define: Define, run: CommandAction): void {
 
   withServerOptions(
     define(
-      "ignore <address>",
-      "ignore the drift of an object or of an attribute for a while",
+      "ignore <address...>",
+      "ignore the drift of objects or of an attribute of them for a while, all or none",
       drift,
     ),
   )
-    .option("--attribute <name>", "this attribute alone; without it all that differs of the object")
+    .option(
+      "--attribute <name>",
+      "this attribute alone; without it all that differs of the objects",
+    )
     .requiredOption("--reason <text>", "why, which all users of the stack see")
     .requiredOption("--for <time>", "how long: 12h, 5d; at most 366d")
-    .action(async (address: string, options: DriftIgnoreOptions, command: Command) => {
+    .action(async (addresses: string[], options: DriftIgnoreOptions, command: Command) => {
       const { driftIgnore } = await import("../commands/drift.ts");
-      await run(command, async (context) => driftIgnore(address, options, context));
+      await run(command, async (context) => driftIgnore(addresses, options, context));
     });
 
   withServerOptions(
