@@ -135,7 +135,10 @@ export interface StorageErrorDetails {
   readonly id?: ResourceId;
   /** The guard that did not hold. */
   readonly guard?: Guard;
-  /** The argument that is not valid or too large, as a path. */
+  /**
+   * The argument that is not valid or too large, as a path. Of `STORAGE_PERMISSION_DENIED`: `token` where that is not known, or not any
+   * more, so that no later call with it is answered otherwise.
+   */
   readonly field?: string;
   readonly limit?: number;
   readonly actual?: number;

@@ -3,7 +3,7 @@ import { systemClock } from "@stackwright/base/clock";
 import { createManualClock } from "@stackwright/base/testing";
 import { describe, expect, test } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
-import { isStorageError, StorageError } from "../errors.ts";
+import { isStorageError, StorageError, type StorageErrorDetails } from "../errors.ts";
 import type { Resource } from "../resource.ts";
 import { assertCode } from "../testing/assertions.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
@@ -124,6 +124,18 @@ describe("a lease", () => {
     await clock.advance(TIMING.renewMs);
     const details = { lost };
     expect(lease.signal.reason).toMatchObject({ code: "STORAGE_LEASE_LOST", message, details });
+  });
+
+  test("is lost at once where the token of its holder has ended", async () => {
+    const { clock, storage, worker } = setUp();
+    const refusing = new RefusesWrites(storage, "STORAGE_PERMISSION_DENIED", { field: "token" });
+    const lease = await hold(worker("one", refusing).tryAcquire(NAME));
+    await clock.advance(TIMING.renewMs);
+    expect(lease.isHeld()).toBe(false);
+    expect(lease.signal.reason).toMatchObject({
+      message: "the lease could not be renewed: the reason",
+      details: { lost: "refused" },
+    });
   });
 
   test.each(["STORAGE_PERMISSION_DENIED", "STORAGE_INCONSISTENT"] as const)(
@@ -352,14 +364,22 @@ class FailsReads extends DelegatingStorage {
 /** A store whose single writes fail while it has a code. */
 class RefusesWrites extends DelegatingStorage {
   code: ConstructorParameters<typeof StorageError>[0] | undefined;
+  readonly #details: StorageErrorDetails;
 
-  constructor(inner: StorageBackend, code: RefusesWrites["code"]) {
+  constructor(
+    inner: StorageBackend,
+    code: RefusesWrites["code"],
+    details: StorageErrorDetails = {},
+  ) {
     super(inner);
     this.code = code;
+    this.#details = details;
   }
 
   override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
-    if (this.code !== undefined) throw new StorageError(this.code, "the reason");
+    if (this.code !== undefined) {
+      throw new StorageError(this.code, "the reason", { details: this.#details });
+    }
     return this.inner.writeCAS(resource, options);
   }
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "@stackwright/base/clock";
+import type { StorageError } from "../errors.ts";
 import type { StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
 import { mayPass, Renewal } from "./renewal.ts";
@@ -41,11 +42,8 @@ const supervision = setInterval(() => {
 function openStorage(): Promise<StorageBackend> {
   opening ??= open().catch((error: unknown) => {
     opening = undefined;
-    const { retryable, code } = (error ?? {}) as {
-      readonly retryable?: boolean;
-      readonly code?: string;
-    };
-    if (retryable !== true && !mayPass(code)) setImmediate(() => fail(error));
+    const failure = (error ?? {}) as Partial<StorageError>;
+    if (failure.retryable !== true && !mayPass(failure)) setImmediate(() => fail(error));
     throw error;
   });
   return opening;

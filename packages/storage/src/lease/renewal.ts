@@ -62,8 +62,15 @@ const PASSING: ReadonlySet<string> = new Set([
   "STORAGE_PERMISSION_DENIED",
 ]);
 
-/** Whether a renewal that failed with an error of a store is worth another attempt. */
-export function mayPass(code: string | undefined): boolean {
+/**
+ * Whether a renewal that failed is worth another attempt. A token that ended, as that of a step whose claim another worker has, comes
+ * to life no more: its holder stops at once.
+ */
+export function mayPass({
+  code,
+  details,
+}: Partial<Pick<StorageError, "code" | "details">>): boolean {
+  if (code === "STORAGE_PERMISSION_DENIED" && details?.field === "token") return false;
   return code !== undefined && PASSING.has(code);
 }
 
@@ -129,7 +136,7 @@ export class Renewal {
     } catch (error) {
       if (this.#over) return;
       const failure = StorageError.from(error);
-      if (mayPass(failure.code)) {
+      if (mayPass(failure)) {
         // The deadline runs on.
         this.#failure = failure;
         this.#plan(Math.min(renewMs, (stopMs - renewMs) / 8));

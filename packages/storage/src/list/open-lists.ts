@@ -62,7 +62,13 @@ export class OpenLists<V> {
         details: { outcome: "not-applied" },
       });
     }
-    if (this.#lists.size >= this.#bounds.most) this.#endOldest();
+    if (this.#lists.size >= this.#bounds.most && !this.endOldest()) {
+      throw new StorageError(
+        "STORAGE_INCONSISTENT",
+        `${this.#bounds.most} lists are being read in pages, the most at a time; try again`,
+        { details: { outcome: "not-applied", limit: this.#bounds.most } },
+      );
+    }
     const now = this.#clock.monotonicMs();
     const name = randomUUID();
     this.#lists.set(name, { view, query, openedMs: now, usedMs: now, users: 0 });
@@ -100,6 +106,18 @@ export class OpenLists<V> {
     if (this.#lists.size === 0) this.#stopSweep();
   }
 
+  /** Ends the list that was not used for the longest time; false where pages of all are being read. */
+  endOldest(): boolean {
+    let oldest: [string, OpenList<V>] | undefined;
+    for (const entry of this.#lists) {
+      if (entry[1].users > 0) continue;
+      if (oldest === undefined || entry[1].usedMs < oldest[1].usedMs) oldest = entry;
+    }
+    if (oldest === undefined) return false;
+    this.end(oldest[0]);
+    return true;
+  }
+
   /** Ends all lists. */
   endAll(): void {
     for (const name of Array.from(this.#lists.keys())) this.end(name);
@@ -116,22 +134,6 @@ export class OpenLists<V> {
     const list = this.#lists.get(name);
     if (list?.query === query) return list;
     throw listExpired("the list was ended: after its last page, in idle time, or for a newer one");
-  }
-
-  #endOldest(): void {
-    let oldest: [string, OpenList<V>] | undefined;
-    for (const entry of this.#lists) {
-      if (entry[1].users > 0) continue;
-      if (oldest === undefined || entry[1].usedMs < oldest[1].usedMs) oldest = entry;
-    }
-    if (oldest === undefined) {
-      throw new StorageError(
-        "STORAGE_INCONSISTENT",
-        `${this.#bounds.most} lists are being read in pages, the most at a time; try again`,
-        { details: { outcome: "not-applied", limit: this.#bounds.most } },
-      );
-    }
-    this.end(oldest[0]);
   }
 
   #expire(): void {

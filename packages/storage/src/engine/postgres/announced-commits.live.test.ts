@@ -61,6 +61,26 @@ describe.each(postgresServers())("$name: commits", { timeout: 60_000 }, ({ url }
     await client.end();
   });
 
+  test("are not announced after the last watch has ended, and are again with the next", async () => {
+    await using reader = await open(50);
+    const client = bare();
+    /** Sessions that hold the lock of those who listen. */
+    const listeners = async (): Promise<number> => {
+      const rows = await client`
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 1398232951
+          AND objid = to_regclass('store')::oid`;
+      return rows.length;
+    };
+    for (let round = 0; round < 2; round += 1) {
+      const watch = await reader.watchList(A1, HOME, "");
+      await expect.poll(listeners).toBe(1);
+      await seen(watch, await reader.writeCAS(sample(A1, HOME, `of-${round}`)));
+      watch.close();
+      await expect.poll(listeners).toBe(0);
+    }
+    await client.end();
+  });
+
   test("of a release before that were under way at the update of the layout are made", async () => {
     await (await open()).close();
     const [old, holder] = [bare(), bare()];

@@ -47,6 +47,8 @@ export class ChangeFollower {
   #askedAt = Number.NEGATIVE_INFINITY;
   #listener: Sql | undefined;
   #listening = false;
+  /** Ends of connections that listened. */
+  readonly #endings = new Set<Promise<void>>();
   #notifying: Promise<void> | undefined;
   /** The newest commit that has to be announced, and what was announced, by any instance. */
   #announcing = 0;
@@ -131,7 +133,8 @@ export class ChangeFollower {
     this.#wake?.();
     this.#moved();
     await Promise.all([this.#running, this.#notifying]);
-    await this.#closeListener();
+    this.#closeListener();
+    await Promise.all(this.#endings);
   }
 
   async #start(): Promise<void> {
@@ -160,6 +163,8 @@ export class ChangeFollower {
     }
     this.#position = undefined;
     this.#running = undefined;
+    // Frees its connection, and the writers from announcing to nobody.
+    this.#closeListener();
     this.#moved();
   }
 
@@ -243,16 +248,16 @@ export class ChangeFollower {
   #listen(): void {
     if (this.#listening) return;
     this.#listening = true;
-    const lost = (): void => {
-      this.#listening = false;
-    };
-    this.#listener ??= this.#connections.dedicated({
-      onClose: lost,
+    const listener = (this.#listener ??= this.#connections.dedicated({
+      onClose: () => lost(),
       onNotify: (_channel, payload) => this.#hear(payload),
-    });
+    }));
+    const lost = (): void => {
+      if (this.#listener === listener) this.#listening = false;
+    };
     // Writers that find the lock free announce nothing. What they committed before it was taken is found now. Both are of one
     // session, as they are one message; the lock ends with it.
-    this.#listener
+    listener
       .unsafe(
         `SELECT pg_advisory_lock_shared(${LISTENERS}, 'store'::regclass::oid::integer); LISTEN ${CHANNEL}`,
       )
@@ -272,10 +277,16 @@ export class ChangeFollower {
     this.hint(revision);
   }
 
-  async #closeListener(): Promise<void> {
+  #closeListener(): void {
     const listener = this.#listener;
+    if (listener === undefined) return;
     this.#listener = undefined;
-    await listener?.end({ timeout: 1 });
+    this.#listening = false;
+    const ending = listener
+      .end({ timeout: 1 })
+      .catch(() => undefined)
+      .finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
   }
 
   /**

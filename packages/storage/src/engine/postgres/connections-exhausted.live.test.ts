@@ -92,6 +92,28 @@ describe.each(postgresServers())("$name", { timeout: 60_000 }, ({ url }) => {
     });
   });
 
+  test("a list in pages takes the connection of an older one where there is no further", async () => {
+    await withRole(url, async (role) => {
+      const options = { url: role.url, schema: role.name, connections: 1 };
+      await using storage = await createPostgresStorage(options);
+      for (const name of ["a", "b", "c"]) await storage.writeCAS(sample(A1, HOME, name));
+      // The one for calls; that of the preparation ends by itself.
+      await expect.poll(role.sessions).toHaveLength(1);
+      await role.ask(`ALTER ROLE ${role.name} CONNECTION LIMIT 2`);
+
+      const page = (continueAfter?: string) =>
+        storage.listPage("strong", A1, HOME, "", { limit: 2, continueAfter });
+      const older = await page();
+      const newer = await page();
+      expect((await page(newer.continuation)).resources).toHaveLength(1);
+      await assertCode(page(older.continuation), "STORAGE_LIST_EXPIRED");
+      // There is none to end where calls alone have connections.
+      await role.ask(`ALTER ROLE ${role.name} CONNECTION LIMIT 1`);
+      const { message } = await assertCode(page(), "STORAGE_INCONSISTENT");
+      expect(message).toContain("has no connection left");
+    });
+  });
+
   test("what a role sets ends no session of a store", async () => {
     await withRole(url, async (role) => {
       const known = await role.ask(`

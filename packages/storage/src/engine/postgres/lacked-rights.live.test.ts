@@ -80,6 +80,21 @@ describe.skipIf(server === undefined)("a role without a right", { timeout: 60_00
     }
   });
 
+  test("that is missing behind the commit of a write leaves open what became of it", async () => {
+    const { role, url } = await makeRole();
+    await admin.unsafe(`GRANT CREATE ON DATABASE ${database} TO ${role}`);
+    await using storage = await createPostgresStorage({ url, schema: role });
+    const stored = await storage.writeCAS(sample(A1, HOME, "web"));
+    const sequence = `SEQUENCE ${role}.durable_revision`;
+    await admin.unsafe(`REVOKE ALL ON ${sequence} FROM ${role}`);
+    const { message, details } = await assertCode(storage.writeCAS(stored), "STORAGE_INCONSISTENT");
+    expect(message).toContain("permission denied for sequence durable_revision");
+    expect(details).toEqual({ outcome: "unknown" });
+    await admin.unsafe(`GRANT ALL ON ${sequence} TO ${role}`);
+    // It was written, and would be another time by who takes it for refused.
+    await assertCode(storage.writeCAS(stored), "STORAGE_CAS_FAILURE");
+  });
+
   test("to change the tables of another role gets an error that says to become a member of it", async () => {
     const [first, second] = [await makeRole(), await makeRole()];
     for (const { role } of [first, second]) {

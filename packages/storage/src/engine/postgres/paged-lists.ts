@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { checkBody } from "../../checked-body.ts";
 import { isStorageError, StorageError } from "../../errors.ts";
 import type { ResourceFilter } from "../../key.ts";
@@ -19,9 +20,13 @@ import type { DurableReads } from "./durable-reads.ts";
 import { ReadTransaction } from "./read-transaction.ts";
 import { type RowPage, type RowPageBounds, type RowTarget, readPage } from "./reads.ts";
 import type { KeyedRow } from "./rows.ts";
+import { isConnectionRefused } from "./server-error.ts";
 
 /** Lists whose transaction, and so whose connection, is held between pages. */
 const MOST_LISTS = 16;
+
+/** How long a server may first take to free the connection of a list that was ended; then twice as long each time. */
+const FREED_MS = 10;
 
 /** How much of a body is fetched for its head: enough for most, and then enough for all. */
 const HEAD_BYTES = 16 * 1024;
@@ -92,7 +97,7 @@ export class PagedLists {
       this.#reads.run((sql) => readPage(sql, target, undefined, widened)),
     );
     if (only.next === undefined) return { rows: only.rows };
-    const transaction = await ReadTransaction.open(this.#connections);
+    const transaction = await this.#openTransaction();
     let isHeld = false;
     try {
       const { epoch, revision, rows, next } = await this.#reads.settle(
@@ -106,6 +111,24 @@ export class PagedLists {
       return { rows, continuation: formatContinuation({ epoch, list, query, after: next }) };
     } finally {
       if (!isHeld) this.#end(transaction);
+    }
+  }
+
+  /** One more connection; where the server gives none, that of the list which was not used for the longest time. */
+  async #openTransaction(): Promise<ReadTransaction> {
+    const until = performance.now() + this.#connections.options.timeoutMs;
+    let hasEnded = false;
+    for (let pauseMs = FREED_MS; ; pauseMs *= 2) {
+      try {
+        return await ReadTransaction.open(this.#connections);
+      } catch (error) {
+        if (!isConnectionRefused(error)) throw error;
+        hasEnded ||= this.#lists.endOldest();
+        if (!hasEnded || performance.now() + pauseMs > until) throw error;
+        // The server gives the connection to the next one a moment after its end.
+        await Promise.all(this.#ending);
+        await delay(pauseMs);
+      }
     }
   }
 

@@ -55,6 +55,29 @@ describe("toStorageError", () => {
     expect(toStorageError(behind, "write").details).toEqual({ outcome: "unknown" });
   });
 
+  it("tells a right that is missing behind the commit of a group from one that is missing before", () => {
+    const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
+    const message = "permission denied for sequence durable_revision";
+    const fields = { message, code: "42501", severity: "ERROR" };
+    const behind = new Failure({
+      ...fields,
+      where: "PL/pgSQL function write_alone(integer[]) line 24 at IF",
+    });
+    expect(toStorageError(behind, "write")).toMatchObject({
+      code: "STORAGE_INCONSISTENT",
+      message,
+      details: { outcome: "unknown" },
+    });
+    for (const where of [
+      undefined,
+      "PL/pgSQL function apply_steps(integer[]) line 7 at SQL\nPL/pgSQL function write_group(integer[]) line 21",
+    ]) {
+      const before = new Failure({ ...fields, where });
+      expect(toStorageError(before, "write")).toMatchObject({ code: "STORAGE_PERMISSION_DENIED" });
+    }
+    expect(toStorageError(behind, "read")).toMatchObject({ code: "STORAGE_PERMISSION_DENIED" });
+  });
+
   it("finds what the server says behind what the migrator makes of it", () => {
     const Failure = postgres.PostgresError as unknown as new (fields: object) => Error;
     const message = "permission denied for schema stackwright";

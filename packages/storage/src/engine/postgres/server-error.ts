@@ -23,11 +23,17 @@ const TOO_MANY_CONNECTIONS = "53300";
 /** What the server says when a file cannot grow. */
 const DISK_FULL = "53100";
 
+/** What it says where a role may not log in, or may not do something. */
+const RIGHTS = /^(?:28|42501)/;
+
+/** Where it says that the functions failed which come before the first commit of a group. */
+const WITHIN_WRITES = /\bapply_(?:group|steps|writes)\(/;
+
 /** What the server says of its own files when they are damaged. */
 const DAMAGED = new Set(["XX001", "XX002"]);
 
 /**
- * The `STORAGE_INCONSISTENT` of a failed call, or `STORAGE_PERMISSION_DENIED`, `STORAGE_CORRUPT` where the server has found its
+ * The `STORAGE_INCONSISTENT` of a failed call, or `STORAGE_PERMISSION_DENIED` where nothing was written, `STORAGE_CORRUPT` where the server has found its
  * files damaged, and `STORAGE_INVALID_ARGUMENT` for a proxy that has no sessions. Of a write it says
  * whether anything can have happened: an error of the server ends the transaction, unless it takes
  * the session with it or is none of the statement itself (canceled, no memory): those can hit between the commit and its
@@ -38,7 +44,8 @@ export function toStorageError(thrown: unknown, kind: CallKind): StorageError {
   // The migrator and the query builder wrap what the server says.
   const error = serverErrorOf(thrown) ?? thrown;
   const code = errorCode(error);
-  if (error instanceof postgres.PostgresError && /^(28|42501)/.test(code)) {
+  const isCommitted = kind === "write" && isBehindCommit(error);
+  if (error instanceof postgres.PostgresError && RIGHTS.test(code) && !isCommitted) {
     return new StorageError("STORAGE_PERMISSION_DENIED", error.message, { cause: error });
   }
   if (error instanceof Error && error.message.startsWith("unsupported startup parameter")) {
@@ -85,9 +92,17 @@ export function noSessions(cause?: unknown): StorageError {
  */
 function mayHaveCommitted(error: postgres.PostgresError): boolean {
   if (error.severity !== "ERROR") return !NOT_CONNECTED.has(error.code);
-  return (
-    /^(53|57|58|XX)/.test(error.code) && !/\bapply_(?:group|steps|writes)\(/.test(error.where ?? "")
-  );
+  if (RIGHTS.test(error.code)) return isBehindCommit(error);
+  return /^(53|57|58|XX)/.test(error.code) && !WITHIN_WRITES.test(error.where ?? "");
+}
+
+/**
+ * Whether a failure is of the procedures that write, and not of what they do before their first commit: as where the right to a
+ * sequence that they read afterwards is withdrawn.
+ */
+function isBehindCommit(error: unknown): boolean {
+  const where = error instanceof postgres.PostgresError ? (error.where ?? "") : "";
+  return /\bwrite_(?:alone|group)\(/.test(where) && !WITHIN_WRITES.test(where);
 }
 
 /** Whether a further connection was refused: nothing was sent on it, and the others are as they were. */

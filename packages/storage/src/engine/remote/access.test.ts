@@ -219,7 +219,8 @@ describe("open streams", () => {
     await uploading;
     const event = await storage.writeCAS(sample(A1, HOME, "web"));
     assertSame(await nextUpsert(kept), event);
-    await assertCode(open("a"), "STORAGE_PERMISSION_DENIED");
+    const { details } = await assertCode(open("a"), "STORAGE_PERMISSION_DENIED");
+    expect(details).toEqual({ field: "token" });
   });
 
   it("continue for a while when it cannot be asked whether the token is valid", async () => {

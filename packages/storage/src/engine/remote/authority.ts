@@ -138,7 +138,7 @@ export class Authority {
     const grant = await this.#authorize(token);
     if (grant !== undefined) return grant;
     const why = token === undefined ? "no token was given" : "the token is not known";
-    throw new StorageError("STORAGE_PERMISSION_DENIED", why);
+    throw new StorageError("STORAGE_PERMISSION_DENIED", why, { details: { field: "token" } });
   }
 
   #checkSoon(): void {
