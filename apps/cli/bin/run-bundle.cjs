@@ -34,7 +34,7 @@ const HEADER_BYTES = 16;
 /** How much more than what is kept has to be compiled, so that it is kept as well. */
 const GROWTH = 1.05;
 const UNUSED_MS = 60 * 86_400_000;
-/** How long after it was written kept code is compared with each run; later with one run in so many. */
+/** How long after it was written kept code is compared with each run; later with one run in so many. A run that adds nothing takes half of that. */
 const YOUNG_MS = 3_600_000;
 const COMPARED_RUNS = 16;
 
@@ -186,7 +186,12 @@ function keep(script, path, keptBytes) {
   const partial = `${path}.${process.pid}.tmp`;
   try {
     const compiledBytes = require("node:v8").getHeapCodeStatistics().bytecode_and_metadata_size;
-    if (compiledBytes < keptBytes * GROWTH) return;
+    if (compiledBytes < keptBytes * GROWTH) {
+      const { atime, mtimeMs } = fs.statSync(path);
+      const isYoung = Date.now() - mtimeMs <= YOUNG_MS;
+      if (isYoung) fs.utimesSync(path, atime, new Date(mtimeMs - YOUNG_MS / 2));
+      return;
+    }
     const code = script.createCachedData();
     const header = Buffer.alloc(HEADER_BYTES);
     header.writeUInt32LE(MAGIC, 0);

@@ -91,6 +91,19 @@ it("keeps compiled code for the user alone, apart for commands that are used oft
   expect(mode & 0o777).toBe(0o600);
 });
 
+it("compares the code that it keeps less often once runs have added nothing", async () => {
+  await using command = await bundle();
+  await command.run();
+  const age = async () => {
+    const names = await command.files();
+    const facts = await Promise.all(names.map(async (name) => stat(join(command.kept, name))));
+    return Math.min(...facts.map(({ mtimeMs }) => Date.now() - mtimeMs));
+  };
+  expect(await age()).toBeLessThan(1_800_000);
+  for (let run = 0; run < 2; run += 1) expect(await command.run()).toBe(TEXT);
+  expect(await age()).toBeGreaterThan(3_600_000);
+});
+
 it("runs without code that is damaged, or that others may have written", async () => {
   await using command = await bundle();
   await command.run();

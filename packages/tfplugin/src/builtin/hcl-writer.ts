@@ -158,11 +158,13 @@ function closed(levels: readonly number[], count: number): number[] {
   return left;
 }
 
-const SEGMENTER = new Intl.Segmenter("und", { granularity: "grapheme" });
+/** Made when it is first needed: that takes as long as a tenth of a start. */
+let segmenter: Intl.Segmenter | undefined;
 
 function columnsOf(text: string): number {
+  segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
   let columns = 0;
-  for (const _cluster of SEGMENTER.segment(text)) columns += 1;
+  for (const _cluster of segmenter.segment(text)) columns += 1;
   return columns;
 }
 
