@@ -33,6 +33,8 @@ const PROJECT = "default";
 const OVER_LEASE_MS = 18_000;
 /** Of each kind, for two stacks. */
 const FAULTS_OF_SCALE = 0.4;
+/** How often a process is started until it has to run: one that ends has waited for its store before. */
+const STARTS = 10;
 /** A fault comes after so long, though no run ends: the one before may be what holds them up. */
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -117,11 +119,11 @@ it.for([
     const faults: Readonly<Record<string, () => Promise<void>>> = {
       "kill a remote worker": async () => {
         remote.child.kill("SIGKILL");
-        remote = await worker([third, first]);
+        remote = await insist(async () => worker([third, first]));
       },
       "kill a server": async () => {
         second.child.kill("SIGKILL");
-        second = await server("second");
+        second = await insist(async () => server("second"));
       },
       "stop a remote worker": async () => {
         other.child.kill("SIGSTOP");
@@ -198,6 +200,18 @@ it.for([
     expect(objects.filter((name, index) => objects[index - 1] === name)).toEqual([]);
   },
 );
+
+/** Starts a process again where it ended, as what runs servers does: without a store none starts. */
+async function insist<T>(start: () => Promise<T>): Promise<T> {
+  for (let left = STARTS; ; left -= 1) {
+    try {
+      return await start();
+    } catch (error) {
+      if (left === 1) throw error;
+      await delay(1_000);
+    }
+  }
+}
 
 const ENDS = new Set<string>([
   "applied",

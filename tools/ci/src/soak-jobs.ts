@@ -151,7 +151,7 @@ export const SOAK_JOBS: readonly SoakJob[] = [
   },
   {
     name: "store-outage",
-    what: "a database that is away for a minute in the midst of an apply; servers that are killed while they add runs: 25 on each store",
+    what: "a store that is away for a minute in the midst of an apply and of a plan; servers that are killed while they add runs: 25 on each store",
     files: [
       "apps/engine/src/store-outage.live.test.ts",
       "apps/engine/src/enqueue-kill.live.test.ts",
