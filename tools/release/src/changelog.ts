@@ -10,14 +10,15 @@ import type { PartContext } from "./parts.ts";
 
 /**
  * Writes what is new in every package. Where changesets are pending, which is so in trials alone, they are applied to a copy of the
- * commit.
+ * commit, and the packages, which have the version before, are said to have them.
  */
-export async function makeChangelog({ root, output, commit }: PartContext): Promise<void> {
+export async function makeChangelog({ root, output, commit, version }: PartContext): Promise<void> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-changelog-"));
   const copy = join(scratch.path, "copy");
   await git(root, "clone", "--quiet", "--shared", "--no-checkout", root, copy);
   await git(copy, "checkout", "--quiet", "--detach", commit);
-  if (pendingChangesets(copy).length > 0) {
+  const isPending = pendingChangesets(copy).length > 0;
+  if (isPending) {
     await symlink(join(root, "node_modules"), join(copy, "node_modules"));
     const program = join(root, "node_modules/@changesets/cli/bin.js");
     await requireCommand([process.execPath, program, "version"], {
@@ -28,7 +29,10 @@ export async function makeChangelog({ root, output, commit }: PartContext): Prom
   const sections: string[] = [];
   for (const folder of publishedPackages(copy)) {
     const path = join(copy, folder, "CHANGELOG.md");
-    if (existsSync(path)) sections.push(newestSection(await readFile(path, "utf8")));
+    if (existsSync(path)) {
+      const section = newestSection(await readFile(path, "utf8"));
+      sections.push(isPending ? trialSection(section, version) : section);
+    }
   }
   await writeFile(join(output, "CHANGELOG.md"), `# Changes\n\n${sections.join("\n")}`);
 }
@@ -45,4 +49,9 @@ export function newestSection(changelog: string): string {
   const [newest = ""] = versions;
   const text = newest.replace(/^## (\S+)/, `## ${name} $1`).replaceAll(/^### /gm, "### ");
   return `${text.trim()}\n`;
+}
+
+/** A section of what a trial has, whose packages do not have the version of the section yet. */
+export function trialSection(section: string, version: string): string {
+  return section.replace(/^(## .*) \S+$/m, `$1 ${version} (trial, not released)`);
 }

@@ -4,6 +4,7 @@ import { requireCommand } from "@stackwright-tools/processes";
 import { gitCommit } from "./git.ts";
 import { publishedPackages } from "./packages.ts";
 import type { PartContext } from "./parts.ts";
+import { nextVersion } from "./readiness/next-version.ts";
 import { whatIsNotReady } from "./readiness/what-is-not-ready.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { ReleaseOptions } from "./release-options.ts";
@@ -31,7 +32,9 @@ export async function makeRelease(
   }
   const { id, time } = await gitCommit(root);
   const version = await releasedVersion(root);
-  say(`version ${version}, commit ${id}`);
+  const next = nextVersion(root, version);
+  const after = next === version ? "" : `; with its changesets it becomes ${next}`;
+  say(`version ${version}, commit ${id}${after}`);
   if (isDryRun) {
     for (const { name, what } of parts) say(`would make ${name}: ${what}`);
     return;

@@ -2,6 +2,7 @@ import { pendingChangesets } from "../changelog.ts";
 import { git } from "../git.ts";
 import { metadataProblems } from "../metadata/metadata-problems.ts";
 import { soakProblems } from "./soak-reports.ts";
+import { versionProblems } from "./version-problems.ts";
 
 /** What speaks against a release of the commit, each in a line with what to do. */
 export async function whatIsNotReady(root: string): Promise<readonly string[]> {
@@ -19,5 +20,6 @@ export async function whatIsNotReady(root: string): Promise<readonly string[]> {
       `${pending} changesets have no version yet; run "pnpm changeset version" and commit the result`,
     );
   }
+  problems.push(...versionProblems(root));
   return [...problems, ...metadataProblems(root), ...(await soakProblems(root))];
 }
