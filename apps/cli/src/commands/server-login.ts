@@ -2,9 +2,15 @@ import { type Clock, systemClock } from "@stackwright/base/clock";
 import { isClientError } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import {
+  credentialsPath,
+  readCredentials,
+  writeCredentials,
+} from "../connection/server-credentials.ts";
+import { trustHosts } from "../connection/trust-hosts.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { chooseAuthority } from "../runs/choose-authority.ts";
 import { checkedAddress, clientOf, withServerErrors } from "../runs/open-server.ts";
-import { credentialsPath, readCredentials, writeCredentials } from "../runs/server-credentials.ts";
 import { loginByBrowser } from "../session/browser-login.ts";
 import { loginByDevice, offersDeviceLogin } from "../session/device-login.ts";
 import { printable } from "../terminal/printable.ts";
@@ -15,6 +21,8 @@ interface ServerLoginOptions {
   readonly browser?: boolean | undefined;
   /** Whether the user agrees in a browser of another machine. */
   readonly device?: boolean | undefined;
+  /** A file with the authority that its certificate is trusted by. */
+  readonly caFile?: string | undefined;
   /** The most that the token of another machine's browser may do. */
   readonly role?: string | undefined;
 }
@@ -38,6 +46,11 @@ export async function serverLogin(
       "Warning: the connection is not encrypted; the token can be read on the network.\n",
     );
   }
+  const path = credentialsPath(env);
+  const { servers } = await readCredentials(path);
+  const stored = servers[server]?.authority;
+  const authority = await chooseAuthority(server, { caFile: options.caFile, stored }, context);
+  if (authority !== undefined) trustHosts(new Map([[hostname, authority]]));
   const token = await tokenFor(server, options, context, clock);
   if (token === "") {
     throw new CommandError("No token was given.", {
@@ -58,13 +71,17 @@ export async function serverLogin(
       advice: "Ask the server operator for a token. Nothing was stored.",
     });
   });
-  const path = credentialsPath(env);
-  const { servers } = await readCredentials(path);
-  await writeCredentials(path, { current: server, servers: { ...servers, [server]: { token } } });
+  const credential = { token, ...(authority !== undefined && { authority }) };
+  await writeCredentials(path, { current: server, servers: { ...servers, [server]: credential } });
   // Whose token it is shows a login that another user agreed to.
   const { user } = caller.data;
   const as = user === undefined ? "" : ` as ${printable(user)}`;
   terminal.write(`Logged in to ${server}${as}. The token is stored in ${path}.\n`);
+  if (authority !== undefined) {
+    terminal.write(
+      `Commands of this user trust its certificate for ${hostname}. Other programs, such as terraform, need SSL_CERT_FILE.\n`,
+    );
+  }
   return EXIT.ok;
 }
 

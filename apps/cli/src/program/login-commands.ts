@@ -7,6 +7,7 @@ interface LoginOptions {
   readonly browser?: boolean;
   readonly device?: boolean;
   readonly role?: string;
+  readonly caFile?: string;
 }
 
 /** Commands about the credentials of the user. */
@@ -15,13 +16,23 @@ export function defineLoginCommands(define: Define, run: CommandAction): void {
     .option("--server <url>", "address of the server, such as https://HOST")
     .option("--browser", "agree in a browser that is signed in, in place of typing a token", false)
     .option("--device", "agree in a browser of another machine, with a code", false)
+    .option(
+      "--ca-file <file>",
+      "authority of the server's certificate, in PEM, trusted from then on",
+    )
     .option("--role <role>", "with --device: the most that the token may do, such as planner")
     .action(async (host: string | undefined, options: LoginOptions, command: Command) => {
-      const { server, browser, device, role } = options;
+      const { server, browser, device, role, caFile } = options;
       if (host !== undefined && server === undefined) {
         if (device === true || role !== undefined) {
           throw new CommandError("A registry host gives no token with --device or --role.", {
             advice: "Name a server with --server URL, or use login HOST alone.",
+          });
+        }
+        if (caFile !== undefined) {
+          throw new CommandError("--ca-file is for a server.", {
+            advice:
+              "Name the server with --server URL, or the authority of a host by SSL_CERT_FILE.",
           });
         }
         const { login } = await import("../commands/login.ts");
@@ -36,7 +47,7 @@ export function defineLoginCommands(define: Define, run: CommandAction): void {
       }
       const { serverLogin } = await import("../commands/server-login.ts");
       await run(command, async (context) =>
-        serverLogin({ server, browser, device, role }, context),
+        serverLogin({ server, browser, device, role, caFile }, context),
       );
     });
   define("logout [host]", "remove the stored token of a host, or of a server")

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { CommanderError } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
+import { credentialsPath } from "../connection/server-credentials.ts";
 import { EXIT } from "../exit-code.ts";
 import { printableLines } from "../terminal/printable.ts";
 import { adviceOfSystem } from "./advice-of-system.ts";
@@ -41,6 +43,7 @@ export async function runCommand(
     const path = namedCommand(all, program)?.path ?? [];
     // To read authorities takes as long as these commands take.
     if (!OFFLINE.has(path[0]?.name() ?? "")) trustAuthorities(process.streams.env);
+    if (!WITHOUT_PROXY.has(path[0]?.name() ?? "")) await trustStored(process.streams.env);
     const notes = [
       ...variableNotes(process.streams.env),
       ...missingCliConfiguration(process.streams.env),
@@ -79,6 +82,17 @@ const WITHOUT_PROXY: ReadonlySet<string> = new Set([
   "serve",
   "worker",
 ]);
+
+/** Lets requests trust the authorities of servers that were stored with a login. */
+async function trustStored(env: NodeJS.ProcessEnv): Promise<void> {
+  // Most users have no login.
+  if (!existsSync(credentialsPath(env))) return;
+  const { storedAuthorities } = await import("../connection/stored-authorities.ts");
+  const authorities = await storedAuthorities(env);
+  if (authorities.size === 0) return;
+  const { trustHosts } = await import("../connection/trust-hosts.ts");
+  trustHosts(authorities);
+}
 
 const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 

@@ -1,11 +1,7 @@
 import process from "node:process";
 import { CommandError } from "../command-error.ts";
+import { dispatcherLike, dispatcherPlaces, dispatchers } from "../connection/dispatchers.ts";
 import { bypassesProxy, parseProxies } from "./proxy-settings.ts";
-
-/** What of Node's way to send requests decides about their connection. */
-interface Dispatcher {
-  dispatch(options: { readonly origin?: string | URL }, handler: unknown): boolean;
-}
 
 /**
  * Sends the requests of the process through the proxies of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, as the reference command does.
@@ -23,8 +19,6 @@ export function useProxies(env: NodeJS.ProcessEnv): readonly string[] {
       "Note: HTTPS_PROXY and HTTP_PROXY have no effect with this Node. Use 24.14 or newer, or set NODE_USE_ENV_PROXY=1.",
     ];
   }
-  // The first use of one of its classes loads what requests are sent with.
-  void globalThis.Headers;
   const places = dispatcherPlaces();
   const direct = places.map((place) => dispatchers[place]);
   try {
@@ -42,22 +36,9 @@ export function useProxies(env: NodeJS.ProcessEnv): readonly string[] {
   for (const [index, place] of places.entries()) {
     const [alone, proxied] = [direct[index], dispatchers[place]];
     if (alone === undefined || proxied === undefined) continue;
-    dispatchers[place] = {
-      dispatch: (options, handler) =>
-        (bypassesProxy(proxies, String(options.origin)) ? alone : proxied).dispatch(
-          options,
-          handler,
-        ),
-    };
+    dispatchers[place] = dispatcherLike(alone, (options, handler) =>
+      (bypassesProxy(proxies, String(options.origin)) ? alone : proxied).dispatch(options, handler),
+    );
   }
   return [];
-}
-
-const dispatchers = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
-
-/** Where Node keeps what sends requests; the name ends with a number that may change. */
-function dispatcherPlaces(): readonly symbol[] {
-  return Object.getOwnPropertySymbols(globalThis).filter((symbol) =>
-    symbol.description?.startsWith("undici.globalDispatcher"),
-  );
 }

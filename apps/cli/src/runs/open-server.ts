@@ -7,7 +7,7 @@ import {
 } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-import { credentialsPath, readCredentials } from "./server-credentials.ts";
+import { credentialsPath, readCredentials } from "../connection/server-credentials.ts";
 
 /** A server with the token of the user for it. */
 export interface ServerAccess {
@@ -100,7 +100,7 @@ function adviceOfConnection({ code, cause }: ClientError): string | undefined {
     return "The certificate of the server is for another name. Use the name that it is for.";
   }
   if (UNTRUSTED.test(reason)) {
-    return "The certificate of the server is not trusted here. SSL_CERT_FILE names a file with that of its authority.";
+    return "The certificate of the server is not trusted here. Log in with stackwright login --server URL --ca-file FILE, which has that of its authority, or name the file in SSL_CERT_FILE.";
   }
   if (reason === "ERR_SSL_WRONG_VERSION_NUMBER" || reason === "ERR_SSL_PACKET_LENGTH_TOO_LONG") {
     return "The server has no TLS there: its address begins with http://.";

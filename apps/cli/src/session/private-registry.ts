@@ -13,6 +13,7 @@ import {
 import { createRegistryClient } from "@stackwright/registry/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
+import { storedAuthorities } from "../connection/stored-authorities.ts";
 
 /** A version that is registered. */
 export interface RegisteredVersion extends ResolvedPrivateVersion {
@@ -100,18 +101,22 @@ export async function remoteRegistry(
   url: string,
   { env, directory }: Pick<CommandContext, "env" | "directory">,
 ): Promise<PrivateRegistry> {
-  const { STACKWRIGHT_CA_FILE: ca } = env;
+  const { STACKWRIGHT_CA_FILE: named } = env;
   const client = await usable(url, async () => {
     const file = env[VARIABLES.file];
     const place =
       file === undefined || file === ""
         ? { accessKeyVariable: VARIABLES.accessKey, secretKeyVariable: VARIABLES.secretKey }
         : { file };
+    const ca =
+      named !== undefined && named !== ""
+        ? await readFile(named, "utf8")
+        : (await storedAuthorities(env)).get(new URL(url).hostname);
     return createRegistryClient({
       url,
       key: signatureKey(await readCallerKey(place, { env, directory }), "registries"),
       deadlineMs: DEADLINE_MS,
-      ...(ca !== undefined && ca !== "" && { ca: await readFile(ca, "utf8") }),
+      ...(ca !== undefined && { ca }),
     });
   });
   return {

@@ -154,6 +154,18 @@ export function storeAddress(
   }
 }
 
+/** What the certificate of a server is trusted by: a file that the environment names, or what was stored with the login. */
+async function authorityOf(
+  address: StoreAddress,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  const named = nonEmpty(env.STACKWRIGHT_CA_FILE);
+  if (named !== undefined) return readFile(named, "utf8");
+  if (address.kind !== "remote" || !address.tls) return undefined;
+  const { storedAuthorities } = await import("../connection/stored-authorities.ts");
+  return (await storedAuthorities(env)).get(address.host);
+}
+
 async function openSession(
   context: CommandContext,
   options: StoreOptions,
@@ -168,14 +180,13 @@ async function openSession(
   });
   const folder = dataFolder(context);
   if (access === "write") await makeFolder(folder);
+  const ca = await authorityOf(address, env);
   const store = await openWhenFree(context, address, {
     readOnly: access === "read",
     blobDirectory: join(folder, "blobs"),
     waitMs: parseDuration(options.lockTimeout),
     ...(nonEmpty(env.STACKWRIGHT_TOKEN) !== undefined && { token: env.STACKWRIGHT_TOKEN ?? "" }),
-    ...(nonEmpty(env.STACKWRIGHT_CA_FILE) !== undefined && {
-      ca: await readFile(env.STACKWRIGHT_CA_FILE ?? "", "utf8"),
-    }),
+    ...(ca !== undefined && { ca }),
   });
   await using resources = new AsyncDisposableStack();
   resources.use(store);

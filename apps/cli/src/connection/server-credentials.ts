@@ -8,8 +8,14 @@ import { CommandError } from "../command-error.ts";
 interface ServerCredentials {
   /** The server of commands that name none. */
   readonly current?: string;
-  /** Tokens by address. */
-  readonly servers: Readonly<Record<string, { readonly token: string }>>;
+  /** By address. */
+  readonly servers: Readonly<Record<string, ServerCredential>>;
+}
+
+interface ServerCredential {
+  readonly token: string;
+  /** What its certificate is trusted by, in PEM, beside the authorities of the system. */
+  readonly authority?: string;
 }
 
 /** The file of a user's credentials: `STACKWRIGHT_CREDENTIALS`, else in the folder for configurations. */
