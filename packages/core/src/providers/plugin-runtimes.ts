@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 
 /** How a plug-in is started. */
 export interface RuntimeProgram {
@@ -61,17 +61,46 @@ async function nodeProgram(folder: string) {
   return refused(folder, "has neither main in its package.json nor index.js or index.ts");
 }
 
-/** The module `__main__` of the folder, by the Python of the virtual environment that the plug-in names, else that of `PATH`. */
+/** Where tools for Python keep the virtual environment of a folder, by the option `toolchain`. */
+const VIRTUAL_ENVIRONMENTS: Readonly<Record<string, string>> = {
+  pip: "venv",
+  poetry: ".venv",
+  uv: ".venv",
+};
+
+/**
+ * The module `__main__` of the folder, by the Python of its virtual environment: the one that the plug-in names, or that its tool makes, in the
+ * folder or beside it under the name of the folder and `.venv`. The one beside it is no part of the files that the lock file has the
+ * hash of. Without one it is the Python of `PATH`.
+ */
 async function pythonProgram(folder: string, file: string) {
   // Without bytecode, which would be new files in the folder: its hash is compared with the lock file.
   const args = ["-B", "-u", folder];
   if (!(await isFile(join(folder, "__main__.py")))) return refused(folder, "has no __main__.py");
+  const toolchain = optionOf(file, "toolchain") ?? "pip";
+  const made = Object.hasOwn(VIRTUAL_ENVIRONMENTS, toolchain)
+    ? VIRTUAL_ENVIRONMENTS[toolchain]
+    : undefined;
+  if (made === undefined) {
+    const known = Object.keys(VIRTUAL_ENVIRONMENTS).join(", ");
+    return refused(folder, `has the toolchain "${toolchain}", and there are ${known}`);
+  }
   const named = optionOf(file, "virtualenv");
-  const own = named === undefined ? undefined : join(folder, named, "bin", "python");
-  if (own !== undefined && (await isFile(own))) return { command: own, args };
-  return (await isInPath("python3"))
-    ? { command: "python3", args }
-    : refused(folder, "is run by Python: install python3");
+  const beside = `${folder}.venv`;
+  for (const environment of [beside, resolve(folder, named ?? made)]) {
+    const python = join(environment, "bin", "python");
+    if (await isFile(python)) return { command: python, args };
+  }
+  const python = await firstInPath("python3", "python");
+  if (python === undefined) return refused(folder, "is run by Python: install python3");
+  if (named === undefined) return { command: python, args };
+  const install = (await isFile(join(folder, "requirements.txt")))
+    ? `-r "${join(folder, "requirements.txt")}"`
+    : `"${folder}"`;
+  return refused(
+    folder,
+    `names the virtual environment ${named}, which is not there: ${python} -m venv "${beside}" && "${join(beside, "bin", "pip")}" install ${install}`,
+  );
 }
 
 /** The program that the plug-in says is built of it, else what Go builds of the folder. */
@@ -82,7 +111,7 @@ async function goProgram(folder: string, file: string) {
     return (await isFile(command)) ? { command } : refused(folder, `has no program ${named}`);
   }
   if (!(await isFile(join(folder, "go.mod")))) return refused(folder, "has no go.mod");
-  return (await isInPath("go"))
+  return (await firstInPath("go")) !== undefined
     ? { command: "go", args: ["run", "-C", folder, "."], startTimeoutMs: BUILD_TIMEOUT_MS }
     : refused(folder, "is built by Go when it is used: install Go, or a version with its program");
 }
@@ -108,10 +137,14 @@ async function mainOf(folder: string): Promise<string | undefined> {
   }
 }
 
-async function isInPath(program: string): Promise<boolean> {
+/** The first of these programs that `PATH` has. */
+async function firstInPath(...programs: readonly string[]): Promise<string | undefined> {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  const found = await Promise.all(folders.map(async (folder) => isFile(join(folder, program))));
-  return found.includes(true);
+  for (const program of programs) {
+    const found = await Promise.all(folders.map(async (folder) => isFile(join(folder, program))));
+    if (found.includes(true)) return program;
+  }
+  return undefined;
 }
 
 export async function isFile(path: string): Promise<boolean> {

@@ -30,6 +30,14 @@ it("finds the programs of plug-ins in languages", async () => {
   const options = "runtime:\n  name: python\n  options:\n    virtualenv: venv\n";
   await put("python", { "PulumiPlugin.yaml": options, "venv/bin/python": "" });
   expect((await pluginProgram(python, "x"))?.command).toBe(join(python, "venv/bin/python"));
+  // Beside the folder, whose files stay as the lock file has them.
+  await put("python.venv", { "bin/python": "" });
+  expect((await pluginProgram(python, "x"))?.command).toBe(`${python}.venv/bin/python`);
+  const uv = "runtime:\n  name: python\n  options:\n    toolchain: uv\n";
+  const uvFolder = await put("uv", { "PulumiPlugin.yaml": uv, "__main__.py": "" });
+  expect((await pluginProgram(uvFolder, "x"))?.command).toBe("python3");
+  await put("uv", { ".venv/bin/python": "" });
+  expect((await pluginProgram(uvFolder, "x"))?.command).toBe(join(uvFolder, ".venv/bin/python"));
   const go = await put("go", { "PulumiPlugin.yaml": "runtime: go\n", "main.go": "" });
   expect(await pluginProgram(go, "x")).toBe(undefined);
   const built = "runtime:\n  name: go\n  options:\n    binary: bin/x\n";
@@ -39,21 +47,27 @@ it("finds the programs of plug-ins in languages", async () => {
 
 it("says of plug-ins that cannot be started why, and what is to be done", async () => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "plugins-"));
-  const put = async (version: string, text: string): Promise<void> => {
+  const put = async (version: string, text: string, ...names: readonly string[]) => {
     const folder = join(scratch.path, `resource-x-v${version}`);
     await mkdir(folder);
     await writeFile(join(folder, "PulumiPlugin.yaml"), text);
+    for (const name of names) await writeFile(join(folder, name), "");
   };
   await put("1.0.0", "runtime: dotnet\n");
   await put("2.0.0", "runtime:\n  name: java\n");
   await put("3.0.0", "runtime: go\n");
   await put("4.0.0", "runtime: constructor\n");
+  const python = (option: string) => `runtime:\n  name: python\n  options:\n    ${option}\n`;
+  await put("5.0.0", python("virtualenv: env"), "__main__.py", "requirements.txt");
+  await put("6.0.0", python("toolchain: toString"), "__main__.py");
   const reasons = (await refusedPlugins("x", [scratch.path])).toSorted();
   expect(reasons.map((text) => text.slice(scratch.path.length + 1))).toEqual([
     expect.stringContaining('v1.0.0 has the runtime "dotnet", which is not supported: install a'),
     expect.stringContaining('v2.0.0 has the runtime "java", which is not supported'),
     "resource-x-v3.0.0 has no go.mod.",
     expect.stringMatching(/v4.0.0 .* is an executable\.$/),
+    expect.stringMatching(/ env, which is not there: python3 -m venv ".*-v5.0.0.venv" && /),
+    'resource-x-v6.0.0 has the toolchain "toString", and there are pip, poetry, uv.',
   ]);
   const origin = pulumiOrigin({ directories: [scratch.path] });
   const address = ProviderAddress.parse("stackwright.local/pulumi/x");
