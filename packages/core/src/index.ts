@@ -239,6 +239,7 @@ export type { OpenRestoreTarget } from "./store/open-restore-target.ts";
 export { openRestoreTarget } from "./store/open-restore-target.ts";
 export type { OpenStore } from "./store/open-store.ts";
 export { openStore } from "./store/open-store.ts";
+export { readStoreLayout } from "./store/read-store-layout.ts";
 export type { StoreAddress } from "./store/store-address.ts";
 export { parseStoreAddress, StoreAddressError, storeName } from "./store/store-address.ts";
 // Tests of configurations.

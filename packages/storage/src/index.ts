@@ -49,6 +49,7 @@ export type {
 export { toUnversionedType, WILDCARD } from "./resource.ts";
 export type { TenancyScope } from "./scope.ts";
 export { checkAccount, checkProject, checkRegion, tenancyOf } from "./scope.ts";
+export type { StoreLayout } from "./store-layout.ts";
 export type {
   BatchOperation,
   CallOptions,

@@ -8,13 +8,14 @@ import {
 } from "../capabilities.ts";
 import { type HistoryOptions, resolveHistory } from "../feed/history-options.ts";
 import { resolveWatchBuffer, type WatchBufferOptions } from "../feed/watch-stream.ts";
+import type { StoreLayout } from "../store-layout.ts";
 import {
   type ConnectionOptions,
   Connections,
   resolveConnectionOptions,
 } from "./postgres/connections.ts";
 import { keepHistoryBounds } from "./postgres/history-bounds.ts";
-import { prepareDatabase } from "./postgres/migrate.ts";
+import { prepareDatabase, readLayout } from "./postgres/migrate.ts";
 import { PostgresEngine } from "./postgres/postgres-engine.ts";
 import { PostgresBackend, type PostgresStorage } from "./postgres/postgres-storage.ts";
 
@@ -101,4 +102,17 @@ export async function createPostgresStorage(
     logger: options.logger,
   });
   return new PostgresBackend(engine);
+}
+
+/**
+ * The layout of the tables of a store, of which there may be none yet. Changes nothing. Rejects as {@link createPostgresStorage} does;
+ * `STORAGE_SCHEMA` also where a newer release made the tables.
+ */
+export async function readPostgresLayout(options: ConnectionOptions): Promise<StoreLayout> {
+  const connections = new Connections(resolveConnectionOptions(options));
+  try {
+    return await readLayout(connections);
+  } finally {
+    await connections.close();
+  }
 }

@@ -15,6 +15,7 @@ import { SqliteBackend, type SqliteStorage } from "./sqlite/sqlite-storage.ts";
 import { databaseBytes } from "./sqlite/store-directory.ts";
 import { WorkerClient } from "./sqlite/worker-client.ts";
 
+export { readSqliteLayout } from "./sqlite/read-layout.ts";
 export type { SqliteStorage } from "./sqlite/sqlite-storage.ts";
 
 /** Options of {@link createSqliteStorage}. */

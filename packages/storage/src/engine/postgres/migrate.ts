@@ -5,6 +5,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import type { Sql } from "postgres";
 import { StorageError } from "../../errors.ts";
+import type { StoreLayout } from "../../store-layout.ts";
 import type { Connections } from "./connections.ts";
 import { lackedRights } from "./lacked-rights.ts";
 import { noSessions, serverErrorOf, toStorageError } from "./server-error.ts";
@@ -91,13 +92,38 @@ async function checkServer(
   return { fsync: row?.fsync !== "off", version: Number(row.version) };
 }
 
+/**
+ * The layout of the tables, of which there may be none yet. Changes nothing. Rejects as {@link prepareDatabase} does; `STORAGE_SCHEMA` where
+ * a newer release made the tables.
+ */
+export async function readLayout(connections: Connections): Promise<StoreLayout> {
+  const client = connections.dedicated({ patient: true });
+  try {
+    await checkServer(client, connections.options.schema);
+    const steps = migrationSteps();
+    const applied = await appliedStep(client, steps.at(-1) ?? 0);
+    return { stored: steps.filter((step) => step <= applied).length, newest: steps.length };
+  } catch (error) {
+    throw toStorageError(error, "read");
+  } finally {
+    await client.end({ timeout: 1 }).catch(() => undefined);
+  }
+}
+
+/** When the steps of the layout were made, the oldest first: what the table of applied ones names them by. */
+function migrationSteps(): readonly number[] {
+  return readMigrationFiles({ migrationsFolder: MIGRATIONS }).map(
+    ({ folderMillis }) => folderMillis,
+  );
+}
+
 async function updateLayout(
   client: Sql,
   { schema, timeoutMs }: Pick<Connections["options"], "schema" | "timeoutMs">,
   migrations: boolean,
 ): Promise<void> {
-  const newest = readMigrationFiles({ migrationsFolder: MIGRATIONS }).at(-1)?.folderMillis ?? 0;
-  if (await isCurrent(client, newest)) return;
+  const newest = migrationSteps().at(-1) ?? 0;
+  if ((await appliedStep(client, newest)) === newest) return;
   if (!migrations) {
     throw new StorageError("STORAGE_SCHEMA", `the tables in schema "${schema}" are not up to date`);
   }
@@ -142,14 +168,14 @@ async function tablesInUse(client: Sql, schema: string, cause: unknown): Promise
   );
 }
 
-/** Whether the newest migration was applied; the right to create things is not needed to look. */
-async function isCurrent(client: Sql, newest: number): Promise<boolean> {
+/** The step that was applied last, 0 where there are no tables; the right to create things is not needed to look. */
+async function appliedStep(client: Sql, newest: number): Promise<number> {
   const [table] = await client`SELECT to_regclass(${TABLE}) AS found`;
-  if (table?.found === null) return false;
+  if (table?.found === null) return 0;
   const [row] = await client`SELECT max(created_at)::text AS applied FROM ${client(TABLE)}`;
   const applied = Number(row?.applied ?? 0);
   if (applied > newest) {
     throw new StorageError("STORAGE_SCHEMA", "the tables belong to a newer release");
   }
-  return applied === newest;
+  return applied;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { assertCode } from "../../testing/assertions.ts";
 import { createSchema, postgresServers } from "../../testing/live/postgres-servers.ts";
 import { A1, HOME, sample } from "../../testing/samples.ts";
-import { createPostgresStorage } from "../postgres.ts";
+import { createPostgresStorage, readPostgresLayout } from "../postgres.ts";
 
 const url = postgresServers()[0]?.url ?? "";
 
@@ -19,8 +19,12 @@ test.skipIf(url === "")(
       });
     const reader = connect("a long report");
     const other = connect("another reader");
+    const layout = async () => readPostgresLayout({ url, schema: schema.name });
     try {
+      const none = await layout();
+      expect(none.stored).toBe(0);
       await using storage = await createPostgresStorage({ url, schema: schema.name });
+      expect(await layout()).toEqual({ ...none, stored: none.newest });
       await storage.writeCAS(sample(A1, HOME, "web"));
       // The store of a release before the time of events.
       await reader`DELETE FROM migration WHERE created_at >= 1795715536889`;
@@ -30,6 +34,8 @@ test.skipIf(url === "")(
       await reader`DROP FUNCTION reset_sequences()`;
       await reader`DROP TABLE history_bounds`;
 
+      // The release before had six steps. To look changes nothing.
+      for (let times = 0; times < 2; times += 1) expect((await layout()).stored).toBe(6);
       await reader`BEGIN`;
       await reader`SELECT revision FROM event`;
       const options = { url, schema: schema.name, timeoutMs: 400 };
@@ -55,6 +61,9 @@ test.skipIf(url === "")(
       await reader`COMMIT`;
       await using opened = await waiting;
       expect((await opened.readCommits(0)).commits).toHaveLength(1);
+      expect((await layout()).stored).toBe(none.newest);
+      await reader`INSERT INTO migration (hash, created_at) VALUES ('newer', 9999999999999)`;
+      await assertCode(layout(), "STORAGE_SCHEMA");
     } finally {
       await reader.end({ timeout: 1 });
       await other.end({ timeout: 1 });
