@@ -2,7 +2,14 @@ export { STORE_BLOB_KINDS } from "./blob-collection.ts";
 export type { BootstrapCredentials } from "./bootstrap.ts";
 export { bootstrap, runBootstrap } from "./bootstrap-command.ts";
 export { serveHelp } from "./console/serve-help.ts";
+export { runStoreDoctor } from "./doctor-command.ts";
 export { runExecuteCommand } from "./execute-command.ts";
+export {
+  enforceRetention,
+  retentionRows,
+  runRetentionEnforce,
+  runRetentionShow,
+} from "./retention-command.ts";
 export { runWorkerCommand } from "./run-worker-command.ts";
 export type { OpenServerParts, RunningServer, ServeParts } from "./serve.ts";
 export { serve } from "./serve.ts";

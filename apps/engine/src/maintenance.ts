@@ -2,20 +2,12 @@ import { randomUUID } from "node:crypto";
 import { type Clock, sleep } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
-import { type Registry, sweepSignatures } from "@stackwright/registry";
-import { collectBlobs } from "./blob-collection.ts";
+import type { Registry } from "@stackwright/registry";
 import type { StoreClock } from "./clock/store-clock.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
-import { expireOldPlans } from "./plan-expiry.ts";
-import { finishProjectDeletions } from "./project-deletion/project-deletion.ts";
-import { expireIdempotency } from "./retention/expire-idempotency.ts";
-import { expireNotifications } from "./retention/expire-notifications.ts";
-import { expirePlanSets } from "./retention/expire-plan-sets.ts";
-import { expireRuns, type RunRetention } from "./retention/expire-runs.ts";
-import { expireUpstream } from "./retention/expire-upstream.ts";
-import { expireVcs } from "./retention/expire-vcs.ts";
+import { collectRemains, finishProjects, sweepRecords } from "./retention/clean-store.ts";
+import type { RunRetention } from "./retention/expire-runs.ts";
 import { removeEndedTenures } from "./retention/remove-ended-tenures.ts";
-import { finishDeletions } from "./stack-deletion/stack-deletion.ts";
 
 /** What the periodic tasks of a server need. */
 interface MaintenanceOptions {
@@ -53,55 +45,25 @@ export async function runMaintenance(
   const {
     registry,
     metrics,
-    logger,
     healthCheckMs,
     sweepMs = 600_000,
     collectMs = 3_600_000,
     deletionMs = 60_000,
   } = options;
-  const { records } = registry.parts;
+  const cleaning = {
+    ...options,
+    clock: options.scheduler,
+    onRemoved: (what: string, count: number) => metrics.maintained(what, count),
+  };
   await Promise.all([
     options.storeClock.skewMs(),
     repeat(options, sweepMs, signal, async () => {
       await options.storeClock.skewMs();
-      const { leftovers, auditEntries } = await registry.sweep();
-      metrics.maintained("leftovers", leftovers);
-      metrics.maintained("audit entries", auditEntries);
-      metrics.maintained("signatures", await sweepSignatures(records, options.scheduler));
-      const { storage } = options.store;
-      const nowMs = options.scheduler.wallMs();
-      const answers = await expireIdempotency(storage, nowMs, signal);
-      metrics.maintained("idempotency records", answers);
-      metrics.maintained("repository records", await expireVcs(storage, nowMs, signal));
-      const deliveries = await expireNotifications(storage, nowMs, signal);
-      metrics.maintained("notifications", deliveries);
-      const deletions = { storage, clock: options.scheduler, token: randomUUID, logger };
-      const deleted = await finishDeletions({ ...deletions, random: Math.random }, signal);
-      metrics.maintained("deleted stacks", deleted);
+      await sweepRecords(cleaning, signal);
     }),
     // Sooner than the rest: until then nothing can be made in such a project.
-    repeat(options, deletionMs, signal, async () => {
-      const { store, scheduler: clock } = options;
-      const deletions = { storage: store.storage, clock, token: randomUUID, logger };
-      const gone = await finishProjectDeletions({ ...deletions, random: Math.random }, signal);
-      metrics.maintained("deleted projects", gone);
-    }),
-    repeat(options, collectMs, signal, async () => {
-      const { store, planRetention, scheduler } = options;
-      const { storage } = store;
-      const nowMs = scheduler.wallMs();
-      const runs = await expireRuns(storage, options.runRetention, nowMs, signal);
-      metrics.maintained("runs", runs);
-      const mirrored = await expireUpstream(storage, nowMs, signal);
-      metrics.maintained("mirrored versions", mirrored);
-      metrics.maintained("plan sets", await expirePlanSets(storage, signal));
-      // First, so that the collection frees what only they refer to.
-      const expired = await expireOldPlans(store, planRetention, nowMs, signal);
-      metrics.maintained("plans", expired);
-      const collected = await collectBlobs(options.store, signal);
-      metrics.maintained("blobs", collected?.removed ?? 0);
-      metrics.maintained("abandoned uploads", collected?.abandoned ?? 0);
-    }),
+    repeat(options, deletionMs, signal, async () => finishProjects(cleaning, signal)),
+    repeat(options, collectMs, signal, async () => collectRemains(cleaning, signal)),
     // By itself: it waits for the leases of workers that live.
     repeat(options, collectMs, signal, async () => {
       const { store, scheduler } = options;

@@ -32,7 +32,25 @@ export interface RunRetention {
 }
 
 const DAY_MS = 24 * 3_600_000;
+
+/** How long a server without options keeps its runs. */
+const DEFAULT_RUN_RETENTION = Object.freeze({
+  perStack: 200,
+  maxAgeMs: 400 * DAY_MS,
+  logAgeMs: 90 * DAY_MS,
+});
+
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+
+/** The bounds with the defaults filled in. */
+export function resolveRunRetention({ perStack, maxAgeMs, logAgeMs }: RunRetention) {
+  const { perStack: most, maxAgeMs: age, logAgeMs: logAge } = DEFAULT_RUN_RETENTION;
+  return {
+    perStack: perStack ?? most,
+    maxAgeMs: maxAgeMs ?? age,
+    logAgeMs: logAgeMs ?? logAge,
+  };
+}
 
 /** What is kept of each run while all are looked through: of large installations there are 100,000. */
 interface EndedRun extends Pick<Resource, "id" | "version"> {
@@ -52,7 +70,7 @@ export async function expireRuns(
   nowMs: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const { perStack = 200, maxAgeMs = 400 * DAY_MS, logAgeMs = 90 * DAY_MS } = retention;
+  const { perStack, maxAgeMs, logAgeMs } = resolveRunRetention(retention);
   let removed = 0;
   for (const runs of (await endedRuns(storage, signal)).values()) {
     const newestFirst = runs.toSorted((a, b) => Number(b.number - a.number));

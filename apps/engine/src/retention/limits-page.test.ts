@@ -11,14 +11,9 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "ended runs",
     "200 of a stack and 400 days",
     "retention/expire-runs.ts",
-    "perStack = 200, maxAgeMs = 400 * DAY_MS",
+    "perStack: 200,\n  maxAgeMs: 400 * DAY_MS",
   ],
-  [
-    "events and logs of ended runs",
-    "90 days",
-    "retention/expire-runs.ts",
-    "logAgeMs = 90 * DAY_MS",
-  ],
+  ["events and logs of ended runs", "90 days", "retention/expire-runs.ts", "logAgeMs: 90 * DAY_MS"],
   [
     "answers to requests",
     "24 hours",

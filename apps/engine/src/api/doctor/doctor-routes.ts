@@ -5,6 +5,7 @@ import { examine } from "../../doctor/examine.ts";
 import { FINDINGS, type Finding } from "../../doctor/finding.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { timeOf } from "../runs/run-view.ts";
+import { findingView } from "./finding-view.ts";
 
 /** Findings of one answer. */
 const MAX_LISTED = 500;
@@ -66,23 +67,10 @@ export function doctorRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       });
       return {
         checked_at: timeOf(BigInt(nowMs)),
-        findings: found.slice(0, MAX_LISTED).map(viewOf),
+        findings: found.slice(0, MAX_LISTED).map(findingView),
         total: found.length,
         server: isOperator,
       };
     },
   );
-}
-
-function viewOf({ code, severity, project, stack, run, sinceMs, detail, advice }: Finding) {
-  return {
-    code,
-    severity,
-    ...(project !== undefined && { project }),
-    ...(stack !== undefined && { stack }),
-    ...(run !== undefined && { run }),
-    ...(sinceMs !== undefined && { since: timeOf(BigInt(sinceMs)) }),
-    detail,
-    advice,
-  };
 }
