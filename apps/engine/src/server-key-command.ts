@@ -100,7 +100,7 @@ function refuseWithAdvice(error: unknown): never {
   });
 }
 
-/** The command `server-key list`: one line per key, or JSON. */
+/** The command `admin list-keys`: one line per key, or JSON. */
 export async function runServerKeyList(
   given: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -131,7 +131,7 @@ export async function runServerKeyList(
     .join("");
 }
 
-/** The command `server-key rotate`: what it did, as text. */
+/** The command `admin rotate-keys`: what it did, as text. */
 export async function runServerKeyRotate(
   given: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -1,5 +1,6 @@
 import type { Finding } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
+import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { printable } from "../terminal/printable.ts";
@@ -11,8 +12,72 @@ export interface DoctorOptions {
   readonly json: boolean;
 }
 
-/** Says what is stuck on a server, why, and what to do. Ends with 2 where something needs somebody. */
-export async function serverDoctor(
+/** Says what is stuck on a server, or in the store that `--store` names, why, and what to do. Ends with 2 where something needs somebody. */
+export async function doctor(
+  options: DoctorOptions,
+  words: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { values, rest } = taken(words, ["--account"]);
+  const account = values.get("--account");
+  const namesStore = rest.some((word) => /^--(?:store|config)(?:=|$)/.test(word));
+  if (namesStore && options.server === undefined) {
+    return storeDoctor(options, rest, account, context);
+  }
+  if (namesStore) {
+    throw new CommandError("--store and --server exclude each other.", {
+      advice: "--store examines the store itself, --server asks a server that runs.",
+    });
+  }
+  const [unknown] = words;
+  if (unknown !== undefined) {
+    throw new CommandError(`${unknown} belongs to --store.`, {
+      advice:
+        "Without --store or --config a running server is asked, which has options of its own.",
+    });
+  }
+  return serverDoctor(options, context);
+}
+
+/** Examines a store without a server. */
+async function storeDoctor(
+  { strict, json }: DoctorOptions,
+  words: readonly string[],
+  account: string | undefined,
+  { terminal, signal, env, directory }: CommandContext,
+): Promise<ExitCode> {
+  const { runStoreDoctor } = await import("@stackwright/engine");
+  const found = await runStoreDoctor(words, env, directory, { account, signal });
+  const { withoutKeys, ...data } = found;
+  if (json) terminal.write(`${JSON.stringify(data, undefined, 2)}\n`);
+  else {
+    const several = new Set(data.findings.map((one) => one.account)).size > 1;
+    for (const one of data.findings) {
+      terminal.write(textOf(one, several ? [one.account] : []));
+    }
+    if (data.total === 0) terminal.write("Nothing is stuck.\n");
+  }
+  if (withoutKeys !== undefined) {
+    terminal.writeError(`${printable(`The keys were not examined: ${withoutKeys}.`)}\n`);
+  }
+  return codeOf(data.findings, strict);
+}
+
+/** The values of options among words, and the words without them. */
+function taken(words: readonly string[], names: readonly string[]) {
+  const values = new Map<string, string>();
+  const rest: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    const name = names.find((one) => word === one || word.startsWith(`${one}=`));
+    if (name === undefined) rest.push(word);
+    else if (word === name) values.set(name, words[(at += 1)] ?? "");
+    else values.set(name, word.slice(name.length + 1));
+  }
+  return { values, rest };
+}
+
+async function serverDoctor(
   { server, strict, json }: DoctorOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -34,13 +99,19 @@ export async function serverDoctor(
         );
       }
     }
-    const counts = findings.some(({ severity }) => strict || severity === "error");
-    return counts ? EXIT.changes : EXIT.ok;
+    return codeOf(findings, strict);
   });
 }
 
-function textOf({ code, severity, project, stack, run, since, detail, advice }: Finding): string {
-  const place = [project, stack].filter((part) => part !== undefined).join("/");
+function codeOf(findings: readonly Pick<Finding, "severity">[], strict: boolean): ExitCode {
+  return findings.some(({ severity }) => strict || severity === "error") ? EXIT.changes : EXIT.ok;
+}
+
+function textOf(
+  { code, severity, project, stack, run, since, detail, advice }: Finding,
+  before: readonly string[] = [],
+): string {
+  const place = [...before, project, stack].filter((part) => part !== undefined).join("/");
   const where = [
     ...(place === "" ? [] : [place]),
     ...(run === undefined ? [] : [`run ${run}`]),

@@ -70,7 +70,7 @@ export async function storeDamagedDrop(
     }
   } catch (error) {
     if (!isStorageError(error, "STORAGE_CORRUPT")) throw error;
-    const advice = "The file is one that `stackwright store damaged export` has written.";
+    const advice = "The file is one that `stackwright admin damaged export` has written.";
     throw new CommandError(error.message, { cause: error, advice });
   }
   terminal.write(`${store.name}: ${countOf(dropped)} dropped.\n`);

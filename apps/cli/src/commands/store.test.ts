@@ -123,7 +123,7 @@ describe("the commands for a whole store", { timeout: 60_000 }, () => {
       expect(refused).toMatchObject({
         code: 1,
         error: expect.stringMatching(
-          /is backed up as it is now\.[^]*stackwright store restore --at/,
+          /is backed up as it is now\.[^]*stackwright admin restore --at/,
         ),
       });
     }

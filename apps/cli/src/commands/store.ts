@@ -68,7 +68,7 @@ function pastMoment({ name, past }: WholeStore, at: string) {
   if (past === undefined) {
     throw new CommandError(`The store ${name} is backed up as it is now.`, {
       advice:
-        "--at is for etcd, whose cluster answers at its revisions. Other stores go back by their history: `stackwright store restore --at`.",
+        "--at is for etcd, whose cluster answers at its revisions. Other stores go back by their history: `stackwright admin restore --at`.",
     });
   }
   if ("revision" in point) return { store: past, revision: point.revision };
@@ -129,7 +129,7 @@ async function openLaterMoment(
   const point = parseMoment("--at", at);
   if ("timeMs" in point && point.timeMs > Date.now()) {
     throw new CommandError(`--at ${at}: the time lies ahead.`, {
-      advice: "`stackwright store history --list` names the times of the history.",
+      advice: "`stackwright admin history --list` names the times of the history.",
     });
   }
   const store = await openWholeStore(context, { store: history });
@@ -189,7 +189,7 @@ async function withAdvice<T>(work: () => Promise<T>): Promise<T> {
       throw new CommandError(error.message, {
         cause: error,
         advice:
-          "`stackwright store verify` names all damaged records, `stackwright store damaged` exports and drops them. A damaged backup is restored without them by --without-damaged.",
+          "`stackwright admin verify` names all damaged records, `stackwright admin damaged` exports and drops them. A damaged backup is restored without them by --without-damaged.",
       });
     }
     if (isStorageError(error, "STORAGE_LOCKED")) {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { defineAccessCommands } from "./access-commands.ts";
+import { defineAdminCommands } from "./admin-commands.ts";
 import { defineCiCommands } from "./ci-commands.ts";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { defineDriftCommands } from "./drift-commands.ts";
@@ -23,7 +24,6 @@ import { defineServerRunCommands } from "./server-run-commands.ts";
 import { definePlanSetCommands } from "./stack-set-commands.ts";
 import { defineStateCommands } from "./state-commands.ts";
 import { defineStateVersionCommands } from "./state-version-commands.ts";
-import { defineStoreCommands } from "./store-commands.ts";
 import { defineTestCommand } from "./test-command.ts";
 import { defineVariableCommands } from "./variable-commands.ts";
 import { defineVcsCommands } from "./vcs-commands.ts";
@@ -36,7 +36,6 @@ export const ALL_COMMANDS: readonly DefineCommands[] = [
   ({ define, run }) => defineTestCommand(define, run),
   ({ define, run }) => defineStateCommands(define, run),
   ({ define, run }) => defineKeyCommands(define, run),
-  ({ define, run }) => defineStoreCommands(define, run),
   ({ define, run }) => defineModuleCommands(define, run),
   ({ define, run }) => defineProviderCommands(define, run),
   ({ define, run }) => defineProviderKitCommands(define, run),
@@ -44,6 +43,7 @@ export const ALL_COMMANDS: readonly DefineCommands[] = [
   ({ program, define, run }) => defineFamiliarCommands(program, define, run),
   ({ define, run }) => defineWorkspaceCommands(define, run),
   ({ define, run, process }) => defineServerCommands(define, run, process),
+  ({ define, run }) => defineAdminCommands(define, run),
   ({ define, run }) => defineLoginCommands(define, run),
   ({ define, run }) => defineServerRunCommands(define, run),
   ({ define, run }) => definePlanSetCommands(define, run),

@@ -9,8 +9,13 @@ import { CommandError } from "../command-error.ts";
 import { commandLog } from "../session/provider-logs.ts";
 import { applyReferenceOptions } from "./apply-reference-options.ts";
 
-/** Makes a command with the options that all have. */
-export type Define = (name: string, description: string, parent?: Command) => Command;
+/** Makes a command with the options that all have. One that is `hidden` works, and is in no help: it has another name that is. */
+export type Define = (
+  name: string,
+  description: string,
+  parent?: Command,
+  options?: { readonly hidden?: boolean },
+) => Command;
 
 /** Runs what a command does, with the context of its options. */
 export type CommandAction = (
@@ -59,9 +64,9 @@ export function createProgram(
     })
     .exitOverride();
 
-  const define: Define = (name, description, parent = program) =>
+  const define: Define = (name, description, parent = program, { hidden = false } = {}) =>
     parent
-      .command(name)
+      .command(name, { hidden })
       .description(description)
       .showHelpAfterError(
         `Run "${[...wordsOf(parent), name.split(" ")[0]].join(" ")} --help" for what it takes.`,

@@ -7,20 +7,11 @@ import type { Command } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import type { AuditOptions } from "../commands/audit.ts";
 import type { AuditWebhookOptions, AuditWebhookSettings } from "../commands/audit-webhooks.ts";
-import type { DoctorOptions } from "../commands/doctor.ts";
 import type { FunctionsServeOptions } from "../commands/functions-serve.ts";
 import { withListenErrors } from "../session/listen-error.ts";
+import { defineDoctor } from "./admin-commands.ts";
+import { openingStore } from "./opening-store.ts";
 import type { CommandAction, Define } from "./program.ts";
-
-const BOOTSTRAP_HELP = `
-  --account NAME   whose they are (default: "default")
-  --output FILE    written there, for its owner alone, instead of printed
-  --again          also where there are some
-
-They may do everything (roles site-admin and worker). Of the options of the server, the store and its key matter.
-Further ones are asked of the running server: POST /api/v1/registry/tokens with {"roles": ["worker"],
-"storage_scopes": [{"project": "default"}]} for the stacks of one project.
-`;
 
 const WORKER_HELP = `
 The token comes from the running server: POST /api/v1/registry/tokens with {"roles": ["worker"]}. With {"projects": ["web"]} the worker
@@ -32,11 +23,6 @@ const EXECUTE_HELP = `
 A worker with --executor container or kubernetes starts this in each container; it is of no use by hand.
 `;
 
-const DOCTOR_HELP = `
-Needs the role admin of the account; the role site-admin also has the server itself examined: keys, store, disks.
-Exit code 2 where something stays stuck until a user acts, 1 where the server cannot be asked.
-`;
-
 const AUDIT_HELP = `
 Needs the role admin of the account. Entries come in the order of their sequence, so that --after with that of the last line misses none:
 stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .sequence)" >> trail.ndjson
@@ -45,28 +31,6 @@ stackwright server audit --after "$(tail -n 1 trail.ndjson | jq -r .sequence)" >
 const AUDIT_WEBHOOK_HELP = `
 Needs the role admin of the account. A receiver gets all entries that are kept, in the order of their sequence, and each at least once.
 `;
-
-/** Name, description, usage and further help of each command of `server-key`. */
-const SERVER_KEY_COMMANDS = [
-  [
-    "list",
-    "list the keys that the stored secrets of a server need",
-    "[--json] [--store ADDRESS] [options of the server]",
-    "\n  --json           as JSON\n",
-  ],
-  [
-    "rotate",
-    "encrypt all stored secrets of a server with its current key",
-    "[--store ADDRESS] [options of the server]",
-    `
-  --former-key-file FILE, --former-key-variable NAME, --former-key-command TEXT
-                   the key that the secrets are encrypted with so far
-
-An embedded store without a configured key gets a new one: the file registry.key is replaced. Stop its server first.
-An interrupted rotation leaves a store that opens; repeat the command to complete it.
-`,
-  ],
-] as const;
 
 /** Commands that run until they are stopped. */
 export function defineServerCommands(
@@ -87,7 +51,7 @@ export function defineServerCommands(
           return 0;
         }
         const options = await parseServeArguments(command.args, env, directory);
-        await using server = await opening(async () =>
+        await using server = await openingStore(async () =>
           withListenErrors(async () => serve(options, { signal, env, directory })),
         );
         terminal.writeError(`The server is at ${server.url}\n`);
@@ -127,30 +91,8 @@ export function defineServerCommands(
       );
     });
 
-  define("bootstrap", "make a token and an access key for the server, without a running one")
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .usage("[--account NAME] [--output FILE] [--again] [--store ADDRESS] [options of the server]")
-    .addHelpText("after", BOOTSTRAP_HELP)
-    .action(async (_options: unknown, command: Command) => {
-      const { runBootstrap } = await import("@stackwright/engine");
-      await run(command, async ({ terminal, env, directory }) => {
-        terminal.write(await opening(async () => runBootstrap(command.args, env, directory)));
-        return 0;
-      });
-    });
-
   const server = define("server", "look after a server");
-  define("doctor", "say what is stuck on a server, why, and what to do", server)
-    .option("--server <url>", "address of the server; without it that of the last login")
-    .option("--strict", "end with 2 for warnings as well", false)
-    .option("--json", "write a JSON document", false)
-    .addHelpText("after", DOCTOR_HELP)
-    .action(async (options: DoctorOptions, command: Command) => {
-      const { serverDoctor } = await import("../commands/doctor.ts");
-      await run(command, async (context) => serverDoctor(options, context));
-    });
-
+  defineDoctor("doctor", server, define, run, { hidden: true });
   define("audit", "write the audit trail of the account as JSON lines", server)
     .option("--server <url>", "address of the server; without it that of the last login")
     .option("--after <sequence>", "only what follows an entry")
@@ -195,26 +137,6 @@ export function defineServerCommands(
     },
   );
 
-  const serverKey = define(
-    "server-key",
-    "list and rotate the key that encrypts a server's secrets",
-  );
-  for (const [name, description, usage, help] of SERVER_KEY_COMMANDS) {
-    define(name, description, serverKey)
-      .allowUnknownOption()
-      .allowExcessArguments()
-      .usage(usage)
-      .addHelpText("after", help)
-      .action(async (_options: unknown, command: Command) => {
-        const { runServerKeyList, runServerKeyRotate } = await import("@stackwright/engine");
-        const work = name === "list" ? runServerKeyList : runServerKeyRotate;
-        await run(command, async ({ terminal, env, directory }) => {
-          terminal.write(await opening(async () => work(command.args, env, directory)));
-          return 0;
-        });
-      });
-  }
-
   const functions = define("functions", "run functions locally, for development and tests");
   define("serve <file>", "run the functions of a file", functions)
     .option(
@@ -228,21 +150,6 @@ export function defineServerCommands(
       const { functionsServe } = await import("../commands/functions-serve.ts");
       await run(command, async (context) => functionsServe(file, options, context));
     });
-}
-
-/** Opens what a server needs, and says in words that the store is in use. */
-async function opening<Opened>(open: () => Promise<Opened>): Promise<Opened> {
-  try {
-    return await open();
-  } catch (error) {
-    const { isStorageError } = await import("@stackwright/storage");
-    if (!isStorageError(error, "STORAGE_LOCKED")) throw error;
-    const { storeLockedError } = await import("../session/store-errors.ts");
-    throw storeLockedError(
-      error,
-      "An embedded store has one server, and nothing else opens it at the same time.",
-    );
-  }
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
 import type { HistoryOptions } from "../commands/store-history.ts";
+import type { MigrateOptions } from "../commands/store-migrate.ts";
+import type { UpgradeOptions } from "../commands/store-upgrade.ts";
 import type { CommandAction, Define } from "./program.ts";
 
 const BACKUP_HELP = `
@@ -15,7 +17,7 @@ Encrypted values stay encrypted, and the backup holds no key. Keep these besides
   --at 123456      as the store was at a revision of its etcd cluster
 
 The cluster answers at each revision that was not compacted since; \`etcdctl endpoint status --write-out fields\` names the present one. Stores
-in SQLite and PostgreSQL go back by their history: \`stackwright store restore --at\`.
+in SQLite and PostgreSQL go back by their history: \`stackwright admin restore --at\`.
 
 Exit code 1 also when the store has lost something: the backup is made without it, and names it. With --at so are blobs that were
 collected since then.
@@ -33,7 +35,7 @@ given up. Saved plans have to be made again.
   --at 104 --history ADDRESS                      as it was at a revision
 
 ADDRESS is that of the store of which the backup was made, in SQLite or PostgreSQL. Its history has to reach from the backup to that
-moment; others may write to it meanwhile. \`stackwright store history\` says how far it goes back. A restore never ends within a step that
+moment; others may write to it meanwhile. \`stackwright admin history\` says how far it goes back. A restore never ends within a step that
 changed more than one resource. Exit code 1 also when blobs are lost that came after the backup.
 `;
 
@@ -42,29 +44,42 @@ With a folder: compares all of a backup with its digests. Without one: reads all
 it. Names each damaged record. Exit code 1 when there is one, and for a folder that is not a complete backup.
 `;
 
+const MIGRATE_HELP = `
+The store of --store is backed up, the backup is restored into the store at ADDRESS, and that one is verified. Stop all that writes to the store
+before: an embedded one is held meanwhile, and for a shared one the command ends with exit code 1 where something was written after the backup, as
+the new store lacks it then. The former store stays as it is. Start the servers with the new address, and with the key of the former store:
+for an embedded one move its registry.key, or name it with --key-file.
+
+The new store is a new one to all that knew the former one, as after \`stackwright admin restore\`.
+`;
+
+const UPGRADE_HELP = `
+A server, and each command that writes, brings the tables to its release when it opens the store. This does the same at a time of your choice, before
+servers of the new release start. Save a backup with the former release first: older releases do not open the tables afterwards. Servers of the release
+before may continue to run on PostgreSQL; an embedded store must not be in use. etcd has no tables.
+`;
+
 const HISTORY_HELP = `
 The history is the newest commits. Watches that were away resume from it, and read everything again where it begins too late. A server
 bounds it by --history-commits, --history-mib and --history-hours, which stores in SQLite and PostgreSQL keep for all who write to them. An etcd cluster does not say how much it has.
 
 With --list the command names each commit: its revision, its time, and what was written or deleted. These are the moments that
-\`stackwright store restore --at\` goes back to.
+\`stackwright admin restore --at\` goes back to.
 `;
 
 const DAMAGED_HELP = `
 A damaged resource is one of which the stored content is not what was written. Everything else can be read, written, watched and
 backed up; what needs the damaged one fails and names it.
 
-  stackwright store damaged list              names them; exit code 1 when there is one
-  stackwright store damaged export FILE       copies what is stored of them, as it is, beside a running server
-  stackwright store damaged drop FILE         deletes those that FILE names, at exactly the versions that it names
+  stackwright admin damaged list              names them; exit code 1 when there is one
+  stackwright admin damaged export FILE       copies what is stored of them, as it is, beside a running server
+  stackwright admin damaged drop FILE         deletes those that FILE names, at exactly the versions that it names
 
 A resource that is written again is whole again. Blobs that only a dropped resource referred to are collected later.
 `;
 
 /** Commands for a whole store: all of its projects, stacks and records, with the blobs. */
-export function defineStoreCommands(define: Define, run: CommandAction): void {
-  const store = define("store", "back up, restore, verify and repair a whole store");
-
+export function defineStoreCommands(store: Command, define: Define, run: CommandAction): void {
   withStore(define("backup <folder>", "copy a store with its blobs into a new folder", store))
     .option("--at <revision>", "the store as it was at a revision of its etcd cluster")
     .addHelpText("after", BACKUP_HELP)
@@ -88,6 +103,27 @@ export function defineStoreCommands(define: Define, run: CommandAction): void {
     .action(async (folder: string | undefined, options: WholeStoreOptions, command: Command) => {
       const { storeVerify } = await import("../commands/store.ts");
       await run(command, async (context) => storeVerify(folder, options, context));
+    });
+
+  withStore(define("migrate <address>", "copy a store into an empty one of any engine", store))
+    .option("--through <folder>", "keeps the backup on the way there; otherwise it is removed")
+    .option(
+      "--target-blobs <folder>",
+      "where the blobs of the new etcd store with ?blobs=folder go (default: .stackwright/blobs)",
+    )
+    .addHelpText("after", MIGRATE_HELP)
+    .action(async (address: string, options: MigrateOptions, command: Command) => {
+      const { storeMigrate } = await import("../commands/store-migrate.ts");
+      await run(command, async (context) => storeMigrate(address, options, context));
+    });
+
+  withStore(define("upgrade", "bring the tables of a store to this release", store))
+    .option("--dry-run", "only say what would be done; exit code 2 where there is something", false)
+    .option("--json", "write a JSON document", false)
+    .addHelpText("after", UPGRADE_HELP)
+    .action(async (options: UpgradeOptions, command: Command) => {
+      const { storeUpgrade } = await import("../commands/store-upgrade.ts");
+      await run(command, async (context) => storeUpgrade(options, context));
     });
 
   withStore(define("history", "say how much history a store has for watches that resume", store))

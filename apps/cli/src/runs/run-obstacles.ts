@@ -18,7 +18,7 @@ export function stuckTexts({ stuck }: Pick<Run, "stuck">): readonly string[] {
   if (stuck === undefined) return [];
   const { why, noted_at: at } = stuck;
   return [
-    `It is stuck: ${STUCK[why]}, as a server noted at ${at}. "stackwright server doctor" says what to do.`,
+    `It is stuck: ${STUCK[why]}, as a server noted at ${at}. "stackwright admin doctor" says what to do.`,
   ];
 }
 

@@ -23,7 +23,7 @@ function forbidden(address: StoreAddress, error: Error): CommandError {
     cause: error,
     advice:
       address.kind === "remote"
-        ? "STACKWRIGHT_TOKEN is the token for this server: one with the role worker and storage_scopes for the project. An admin of the account makes it: see `stackwright bootstrap --help`."
+        ? "STACKWRIGHT_TOKEN is the token for this server: one with the role worker and storage_scopes for the project. An admin of the account makes it: see `stackwright admin bootstrap --help`."
         : "The user and the password are in the address of --store or STACKWRIGHT_STORE.",
   });
 }

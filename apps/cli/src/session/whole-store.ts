@@ -44,16 +44,7 @@ export async function openWholeStore(
   options: WholeStoreOptions,
   access: "read" | "write" = "read",
 ): Promise<WholeStore> {
-  const { address, name } = wholeAddress(context, options);
-  if (address.kind === "sqlite") {
-    const found = await stat(address.directory).catch(() => undefined);
-    if (found?.isDirectory() !== true) {
-      throw new CommandError(`There is no store at ${name}.`, {
-        advice: "The address is that of --store or STACKWRIGHT_STORE.",
-      });
-    }
-  }
-  const blobDirectory = blobFolder(context, options);
+  const { address, name, blobDirectory } = await existingStore(context, options);
   try {
     return { ...(await openStore(address, { readOnly: access === "read", blobDirectory })), name };
   } catch (error) {
@@ -77,7 +68,22 @@ export async function openEmptyStore(
   }
 }
 
-function wholeAddress(
+/** A store that is there, which nothing has opened yet. Refuses what {@link openWholeStore} refuses. */
+export async function existingStore(context: CommandContext, options: WholeStoreOptions) {
+  const { address, name } = wholeAddress(context, options);
+  if (address.kind === "sqlite") {
+    const found = await stat(address.directory).catch(() => undefined);
+    if (found?.isDirectory() !== true) {
+      throw new CommandError(`There is no store at ${name}.`, {
+        advice: "The address is that of --store or STACKWRIGHT_STORE.",
+      });
+    }
+  }
+  return { address, name, blobDirectory: blobFolder(context, options) };
+}
+
+/** The address of a store as a whole. Refuses one in memory, and one behind a server. */
+export function wholeAddress(
   context: CommandContext,
   options: WholeStoreOptions,
 ): { readonly address: StoreAddress; readonly name: string } {

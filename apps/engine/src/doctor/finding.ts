@@ -97,7 +97,7 @@ export const FINDINGS = Object.freeze({
   },
   key_former: {
     severity: "warning",
-    advice: "Encrypt stored secrets with the present key: stackwright server-key rotate.",
+    advice: "Encrypt stored secrets with the present key: stackwright admin rotate-keys.",
   },
   identity_key_unavailable: {
     severity: "error",
@@ -105,7 +105,7 @@ export const FINDINGS = Object.freeze({
   },
   record_damaged: {
     severity: "error",
-    advice: "Restore the store from a backup, or drop the record: stackwright store damaged.",
+    advice: "Restore the store from a backup, or drop the record: stackwright admin damaged.",
   },
   store_slow: {
     severity: "warning",

@@ -122,7 +122,7 @@ it("damaged settings keep a project from its deletion, with an error that names 
     await expect(removal).rejects.toMatchObject({
       code: "conflict",
       message: expect.stringMatching(
-        /^the settings of the project "web" .*record Project "web" of the account acme.*stackwright store damaged list/,
+        /^the settings of the project "web" .*record Project "web" of the account acme.*stackwright admin damaged list/,
       ),
     });
     // Nothing is left that would keep others from making something in it.

@@ -76,8 +76,8 @@ async function requireReadableSettings(
     throw new ServerError(
       "conflict",
       `the settings of the project "${project.project}" are damaged (the record Project "${project.project}" of the account ${project.account}): ` +
-        "an operator of the store sees it by `stackwright store damaged list`, keeps a copy by `store damaged export FILE` and removes it by " +
-        "`store damaged drop FILE`, or restores a backup; then delete the project again",
+        "an operator of the store sees it by `stackwright admin damaged list`, keeps a copy by `admin damaged export FILE` and removes it by " +
+        "`admin damaged drop FILE`, or restores a backup; then delete the project again",
       { cause: error },
     );
   }

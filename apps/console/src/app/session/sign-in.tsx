@@ -113,9 +113,10 @@ function SignInForm({
           aria-invalid={problem !== undefined}
         />
         <p id={`${id}-help`} className="quiet">
-          <code>stackwright bootstrap</code> makes the first token. After <code>npm start</code> it
-          is <code>STACKWRIGHT_TOKEN</code> in <code>examples/quickstart/.stackwright/env</code>. It
-          stays in this tab until you sign out or close it.
+          <code>stackwright admin bootstrap</code> makes the first token. After{" "}
+          <code>npm start</code> it is <code>STACKWRIGHT_TOKEN</code> in{" "}
+          <code>examples/quickstart/.stackwright/env</code>. It stays in this tab until you sign out
+          or close it.
         </p>
         <p role="alert" className="problem-line">
           {problem}

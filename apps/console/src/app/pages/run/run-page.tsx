@@ -112,7 +112,7 @@ function RunHead({ run, place, isStale }: RunPlaceProps & { readonly isStale: bo
       {run.stuck !== undefined && (
         <p className="reason bad">
           The run is stuck: {stuckText(run.stuck.why)}, as a server noted{" "}
-          <Time at={run.stuck.noted_at} />. <code>stackwright server doctor</code> says what to do.
+          <Time at={run.stuck.noted_at} />. <code>stackwright admin doctor</code> says what to do.
         </p>
       )}
       {run.reason !== undefined && run.reason !== "" && (
