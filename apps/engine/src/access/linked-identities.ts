@@ -1,6 +1,8 @@
-import type { User, UserIdentity } from "@stackwright/proto/stackwright";
-import { decodeRecord } from "../domain/record-kind.ts";
+import type { Logger } from "@stackwright/base/logger";
+import type { UserIdentity } from "@stackwright/proto/stackwright";
+import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { accountTenancy } from "./access-places.ts";
 
@@ -9,39 +11,55 @@ export interface LinkedIdentity extends UserIdentity {
   readonly id: string;
 }
 
-type ListParts = Pick<TransactionParts, "storage">;
+type ListParts = Pick<TransactionParts, "storage"> & { readonly logger?: Logger | undefined };
 
-/** The identities of a user. */
+/** The identities of a user. One whose record is damaged signs nobody in, and is left out. */
 export async function listIdentities(
-  { storage }: ListParts,
+  { storage, logger }: ListParts,
   account: string,
   user: string,
 ): Promise<readonly LinkedIdentity[]> {
-  const kind = SERVER_KINDS.userIdentity;
-  const stored = await storage.list("strong", kind.type, accountTenancy(account), "");
-  return stored
-    .map((one) => ({ ...decodeRecord(kind, one), id: one.id.name }))
+  const onDamaged = logDamaged(logger);
+  const tenancy = accountTenancy(account);
+  const found = await listReadable(storage, SERVER_KINDS.userIdentity, tenancy, { onDamaged });
+  return found
+    .map(({ id, message }) => ({ ...message, id: id.name }))
     .filter((one) => one.user === user);
 }
 
 /**
  * The user that was made for an address of mail before its first sign-in: it has no identity yet, so that none of those who sign in
- * already is taken over. Undefined where that is none, or more than one.
+ * already is taken over. Undefined where that is none, or more than one. `unprocessable` where there is one and a record is damaged: of a user
+ * with the same address, or of the identity that this one has already.
  */
 export async function userAwaiting(
-  parts: ListParts,
+  { storage, logger }: ListParts,
   account: string,
   email: string,
 ): Promise<string | undefined> {
-  const kind = SERVER_KINDS.user;
-  const stored = await parts.storage.list("strong", kind.type, accountTenancy(account), "");
+  const damaged: string[] = [];
+  const log = logDamaged(logger);
+  const tenancy = accountTenancy(account);
+  const list = async <M>(kind: Parameters<typeof listReadable<M>>[1]) =>
+    listReadable(storage, kind, tenancy, {
+      onDamaged: (id, reason) => {
+        log(id, reason);
+        damaged.push(`${id.type.kind} "${id.name}"`);
+      },
+    });
   const wanted = email.toLowerCase();
-  const found = stored
-    .map((one): User => decodeRecord(kind, one))
+  const found = (await list(SERVER_KINDS.user))
+    .map(({ message }) => message)
     // Those who sign in already keep none of them from it, whatever address they have.
     .filter((one) => !one.service && one.issuer === "" && one.email.toLowerCase() === wanted);
   const [user, ...others] = found;
   if (wanted === "" || user === undefined || others.length > 0) return undefined;
-  const identities = await listIdentities(parts, account, user.name);
-  return identities.length === 0 ? user.name : undefined;
+  const identities = await list(SERVER_KINDS.userIdentity);
+  if (identities.some(({ message }) => message.user === user.name)) return undefined;
+  if (damaged.length === 0) return user.name;
+  throw new ServerError(
+    "unprocessable",
+    `the user "${user.name}" waits for its first sign-in with this address, but which users sign in with it cannot be known: the record ${damaged.join(", ")} is damaged; ` +
+      "an operator of the store sees it by `stackwright admin damaged list`",
+  );
 }

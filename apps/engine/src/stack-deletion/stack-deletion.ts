@@ -5,12 +5,7 @@ import {
   removeStackState,
   type StackReference,
 } from "@stackwright/core";
-import {
-  isStorageError,
-  type ResourceType,
-  type StorageBackend,
-  WILDCARD,
-} from "@stackwright/storage";
+import { isStorageError, type ResourceType, WILDCARD } from "@stackwright/storage";
 import { stackPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { listReadable, logDamaged } from "../queue/list-readable.ts";
@@ -58,7 +53,7 @@ export async function finishDeletion(parts: DeletionParts, stack: StackReference
   });
   const kinds = KINDS_OF_STACKS.filter((kind) => kind !== KIND.type);
   await removeStackKinds(storage, stack, kinds);
-  await removeFollowers(storage, stack);
+  await removeFollowers(parts, stack);
   await transact(parts, async (tx) => {
     const row = await tx.find(KIND, stackPlace(stack));
     if (row === undefined) return;
@@ -94,10 +89,10 @@ export async function finishDeletions(parts: DeletionParts, signal?: AbortSignal
 
 /** The triggers of other stacks that follow the outputs of this one: there are none any more. */
 async function removeFollowers(
-  storage: StorageBackend,
+  { storage, logger }: DeletionParts,
   { account, project, stack }: StackReference,
 ): Promise<void> {
-  for (const { place, message } of await listTriggers(storage, account)) {
+  for (const { place, message } of await listTriggers({ storage, logger }, account)) {
     if (message.producer !== stack || message.producerProject !== project) continue;
     const given = { stack: consumerOf(place), kind: SERVER_KINDS.trigger.type, name: place.name };
     await removeNamed(storage, given);

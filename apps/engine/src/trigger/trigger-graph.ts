@@ -1,14 +1,10 @@
+import type { Logger } from "@stackwright/base/logger";
 import type { StackReference } from "@stackwright/core";
 import type { RunTrigger } from "@stackwright/proto/stackwright";
-import {
-  type CallOptions,
-  type StorageBackend,
-  type Tenancy,
-  WILDCARD,
-} from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
+import { type StorageBackend, type Tenancy, WILDCARD } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { listReadable, logDamaged } from "../queue/list-readable.ts";
 
 /** A trigger with its place. */
 interface PlacedTrigger {
@@ -16,17 +12,17 @@ interface PlacedTrigger {
   readonly message: RunTrigger;
 }
 
-/** All triggers of an account. */
+/** All triggers of an account. One whose record is damaged requests no runs, and is left out. */
 export async function listTriggers(
-  storage: StorageBackend,
+  { storage, logger }: { readonly storage: StorageBackend; readonly logger?: Logger | undefined },
   account: string,
-  options?: CallOptions,
 ): Promise<readonly PlacedTrigger[]> {
   const tenancy: Tenancy = { partition: account, peerName: WILDCARD, namespace: WILDCARD };
-  const { type } = SERVER_KINDS.trigger;
-  return (await storage.list("strong", type, tenancy, "", options)).map((resource) => ({
-    place: { tenancy: resource.id.tenancy, name: resource.id.name },
-    message: decodeRecord(SERVER_KINDS.trigger, resource),
+  const onDamaged = logDamaged(logger);
+  const found = await listReadable(storage, SERVER_KINDS.trigger, tenancy, { onDamaged });
+  return found.map(({ id, message }) => ({
+    place: { tenancy: id.tenancy, name: id.name },
+    message,
   }));
 }
 

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { DriftHook } from "@stackwright/proto/stackwright";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
-import { decodeRecord } from "../../domain/record-kind.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
@@ -13,6 +12,7 @@ import {
   driftHookPlace,
   driftHookSecrets,
 } from "../../drift/drift-hook.ts";
+import { listReadable, logDamaged } from "../../queue/list-readable.ts";
 import { sealProjectSecret } from "../../queue/project-secrets.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { transact } from "../../queue/transaction.ts";
@@ -91,8 +91,9 @@ export function driftHookRoutes(fastify: FastifyInstance, parts: ApiParts): void
       const { project } = request.params;
       checkProjectName(project);
       const place = { account: principalOf(request).account, project };
-      const found = await storage.list("strong", KIND.type, projectTenancy(place), "");
-      const hooks = found.map((one) => hookViewOf(decodeRecord(KIND, one), place));
+      const onDamaged = logDamaged(request.log);
+      const found = await listReadable(storage, KIND, projectTenancy(place), { onDamaged });
+      const hooks = found.map(({ message }) => hookViewOf(message, place));
       return { hooks: hooks.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
     },
   );

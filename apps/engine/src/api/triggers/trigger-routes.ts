@@ -130,7 +130,7 @@ async function requireAllowed(
   const site = { tenancy: tenancyOf({ kind: "account", account }), name: "triggers" };
   const graph = await tx.findOrNew(SERVER_KINDS.triggerGraph, site, () => TriggerGraph.create());
   tx.update(graph, { created: graph.message.created + 1n });
-  const others = await listTriggers(storage, account);
+  const others = await listTriggers({ storage }, account);
   const ofStack = others.filter(({ place }) => {
     const own = consumerOf(place);
     return own.project === project && own.stack === stack;
