@@ -124,7 +124,7 @@ export { configurationSchemas } from "./providers/configuration-schemas.ts";
 export { formerBackends } from "./providers/former-backends.ts";
 export type { InstalledPlugins, InstallPluginsOptions } from "./providers/install-plugins.ts";
 export { installPlugins, withServer } from "./providers/install-plugins.ts";
-export type { InstalledOriginOptions } from "./providers/installed-origin.ts";
+export type { AnsweredSchema, InstalledOriginOptions } from "./providers/installed-origin.ts";
 export { installedOrigin } from "./providers/installed-origin.ts";
 export type { JoinedProgram, JoinedProvider, ServedPackage } from "./providers/joined-file.ts";
 export { JOINED_PROVIDERS_FILE, parseJoinedProviders } from "./providers/joined-file.ts";

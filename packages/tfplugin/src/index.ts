@@ -7,3 +7,5 @@ export { createSchemaCache } from "./client/schema-cache.ts";
 export type { TfpluginErrorCode, TfpluginErrorOptions, TfpluginStatus } from "./errors.ts";
 export { TFPLUGIN_ERRORS, TfpluginError } from "./errors.ts";
 export type { PluginTransport, TransportCall } from "./transport/plugin-transport.ts";
+export { type ComparedSchema, compareSchemas } from "./wire/compare-schemas.ts";
+export { sortedSchema } from "./wire/sorted-schema.ts";

@@ -134,6 +134,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(async () => import("./pages/registry/provider-page.tsx"), "ProviderPage"),
     ),
     inRoot(
+      "/registry/upstream/$host/$namespace/$name",
+      lazyRouteComponent(async () => import("./pages/registry/upstream-page.tsx"), "UpstreamPage"),
+    ),
+    inRoot(
       "/registry/modules/$namespace/$name/$system",
       lazyRouteComponent(async () => import("./pages/registry/module-page.tsx"), "ModulePage"),
     ),

@@ -34,6 +34,9 @@ const LOWEST = {
   ShowModuleVersion: "reader",
   PublishModule: "publisher",
   WithdrawModule: "publisher",
+  ListProviderSchemas: "reader",
+  CompareProviderSchemas: "reader",
+  RemoveProviderSchema: "account-admin",
   ListCachedPackages: "reader",
   EvictPackages: "account-admin",
   ListQuarantined: "reader",
@@ -190,6 +193,7 @@ const OF_WORKERS: Readonly<Record<string, "worker" | "claim">> = {
   ReadOtherStack: "claim",
   ReadRegistry: "claim",
   RecordState: "claim",
+  HandInSchema: "claim",
   AppendEvents: "claim",
   EndClaim: "claim",
 };

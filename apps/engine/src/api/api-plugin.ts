@@ -50,6 +50,7 @@ import { stateVersionRoutes } from "./state-versions/state-version-routes.ts";
 import { stateRoutes } from "./states/state-routes.ts";
 import { triggerRoutes } from "./triggers/trigger-routes.ts";
 import { cachedPackageRoutes } from "./upstream/cached-package-routes.ts";
+import { providerSchemaRoutes } from "./upstream/provider-schema-routes.ts";
 import { quarantineRoutes } from "./upstream/quarantine-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
@@ -225,6 +226,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   schemaChangeRoutes(fastify, parts);
   quarantineRoutes(fastify, parts);
   cachedPackageRoutes(fastify, parts);
+  providerSchemaRoutes(fastify, parts);
   connectionRoutes(fastify, parts);
   pullRequestRoutes(fastify, parts);
   notificationRoutes(fastify, parts);

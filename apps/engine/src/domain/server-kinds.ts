@@ -44,6 +44,7 @@ import {
   Team,
   TriggerGraph,
   UpstreamProvider,
+  UpstreamSchemas,
   UpstreamVersion,
   User,
   UserIdentity,
@@ -325,6 +326,13 @@ export const SERVER_KINDS = Object.freeze({
     nameParts: ["provider", "version"],
     maxBytes: 512 * KIB,
     blobs: ({ packages }) => packages.map(({ sha256 }) => sha256),
+    retention: "until deleted",
+  }),
+  upstreamSchemas: kindOf("UpstreamSchemas", UpstreamSchemas, {
+    scope: "account",
+    nameParts: ["schemas"],
+    maxBytes: 512 * KIB,
+    blobs: ({ schemas }) => schemas.map(({ blobSha256 }) => blobSha256),
     retention: "until deleted",
   }),
   freeze: kindOf("Freeze", Freeze, {

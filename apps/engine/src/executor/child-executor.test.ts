@@ -18,6 +18,7 @@ const HOST = {
   identityTokens: async () => Promise.resolve([]),
   readRegistry: async () => ({ versions: [], withdrawn: [] }),
   recordState: async () => Promise.resolve(),
+  handInSchema: async () => Promise.resolve("refused" as const),
 };
 
 async function start(

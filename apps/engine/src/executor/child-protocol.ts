@@ -3,6 +3,7 @@ import type { EngineErrorCode } from "@stackwright/core/errors";
 import type { RegistryQuery } from "../domain/registry-query.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 import type { ServerErrorCode } from "../domain/server-error.ts";
+import type { OfferedSchema } from "../domain/upstream-schema.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 
 /** Version of what parent and child say to each other. */
@@ -38,4 +39,5 @@ export type EventFrame =
   | { readonly type: "identity"; readonly id: number }
   | { readonly type: "registry"; readonly id: number; readonly query: RegistryQuery }
   | { readonly type: "record-state"; readonly id: number; readonly content: StoredStateContent }
+  | { readonly type: "schema"; readonly id: number; readonly offered: OfferedSchema }
   | { readonly type: "result"; readonly result: ExecutionResult };

@@ -19,6 +19,7 @@ const HOST = {
   identityTokens: async () => Promise.resolve([]),
   readRegistry: async () => ({ versions: [], withdrawn: [] }),
   recordState: async () => Promise.resolve(),
+  handInSchema: async () => Promise.resolve("refused" as const),
 };
 const WAIT = { timeout: 30_000 };
 const WAITING = "process.stdin.resume(); setInterval(() => undefined, 1000)";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import {
+  type AnsweredSchema,
   type Configuration,
   concealPlan,
   createMeantSource,
@@ -36,6 +37,7 @@ import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { filesFrom } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
+import { HandedSchemas } from "./hand-in-schemas.ts";
 import { notImported, withImportBlocks } from "./import-blocks.ts";
 import {
   type JobGround,
@@ -85,6 +87,7 @@ export async function executeJob(
     identityTokens: async () => host.identityTokens(),
     readRegistry: async (query) => host.readRegistry(query),
     recordState: async (content) => host.recordState(content),
+    handInSchema: async (offered) => host.handInSchema(offered),
     // A short secret may be part of a type, which is no text.
     onEvent: (event, at) => host.onEvent({ ...secrets.redactData(event), type: event.type }, at),
   };
@@ -176,18 +179,22 @@ async function execute(
   };
   const given = { configuration, state, onEvent, signal, variables: variables.values };
   if (step === "plan") {
-    const engine = await openJobEngine(job, ground, opened);
+    const schemas = new HandedSchemas({ host, blobs, account: job.stack.account });
+    const onSchema = (answered: AnsweredSchema): void => schemas.add(answered);
+    const engine = await openJobEngine(job, ground, { ...opened, onSchema });
     const afterPlan = async (planJson: string): Promise<void> => {
       await runHooks(hooks, "after_plan", { planJson });
     };
     const planned = job.ofSet === true ? plannedStacks(host.readOtherStack) : undefined;
-    return await makePlan(job, ground, engine, {
+    const made = await makePlan(job, ground, engine, {
       ...given,
       report,
       afterPlan,
       moduleLock,
       ...(planned && { planned }),
     });
+    await schemas.finish(signal);
+    return made;
   }
   if (step === "recover") {
     const engine = await openJobEngine(job, ground, opened);

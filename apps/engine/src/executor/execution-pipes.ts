@@ -82,6 +82,9 @@ export class ExecutionPipes {
         case "record-state":
           void this.#answer(received.id, this.#host.recordState(received.content));
           break;
+        case "schema":
+          void this.#answer(received.id, this.#host.handInSchema(received.offered));
+          break;
         case "result":
           this.#result = received.result;
           break;

@@ -1,6 +1,7 @@
 import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
+import type { OfferedSchema, SchemaAnswer } from "../domain/upstream-schema.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 import type { ReadOtherStack } from "./other-stacks.ts";
 
@@ -23,6 +24,8 @@ export interface ExecutionHost {
   readRegistry(query: RegistryQuery): Promise<RegistryAnswer>;
   /** A tool that applies the run has written a state, which is stored, encrypted. Rejects where the claim is lost. */
   recordState(content: StoredStateContent): Promise<void>;
+  /** A plan has the schema of an upstream provider: asks whether the server wants it, or says where it is stored. Rejects where the claim is lost. */
+  handInSchema(offered: OfferedSchema): Promise<SchemaAnswer>;
 }
 
 /**

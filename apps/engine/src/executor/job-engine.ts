@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join, relative } from "node:path";
 import {
   type AdopterFinder,
+  type AnsweredSchema,
   builtinOrigin,
   type CipherFactory,
   type Configuration,
@@ -105,6 +106,7 @@ export async function openJobEngine(
     findAdopter,
     privateProviders,
     outputRoom,
+    onSchema,
     signal,
   }: {
     /** Providers that live in functions. */
@@ -118,6 +120,8 @@ export async function openJobEngine(
     readonly findAdopter: AdopterFinder;
     /** Where output of provisioners waits. @default there is always room */
     readonly outputRoom?: () => Promise<void> | undefined;
+    /** Receives the schemas of the installed providers that are started. @default drops them */
+    readonly onSchema?: (answered: AnsweredSchema) => void;
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
@@ -178,6 +182,7 @@ export async function openJobEngine(
     }),
     installedOrigin({
       providers: installed,
+      ...(onSchema && { onSchema }),
       launch: {
         env: environment,
         cwd: directory,

@@ -8,6 +8,7 @@ import type { RegistryAnswer } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
 import { isOutputLine } from "../domain/run-log-event.ts";
 import { ServerError } from "../domain/server-error.ts";
+import type { SchemaAnswer } from "../domain/upstream-schema.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
 import { executeJob } from "./execute-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -92,6 +93,8 @@ export async function runExecutor({
     recordState: async (content) => {
       await ask((id) => ({ type: "record-state", id, content }));
     },
+    handInSchema: async (offered) =>
+      (await ask((id) => ({ type: "schema", id, offered }))) as SchemaAnswer,
   };
 
   async function run(job: ExecutionJob): Promise<void> {

@@ -109,6 +109,11 @@ export function remoteClaimHost({
         throw new ServerError(error.code, error.message, { cause: error });
       }
     },
+    handInSchema: async ({ blob, ...offered }) => {
+      const body = { ...offered, ...(blob !== undefined && { blob }) };
+      const { data } = await insist(async () => client.handInSchema({ run, body }));
+      return data.answer;
+    },
     append: async (events) => {
       const body = { batch: batch + 1, events };
       await insist(async () => client.appendEvents({ run, body }));

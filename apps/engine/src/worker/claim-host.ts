@@ -1,5 +1,6 @@
 import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
 import type { IdentityToken } from "../domain/requested-identity.ts";
+import type { OfferedSchema, SchemaAnswer } from "../domain/upstream-schema.ts";
 import type { ExecutionJob, StoredStateContent } from "../executor/execution-job.ts";
 import type { ExecutionEnd } from "../executor/executor.ts";
 import type { ReadOtherStack } from "../executor/other-stacks.ts";
@@ -26,6 +27,8 @@ export interface ClaimHost {
   readRegistry(query: RegistryQuery): Promise<RegistryAnswer>;
   /** A tool that applies the run has written a state. */
   recordState(content: StoredStateContent): Promise<void>;
+  /** A plan has the schema of an upstream provider: asks whether it is wanted, or says where it is stored. */
+  handInSchema(offered: OfferedSchema): Promise<SchemaAnswer>;
   /** Appends events to the log of the run, once and in one step. */
   append(events: readonly TimedEvent[]): Promise<void>;
   /** Writes how the execution ended; `late` says why it was stopped, where it missed its deadline. */

@@ -40,6 +40,7 @@ if (typeof engine === "string") {
         identityTokens: async () => Promise.resolve([]),
         readRegistry: async () => ({ versions: [], withdrawn: [] }),
         recordState: async () => Promise.resolve(),
+        handInSchema: async () => Promise.resolve("refused" as const),
       };
       const execution = executor.start({ ...job, store: { address, token: "t" } }, host);
       const names = async () => ((await executor.list?.()) ?? []).map(({ name }) => name);
@@ -59,6 +60,7 @@ if (typeof engine === "string") {
         identityTokens: async () => Promise.resolve([]),
         readRegistry: async () => ({ versions: [], withdrawn: [] }),
         recordState: async () => Promise.resolve(),
+        handInSchema: async () => Promise.resolve("refused" as const),
       };
       const { ended } = executor.start(await testJob(), host);
       expect(await ended).toEqual({ how: "lost", reason: "memory" });

@@ -96,6 +96,7 @@ async function executeTraced(
       identityTokens: async () => host.identityTokens(),
       readRegistry: async (query) => host.readRegistry(query),
       recordState: async (content) => host.recordState(content),
+      handInSchema: async (offered) => host.handInSchema(offered),
     });
     onStart(execution);
     const limited = job.shadow === undefined ? step : "shadow";

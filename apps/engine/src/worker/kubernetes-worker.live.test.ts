@@ -57,6 +57,7 @@ const HOST: ExecutionHost = {
   identityTokens: async () => Promise.resolve([]),
   readRegistry: async () => ({ versions: [], withdrawn: [] }),
   recordState: async () => Promise.resolve(),
+  handInSchema: async () => Promise.resolve("refused" as const),
 };
 
 const RUNS = "stackwright-runs";

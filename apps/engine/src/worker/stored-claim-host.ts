@@ -41,6 +41,7 @@ import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { recordRunState } from "../terraform-state/record-run-state.ts";
+import { recordSchema } from "../upstream-schemas/record-schema.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { adoptionOf, claimJob } from "./claim-job.ts";
 import type { LiveServers } from "./live-servers.ts";
@@ -112,6 +113,7 @@ export function storedClaimHost(
         serialOffset: BigInt(serialOffset),
       });
     },
+    handInSchema: async (offered) => recordSchema(parts, claim, offered),
     append: async (events) =>
       transact(parts, async (tx) => {
         await requireClaim(tx, claim);

@@ -567,6 +567,12 @@ export interface Modules {
   readonly modules: readonly PublishedModule[];
 }
 
+export interface NamedProviderSchema {
+  /** Address of the provider, such as registry.terraform.io/hashicorp/aws. */
+  readonly provider: string;
+  readonly version: string;
+}
+
 export interface NewApproval {
   readonly plan_digest: string;
   readonly comment?: string | undefined;
@@ -899,6 +905,20 @@ export interface ObjectChange {
   readonly body: ShownDifference;
 }
 
+export interface OfferedSchema {
+  /** address of the provider */
+  readonly source: string;
+  readonly version: string;
+  readonly protocol: 5 | 6;
+  readonly digest: string;
+  readonly bytes: number;
+  /** where it is stored, compressed */
+  readonly blob?: {
+    readonly sha256: string;
+    readonly bytes: number;
+  } | undefined;
+}
+
 export interface Orphans {
   readonly orphans: readonly string[];
 }
@@ -1192,6 +1212,19 @@ export interface ProjectSettings {
   readonly key_instructions?: string | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
+}
+
+export interface ProviderSchema {
+  readonly provider: string;
+  readonly version: string;
+  readonly digest: string;
+  readonly bytes: number;
+  readonly handed_in_at: string;
+  /** Another schema that a run had of the same version, which is not kept. */
+  readonly other?: {
+    readonly digest: string;
+    readonly at: string;
+  } | undefined;
 }
 
 export interface PublishedModule {
@@ -1493,6 +1526,11 @@ export interface SchemaChange {
   readonly after: string;
   /** a configuration that was right may be refused, or mean something else */
   readonly breaks: boolean;
+}
+
+export interface SchemaTaken {
+  /** whether the server wants it, has it, has another one of the version, or takes no more */
+  readonly answer: "wanted" | "known" | "other" | "refused";
 }
 
 export interface ShownDifference {
@@ -2112,6 +2150,26 @@ export interface Operations {
     };
     readonly output: Claim | undefined;
   };
+  /** Compare the schemas of two versions of an upstream provider, with the stacks that have objects of the changed types: `GET /api/v1/registry/provider-schemas/changes`. */
+  readonly CompareProviderSchemas: {
+    readonly input: {
+      readonly provider: string;
+      readonly from: string;
+      readonly to: string;
+    };
+    readonly output: {
+  readonly source: string;
+  readonly changes: readonly SchemaChange[];
+  /** changes */
+  readonly total: number;
+  /** changes that may break a configuration */
+  readonly breaking: number;
+  /** stacks that the caller may see */
+  readonly uses: readonly ChangedTypeUse[];
+  /** there are more stacks than are listed */
+  readonly more_uses: boolean;
+};
+  };
   /** Compare two revisions of the state of a stack, without secrets: `GET /api/v1/projects/{project}/stacks/{stack}/revisions/compare`. */
   readonly CompareRevisions: {
     readonly input: {
@@ -2500,6 +2558,14 @@ export interface Operations {
     };
     readonly output: Role;
   };
+  /** The plan of a claim has the schema of an upstream provider: ask whether it is wanted, or say where it is stored: `POST /api/v1/worker/claims/{run}/schemas`. */
+  readonly HandInSchema: {
+    readonly input: {
+      readonly run: string;
+      readonly body: OfferedSchema;
+    };
+    readonly output: SchemaTaken;
+  };
   /** Ignore the drift of an object or an attribute no more: it counts again at once: `DELETE /api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}`. */
   readonly HeedDrift: {
     readonly input: {
@@ -2678,6 +2744,15 @@ export interface Operations {
     readonly input: {};
     readonly output: {
   readonly projects: readonly ProjectName[];
+};
+  };
+  /** List the schemas of versions of upstream providers that runs handed in: `GET /api/v1/registry/provider-schemas`. */
+  readonly ListProviderSchemas: {
+    readonly input: {
+      readonly provider?: string | undefined;
+    };
+    readonly output: {
+  readonly schemas: readonly ProviderSchema[];
 };
   };
   /** List the pull requests of a connection, the newest first: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests`. */
@@ -2984,6 +3059,13 @@ export interface Operations {
       readonly namespace: string;
       readonly type: string;
       readonly version: string;
+    };
+    readonly output: undefined;
+  };
+  /** Forget the schema of a version of an upstream provider: the next run that uses it hands in what it has: `POST /api/v1/registry/provider-schemas/removals`. */
+  readonly RemoveProviderSchema: {
+    readonly input: {
+      readonly body: NamedProviderSchema;
     };
     readonly output: undefined;
   };
@@ -3616,6 +3698,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ChangeVcsConnection: {"method":"PATCH","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
   CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":[]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
+  CompareProviderSchemas: {"method":"GET","path":"/api/v1/registry/provider-schemas/changes","query":["provider","from","to"],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
   CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
@@ -3660,6 +3743,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   FreezeStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},
   GiveProjectRole: {"method":"PUT","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
+  HandInSchema: {"method":"POST","path":"/api/v1/worker/claims/{run}/schemas","query":[],"headers":[]},
   HeedDrift: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}","query":[],"headers":[]},
   IgnoreDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores","query":[],"headers":[]},
   IgnoreDriftOfSeveral: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/several","query":[],"headers":[]},
@@ -3680,6 +3764,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListPolicySets: {"method":"GET","path":"/api/v1/policy-sets","query":[],"headers":[]},
   ListProjectRoles: {"method":"GET","path":"/api/v1/projects/{project}/roles","query":[],"headers":[]},
   ListProjects: {"method":"GET","path":"/api/v1/projects","query":[],"headers":[]},
+  ListProviderSchemas: {"method":"GET","path":"/api/v1/registry/provider-schemas","query":["provider"],"headers":[]},
   ListPullRequests: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests","query":[],"headers":[]},
   ListQuarantined: {"method":"GET","path":"/api/v1/registry/quarantine","query":[],"headers":[]},
   ListRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions","query":["limit"],"headers":[]},
@@ -3711,6 +3796,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RecordState: {"method":"POST","path":"/api/v1/worker/claims/{run}/state","query":[],"headers":[]},
   RedeliverNotification: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver","query":[],"headers":[]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
+  RemoveProviderSchema: {"method":"POST","path":"/api/v1/registry/provider-schemas/removals","query":[],"headers":[]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RenderPlanSet: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/rendered","query":["form"],"headers":[],"text":true},

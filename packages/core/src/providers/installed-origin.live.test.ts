@@ -2,11 +2,13 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
+import { Version } from "@stackwright/provider-source";
+import { sortedSchema } from "@stackwright/tfplugin";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../configuration/configuration.ts";
 import { createEngine } from "../engine.ts";
 import { createTestState } from "../testing/state-fixture.ts";
-import { installedOrigin } from "./installed-origin.ts";
+import { type AnsweredSchema, installedOrigin } from "./installed-origin.ts";
 
 const program = (name: string): string =>
   process.env[`TEST_TOOL_TERRAFORM_PROVIDER_${name.toUpperCase()}`] ?? "";
@@ -93,5 +95,47 @@ describe("installed Terraform providers", () => {
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
+  });
+
+  it("tell what their schemas are, in the same bytes once sorted, unless the program is being developed", {
+    timeout: 120_000,
+  }, async (ctx) => {
+    ctx.skip(program("random") === "", "TEST_TOOL_TERRAFORM_PROVIDER_RANDOM is not set");
+    const source = "registry.terraform.io/hashicorp/random";
+    const told: AnsweredSchema[] = [];
+    const ask = async (digest?: string, environment = {}): Promise<void> => {
+      const origin = installedOrigin({
+        providers: new Map([
+          [
+            source,
+            {
+              version: Version.parse("3.0.0"),
+              executable: program("random"),
+              ...(digest !== undefined && { digest }),
+            },
+          ],
+        ]),
+        // A schema that experiments of an environment may have changed is not told.
+        launch: { env: { PATH: "/usr/bin:/bin", ...environment } },
+        onSchema: (answered) => told.push(answered),
+      });
+      const [{ provider }] = await origin.open({ source, version: "3.0.0", alias: "" });
+      try {
+        await provider.schema({});
+        await provider.schema({});
+      } finally {
+        await provider.close();
+      }
+    };
+    await ask("h1:one");
+    await ask("h1:one");
+    expect(told).toMatchObject([
+      { source, version: "3.0.0" },
+      { source, version: "3.0.0" },
+    ]);
+    const [first, second] = told.map(({ schema }) => sortedSchema(schema));
+    expect(Buffer.compare(first ?? Buffer.of(1), second ?? Buffer.of(2))).toBe(0);
+    await ask();
+    expect(told).toHaveLength(2);
   });
 });

@@ -24,8 +24,23 @@ export interface InstalledOriginOptions {
    * one: it belongs to one user. @default none
    */
   readonly schemaFolder?: string | undefined;
+  /**
+   * Receives what programs of installed packages say that their schemas are, as soon as they were asked and nothing about it was wrong. A
+   * schema that switches of the environment may have changed is not among them. @default drops it
+   */
+  readonly onSchema?: (answered: AnsweredSchema) => void;
   /** Receives what providers log, without the secrets of the runs that use them. @default drops it */
   readonly onLog?: (entry: ProviderLog) => void;
+}
+
+/** The schema of a provider, as its program encoded it. */
+export interface AnsweredSchema {
+  readonly source: string;
+  readonly version: string;
+  /** Of Terraform's plugins. */
+  readonly protocol: 5 | 6;
+  /** The answer to `GetProviderSchema`. */
+  readonly schema: Uint8Array;
 }
 
 const SEVERITIES = {
@@ -96,10 +111,19 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         // Experiments that are turned on by the environment may change the schema of one program.
         const switches = schemaEnvironment(launch.env ?? process.env);
         const schemaKey = switches === "" ? program : `${program} ${switches}`;
+        const { version } = installed;
+        const { onSchema } = options;
+        const { protocol } = launched.transport;
+        const listened =
+          onSchema === undefined || version === undefined || switches !== ""
+            ? schemaStore
+            : told(schemaStore, (schema) =>
+                onSchema({ source, version: version.toString(), protocol, schema }),
+              );
         const client = createPluginClient(launched.transport, {
           schemaCache,
           schemaKey,
-          ...(digest !== undefined && schemaStore && { schemaStore }),
+          ...(digest !== undefined && listened && { schemaStore: listened }),
         });
         return [
           {
@@ -113,6 +137,18 @@ export function installedOrigin(options: InstalledOriginOptions): ProviderOrigin
         await launched.close();
         throw error;
       }
+    },
+  };
+}
+
+/** A store that tells what is written to it; without one it keeps nothing. */
+function told(store: SchemaStore | undefined, onSchema: (schema: Uint8Array) => void): SchemaStore {
+  return {
+    read: async (key) => store?.read(key),
+    drop: async (key) => store?.drop(key),
+    write: async (key, encoded) => {
+      onSchema(encoded.schema);
+      await store?.write(key, encoded);
     },
   };
 }

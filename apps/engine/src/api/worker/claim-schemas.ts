@@ -3,6 +3,7 @@ import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts
 import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
 import { MAX_MODULE_LOCK } from "../../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../../domain/run-stages.ts";
+import type { SchemaAnswer } from "../../domain/upstream-schema.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
 import { MODULE_PART, MODULE_SYSTEM } from "../../modules/module-name.ts";
 import { MAX_NAMED_RUNS } from "../../worker/remote-protocol.ts";
@@ -226,6 +227,42 @@ export const WrittenState = Type.Object(
     contentSha256: Digest,
   },
   { additionalProperties: false, title: "WrittenState" },
+);
+
+export const OfferedSchema = Type.Object(
+  {
+    source: Type.String({ maxLength: 256, description: "address of the provider" }),
+    version: Type.String({ maxLength: 128 }),
+    protocol: Type.Union([Type.Literal(5), Type.Literal(6)]),
+    digest: Digest,
+    bytes: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }),
+    blob: Type.Optional(
+      Type.Object(
+        { sha256: Digest, bytes: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }) },
+        { additionalProperties: false, description: "where it is stored, compressed" },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    title: "OfferedSchema",
+    description: "a schema of a version of an upstream provider; without a blob a question",
+  },
+);
+
+const literal = <T extends SchemaAnswer>(value: T) => Type.Literal(value);
+
+export const SchemaTaken = Type.Object(
+  {
+    answer: Type.Union(
+      [literal("wanted"), literal("known"), literal("other"), literal("refused")],
+      {
+        description:
+          "whether the server wants it, has it, has another one of the version, or takes no more",
+      },
+    ),
+  },
+  { title: "SchemaTaken" },
 );
 
 /** Events that the server itself writes, by which readers see phases and the end of a log. */

@@ -31,12 +31,14 @@ import {
   IdentityTokens,
   Job,
   NewClaim,
+  OfferedSchema,
   Orphans,
   OtherStackAnswer,
   OtherStackName,
   OWN_EVENTS,
   RegistryAnswer,
   RegistryQuery,
+  SchemaTaken,
   WorkerEndpoint,
   WrittenState,
 } from "./claim-schemas.ts";
@@ -300,6 +302,23 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
       await storedClaimHost(parts, ofClaim(request)).recordState(request.body);
       return reply.code(204).send();
     },
+  );
+
+  fastify.post<OfClaim & { Body: Static<typeof OfferedSchema> }>(
+    `${CLAIM}/schemas`,
+    {
+      schema: routeSchema(
+        "The plan of a claim has the schema of an upstream provider: ask whether it is wanted, or say where it is stored",
+        "HandInSchema",
+        { 200: SchemaTaken },
+        { params: ClaimParams, body: OfferedSchema },
+        { ...LOST, 422: "the blob does not have the schema" },
+      ),
+      config: { access: "run" },
+    },
+    async (request) => ({
+      answer: await storedClaimHost(parts, ofClaim(request)).handInSchema(request.body),
+    }),
   );
 
   fastify.post<OfClaim & { Body: Static<typeof EventBatch> }>(

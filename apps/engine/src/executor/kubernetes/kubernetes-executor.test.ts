@@ -21,6 +21,7 @@ const HOST = {
   identityTokens: async () => Promise.resolve([]),
   readRegistry: async () => ({ versions: [], withdrawn: [] }),
   recordState: async () => Promise.resolve(),
+  handInSchema: async () => Promise.resolve("refused" as const),
 };
 const WAIT = { timeout: 60_000 };
 const TIMING = {

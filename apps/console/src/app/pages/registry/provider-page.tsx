@@ -10,6 +10,7 @@ import { usePath } from "../../parts/use-address.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { PublishProviderDialog } from "./publish-provider-dialog.tsx";
 import { SchemaChanges } from "./schema-changes.tsx";
+import { newestFirst } from "./version-order.ts";
 
 interface Version {
   readonly provider_version: string;
@@ -32,13 +33,10 @@ interface Health {
   readonly problem: string;
 }
 
-/** Versions are numbers with dots, which is enough to propose the newest ones. */
-const VERSION_ORDER = new Intl.Collator("en", { numeric: true });
-
 /** One private provider: versions with the health of their functions, and the stacks that use them. */
 export function ProviderPage() {
   const { provider = "" } = usePath<"provider">();
-  const { registry, caller } = useServer();
+  const { client, registry, caller } = useServer();
   const [isPublishing, setPublishing] = useState(false);
   const name = encodeURIComponent(provider);
   const versions = useQuery({
@@ -132,9 +130,12 @@ export function ProviderPage() {
               {({ versions: found }) => (
                 <SchemaChanges
                   provider={provider}
-                  versions={found
-                    .map((one) => one.provider_version)
-                    .toSorted((a, b) => VERSION_ORDER.compare(b, a))}
+                  versions={newestFirst(found.map((one) => one.provider_version))}
+                  compare={async (chosen, signal) =>
+                    (await client.listSchemaChanges({ provider, ...chosen }, { signal })).data
+                  }
+                  alone="There is one version. With another one, both can be compared."
+                  missing={(version) => `There is no version ${version}.`}
                 />
               )}
             </Loaded>

@@ -9,6 +9,7 @@ import { mayDo, useServer } from "../../session/server-context.tsx";
 import { ModulesList } from "./modules-list.tsx";
 import { PublishModuleDialog } from "./publish-module-dialog.tsx";
 import { PublishProviderDialog } from "./publish-provider-dialog.tsx";
+import { UpstreamList } from "./upstream-list.tsx";
 
 interface Provider {
   readonly provider_id: string;
@@ -106,6 +107,7 @@ export function RegistryPage() {
           );
         }}
       </Loaded>
+      <UpstreamList />
       <ModulesList />
       {publishing === "provider" && (
         <PublishProviderDialog onClose={() => setPublishing(undefined)} />

@@ -6,7 +6,6 @@ import { Mark } from "../../parts/mark.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { useFilters } from "../../parts/use-address.ts";
-import { useServer } from "../../session/server-context.tsx";
 import { stackPath } from "../use-place.ts";
 import { changeText, type SchemaChange, typeTitle } from "./schema-change-text.ts";
 
@@ -16,14 +15,22 @@ type Compared = Operations["ListSchemaChanges"]["output"];
 const MAX_ROWS = 500;
 
 interface SchemaChangesProps {
+  /** Names the comparisons of one provider. */
   readonly provider: string;
   /** The newest first. */
   readonly versions: readonly string[];
+  readonly compare: (
+    versions: { readonly from: string; readonly to: string },
+    signal: AbortSignal,
+  ) => Promise<Compared>;
+  /** What is said where there is one version. */
+  readonly alone: string;
+  /** What is said of a version in the address that is none of these. */
+  readonly missing: (version: string) => string;
 }
 
 /** What changed between two versions of a provider: what breaks configurations first, and the stacks that it is about. */
-export function SchemaChanges({ provider, versions }: SchemaChangesProps) {
-  const { client } = useServer();
+export function SchemaChanges({ provider, versions, compare, alone, missing }: SchemaChangesProps) {
   const navigate = useNavigate();
   const id = useId();
   const [newest = "", former = ""] = versions;
@@ -31,20 +38,18 @@ export function SchemaChanges({ provider, versions }: SchemaChangesProps) {
   const isChosen = from !== to && versions.includes(from) && versions.includes(to);
   const query = useQuery({
     queryKey: ["schema-changes", provider, from, to],
-    queryFn: async ({ signal }) =>
-      (await client.listSchemaChanges({ provider, from, to }, { signal })).data,
+    queryFn: async ({ signal }) => compare({ from, to }, signal),
     enabled: isChosen,
   });
-  if (versions.length < 2) {
-    return <p className="quiet">There is one version. With another one, both can be compared.</p>;
-  }
+  const unknown = [from, to].filter((one) => one !== "" && !versions.includes(one));
+  if (versions.length < 2 && unknown.length === 0) return <p className="quiet">{alone}</p>;
   const choose = (chosen: { readonly from: string; readonly to: string }): void =>
     void navigate({ to: ".", search: chosen, replace: true });
   const select = (name: string, value: string, onChoose: (version: string) => void) => (
     <>
       <label htmlFor={`${id}-${name}`}>{name}</label>
       <select id={`${id}-${name}`} value={value} onChange={(event) => onChoose(event.target.value)}>
-        {versions.map((version) => (
+        {[...new Set([...versions, ...unknown])].map((version) => (
           <option key={version}>{version}</option>
         ))}
       </select>
@@ -61,7 +66,9 @@ export function SchemaChanges({ provider, versions }: SchemaChangesProps) {
           {(compared) => <Comparison compared={compared} />}
         </Loaded>
       ) : (
-        <p className="quiet">Choose two versions that differ.</p>
+        <p className="quiet">
+          {unknown[0] === undefined ? "Choose two versions that differ." : missing(unknown[0])}
+        </p>
       )}
     </>
   );

@@ -191,6 +191,9 @@ export {
 export {
   UpstreamProvider,
   UpstreamProvider_Release,
+  UpstreamSchema,
+  UpstreamSchema_Other,
+  UpstreamSchemas,
   UpstreamVersion,
   UpstreamVersion_Package,
   UpstreamVersion_PackageFile,

@@ -94,6 +94,53 @@ export interface UpstreamVersion_SigningKey {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Schemas of providers of upstream registries that runs used. In the scope of the account. Name: "schemas". */
+export interface UpstreamSchemas {
+  /** In the order in which they were handed in. */
+  schemas: UpstreamSchema[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The schema of a version of a provider. The first that was handed in is kept. */
+export interface UpstreamSchema {
+  /** Address of the provider, such as "registry.terraform.io/hashicorp/aws". */
+  provider: string;
+  /** Such as "5.1.0". */
+  version: string;
+  /** Of Terraform's plugins: 5 or 6. */
+  protocol: number;
+  /** SHA-256 of the schema in the order in which it is compared. */
+  digest: string;
+  /** Bytes of the schema. */
+  bytes: bigint;
+  /** Blob of the compressed schema. */
+  blobSha256: string;
+  /** Bytes of the blob. */
+  blobBytes: bigint;
+  /** When it was handed in, in milliseconds since 1970. */
+  handedInAtMs: bigint;
+  /** Project of the run that handed it in. */
+  project: string;
+  /** Id of that run. */
+  run: string;
+  /** The last run that had another schema of the same version; absent where none had. */
+  other: UpstreamSchema_Other | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Another schema of the same version, which is not kept. */
+export interface UpstreamSchema_Other {
+  /** SHA-256 of it. */
+  digest: string;
+  /** When it was seen, in milliseconds since 1970. */
+  atMs: bigint;
+  /** Project of the run. */
+  project: string;
+  /** Id of the run. */
+  run: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseUpstreamProvider(): UpstreamProvider {
   return { releases: [], fetchedAtMs: 0n, quarantined: [], indexed: false };
 }
@@ -877,6 +924,424 @@ export const UpstreamVersion_SigningKey: MessageFns<UpstreamVersion_SigningKey> 
     message.trustSignature = object.trustSignature ?? "";
     message.source = object.source ?? "";
     message.sourceUrl = object.sourceUrl ?? "";
+    return message;
+  },
+};
+
+function createBaseUpstreamSchemas(): UpstreamSchemas {
+  return { schemas: [] };
+}
+
+export const UpstreamSchemas: MessageFns<UpstreamSchemas> = {
+  encode(message: UpstreamSchemas, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.schemas) {
+      UpstreamSchema.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamSchemas {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpstreamSchemas();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.schemas.push(UpstreamSchema.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpstreamSchemas>): UpstreamSchemas {
+    return UpstreamSchemas.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpstreamSchemas>): UpstreamSchemas {
+    const message = createBaseUpstreamSchemas();
+    message.schemas = object.schemas?.map((e) => UpstreamSchema.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseUpstreamSchema(): UpstreamSchema {
+  return {
+    provider: "",
+    version: "",
+    protocol: 0,
+    digest: "",
+    bytes: 0n,
+    blobSha256: "",
+    blobBytes: 0n,
+    handedInAtMs: 0n,
+    project: "",
+    run: "",
+    other: undefined,
+  };
+}
+
+export const UpstreamSchema: MessageFns<UpstreamSchema> = {
+  encode(message: UpstreamSchema, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.provider !== "") {
+      writer.uint32(10).string(message.provider);
+    }
+    if (message.version !== "") {
+      writer.uint32(18).string(message.version);
+    }
+    if (message.protocol !== 0) {
+      writer.uint32(24).uint32(message.protocol);
+    }
+    if (message.digest !== "") {
+      writer.uint32(34).string(message.digest);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asIntN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type int64 too large");
+      }
+      writer.uint32(40).int64(message.bytes);
+    }
+    if (message.blobSha256 !== "") {
+      writer.uint32(50).string(message.blobSha256);
+    }
+    if (message.blobBytes !== 0n) {
+      if (BigInt.asIntN(64, message.blobBytes) !== message.blobBytes) {
+        throw new globalThis.Error("value provided for field message.blobBytes of type int64 too large");
+      }
+      writer.uint32(56).int64(message.blobBytes);
+    }
+    if (message.handedInAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.handedInAtMs) !== message.handedInAtMs) {
+        throw new globalThis.Error("value provided for field message.handedInAtMs of type int64 too large");
+      }
+      writer.uint32(64).int64(message.handedInAtMs);
+    }
+    if (message.project !== "") {
+      writer.uint32(74).string(message.project);
+    }
+    if (message.run !== "") {
+      writer.uint32(82).string(message.run);
+    }
+    if (message.other !== undefined) {
+      UpstreamSchema_Other.encode(message.other, writer.uint32(90).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamSchema {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpstreamSchema();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.provider = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.version = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.protocol = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.digest = reader.string(true);
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.bytes = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.blobSha256 = reader.string(true);
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.blobBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.handedInAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.project = reader.string(true);
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.other = UpstreamSchema_Other.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpstreamSchema>): UpstreamSchema {
+    return UpstreamSchema.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpstreamSchema>): UpstreamSchema {
+    const message = createBaseUpstreamSchema();
+    message.provider = object.provider ?? "";
+    message.version = object.version ?? "";
+    message.protocol = object.protocol ?? 0;
+    message.digest = object.digest ?? "";
+    message.bytes = (object.bytes !== undefined && object.bytes !== null) ? BigInt(object.bytes) : 0n;
+    message.blobSha256 = object.blobSha256 ?? "";
+    message.blobBytes = (object.blobBytes !== undefined && object.blobBytes !== null) ? BigInt(object.blobBytes) : 0n;
+    message.handedInAtMs = (object.handedInAtMs !== undefined && object.handedInAtMs !== null)
+      ? BigInt(object.handedInAtMs)
+      : 0n;
+    message.project = object.project ?? "";
+    message.run = object.run ?? "";
+    message.other = (object.other !== undefined && object.other !== null)
+      ? UpstreamSchema_Other.fromPartial(object.other)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseUpstreamSchema_Other(): UpstreamSchema_Other {
+  return { digest: "", atMs: 0n, project: "", run: "" };
+}
+
+export const UpstreamSchema_Other: MessageFns<UpstreamSchema_Other> = {
+  encode(message: UpstreamSchema_Other, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.atMs !== 0n) {
+      if (BigInt.asIntN(64, message.atMs) !== message.atMs) {
+        throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
+      }
+      writer.uint32(16).int64(message.atMs);
+    }
+    if (message.project !== "") {
+      writer.uint32(26).string(message.project);
+    }
+    if (message.run !== "") {
+      writer.uint32(34).string(message.run);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamSchema_Other {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpstreamSchema_Other();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.project = reader.string(true);
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.run = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpstreamSchema_Other>): UpstreamSchema_Other {
+    return UpstreamSchema_Other.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpstreamSchema_Other>): UpstreamSchema_Other {
+    const message = createBaseUpstreamSchema_Other();
+    message.digest = object.digest ?? "";
+    message.atMs = (object.atMs !== undefined && object.atMs !== null) ? BigInt(object.atMs) : 0n;
+    message.project = object.project ?? "";
+    message.run = object.run ?? "";
     return message;
   },
 };
