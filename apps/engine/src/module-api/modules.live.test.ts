@@ -1,10 +1,15 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, it } from "vitest";
+import { gzipSync } from "node:zlib";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { startApi } from "../testing/start-api.ts";
+import { tarOf } from "../testing/tar-of.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
 const TERRAFORM = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
@@ -147,4 +152,69 @@ output "all" { value = module.a.greeting }
     expect(status).toBe(200);
     expect(await root.ok("plan")).toContain("hello ann");
   }
+});
+
+it("an archive is installed neither with another checksum than its own, nor by an address that has expired", {
+  timeout: 120_000,
+}, async () => {
+  const api = await startApi("none");
+  onTestFinished(() => void vi.useRealTimers());
+  const archive = gzipSync(tarOf({ "main.tf": greeting("hello") }));
+  const path = "/api/v1/registry/modules/acme/hello/any/1.0.0";
+  const { status, text } = await api.call("PUT", path, { body: Uint8Array.from(archive) });
+  expect(status, text).toBe(201);
+  /** What is done with the address that the server gave, before the command has it. */
+  let way: "altered" | "late" | "given" = "given";
+  /** Of requests for archives. */
+  let statuses = new Set<number>();
+  const pass = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { authorization = "" } = incoming.headers;
+    const headers = authorization === "" ? {} : { authorization };
+    const answer = await fetch(api.server.url + (incoming.url ?? ""), { headers });
+    const location = answer.headers.get("x-terraform-get");
+    if (location === null) {
+      if (incoming.url?.startsWith("/terraform/v1/module-archives/")) statuses.add(answer.status);
+      const type = answer.headers.get("content-type") ?? "";
+      response.writeHead(answer.status, { "content-type": type });
+      response.end(Buffer.from(await answer.arrayBuffer()));
+      return;
+    }
+    if (way === "late") vi.setSystemTime(Date.now() + 15 * 60_000);
+    const altered = location.replace(/sha256:[0-9a-f]{64}/, `sha256:${"0".repeat(64)}`);
+    expect(altered).not.toBe(location);
+    const found = way === "altered" ? altered : location;
+    response.writeHead(204, { "x-terraform-get": found }).end();
+  };
+  const between = createServer((incoming, response) => {
+    pass(incoming, response).catch(() => response.destroy());
+  });
+  between.listen(0, "127.0.0.1");
+  await once(between, "listening");
+  onTestFinished(() => {
+    between.closeAllConnections();
+    between.close();
+  });
+  const { port } = between.address() as AddressInfo;
+  const host = "modules.example.test";
+  const install = async () => {
+    const root = await terraformRoot(TERRAFORM, {});
+    await writeFile(
+      root.env["TF_CLI_CONFIG_FILE"] ?? "",
+      `host "${host}" {\n  services = { "modules.v1" = "http://127.0.0.1:${port}/terraform/v1/modules/" }\n}\ncredentials "${host}" {\n  token = "${api.first.token}"\n}\n`,
+    );
+    await root.write(
+      `module "a" {\n  source  = "${host}/acme/hello/any"\n  version = "~> 1.0"\n  who     = "ann"\n}\n`,
+    );
+    return root;
+  };
+  way = "altered";
+  expect(await (await install()).fails("init")).toMatch(/checksum/i);
+  expect([...statuses]).toEqual([200]);
+  statuses = new Set();
+  way = "late";
+  vi.useFakeTimers({ toFake: ["Date"] });
+  expect(await (await install()).fails("init")).toContain("403");
+  expect([...statuses]).toEqual([403]);
+  way = "given";
+  expect(await (await install()).ok("init")).toContain("Terraform has been successfully");
 });

@@ -5,54 +5,22 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { freePorts } from "@stackwright/base/free-ports";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startApi } from "../testing/start-api.ts";
+import { CLOUD_HOST, startCloud, WORKSPACES } from "../testing/start-cloud.ts";
 import { tarOf } from "../testing/tar-of.ts";
-import { terraformRoot } from "../testing/terraform-roots.ts";
 
 // Who may do what by the real commands, what they may store, and where their states come from.
 
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const TOFU = process.env["TEST_TOOL_OPENTOFU"] ?? "tofu";
-const ALL = "/api/v2/organizations/default/workspaces";
-const HOST = "stackwright.test";
 const PLAIN = 'resource "terraform_data" "a" { input = "ann" }\noutput "plain" { value = "ann" }\n';
 const SECRET = 'output "s" {\n  value     = "hidden"\n  sensitive = true\n}\n';
-
-/** A server whose services a file of the command names: what is looked at is not the transport. */
-async function start(command: string, executor: "in-process" | "none" = "none") {
-  const api = await startApi(executor);
-  const { url } = api.server;
-  const rootAs = async (given: string, env: Readonly<Record<string, string>> = {}) => {
-    const root = await terraformRoot(command, env);
-    const services = ["tfe.v2", "tfe.v2.1", "state.v2"].map(
-      (name) => `"${name}" = "${url}/api/v2/"`,
-    );
-    services.push(`"modules.v1" = "${url}/terraform/v1/modules/"`);
-    const useToken = async (token: string): Promise<void> =>
-      writeFile(
-        root.env["TF_CLI_CONFIG_FILE"] ?? "",
-        `host "${HOST}" {\n  services = {\n    ${services.join("\n    ")}\n  }\n}\ncredentials "${HOST}" {\n  token = "${token}"\n}\n`,
-      );
-    await useToken(given);
-    return { ...root, useToken };
-  };
-  const block = (kind: string, workspaces: string): string =>
-    `terraform {\n  ${kind} {\n    hostname     = "${HOST}"\n    organization = "default"\n    workspaces {\n      ${workspaces}\n    }\n  }\n}\n`;
-  const workspace = async (name: string, mode: "local" | "remote"): Promise<string> => {
-    const body = { data: { attributes: { name, "execution-mode": mode } } };
-    const made = await api.call("POST", ALL, { body });
-    expect(made.status, made.text).toBe(201);
-    return (made.json["data"] as { readonly id: string }).id;
-  };
-  return { ...api, rootAs, root: await rootAs(api.first.token), block, workspace };
-}
 
 describe("terraform with the cloud block", () => {
   it("reads for a token what that may read, and ends with it", {
     timeout: 240_000,
   }, async (context) => {
     context.skip(spawnSync(COMMAND, ["version"]).status !== 0, `${COMMAND} cannot be run here`);
-    const { root, block, server, tokenOf, workspace, call, first } = await start(COMMAND);
+    const { root, block, server, tokenOf, workspace, call, first } = await startCloud(COMMAND);
     const { write, ok, fails, useToken } = root;
     await write(block("cloud", 'name = "demo"') + PLAIN);
     await ok("init");
@@ -67,7 +35,7 @@ describe("terraform with the cloud block", () => {
     await useToken(reader);
     // The command reads all outputs for any of them.
     expect(await fails("output", "-raw", "s")).toContain("registry:deployer");
-    const { json } = await call("GET", `${ALL}/demo`);
+    const { json } = await call("GET", `${WORKSPACES}/demo`);
     const { id } = json["data"] as { readonly id: string };
     await call("POST", `/api/v2/workspaces/${id}/actions/lock`);
     expect(await fails("force-unlock", "-force", "default/demo")).toContain("registry:deployer");
@@ -89,7 +57,7 @@ describe("terraform with the cloud block", () => {
     timeout: 240_000,
   }, async (context) => {
     context.skip(spawnSync(COMMAND, ["version"]).status !== 0, `${COMMAND} cannot be run here`);
-    const { root, block, call } = await start(COMMAND);
+    const { root, block, call } = await startCloud(COMMAND);
     const { write, ok, fails, directory } = root;
     await write(block("cloud", 'name = "demo"') + PLAIN);
     await ok("init");
@@ -124,7 +92,7 @@ describe("terraform with the cloud block", () => {
     context.skip(spawnSync(COMMAND, ["version"]).status !== 0, `${COMMAND} cannot be run here`);
     context.skip(spawnSync("moto_server", ["--help"]).status !== 0, "there is no moto_server");
     const s3 = await startS3();
-    const { rootAs, first, block } = await start(COMMAND);
+    const { rootAs, first, block } = await startCloud(COMMAND);
     const { write, ok, start: begin } = await rootAs(first.token, s3.env);
     await write(s3.block + PLAIN);
     await ok("init");
@@ -146,14 +114,14 @@ describe("tofu", () => {
     timeout: 240_000,
   }, async (context) => {
     context.skip(spawnSync(TOFU, ["version"]).status !== 0, `${TOFU} cannot be run here`);
-    const { root, rootAs, first, block, call } = await start(TOFU, "in-process");
+    const { root, rootAs, first, block, call } = await startCloud(TOFU, "in-process");
     const archive = gzipSync(tarOf({ "main.tf": 'output "word" { value = "hello" }\n' }));
     const path = "/api/v1/registry/modules/acme/hello/any/1.0.0";
     const published = await call("PUT", path, { body: Uint8Array.from(archive) });
     expect(published.status, published.text).toBe(201);
     const configuration = `${PLAIN}
       module "hello" {
-        source  = "${HOST}/acme/hello/any"
+        source  = "${CLOUD_HOST}/acme/hello/any"
         version = "~> 1.0"
       }
       output "word" { value = module.hello.word }\n`;
@@ -162,7 +130,7 @@ describe("tofu", () => {
     const made = begin(["init"]);
     made.child.stdin.end("one\n");
     expect(await made.ended).toMatchObject({ code: 0 });
-    const { json } = await call("GET", `${ALL}/one`);
+    const { json } = await call("GET", `${WORKSPACES}/one`);
     const { attributes } = json["data"] as { readonly attributes: Record<string, string[]> };
     expect(attributes["tag-names"]?.toSorted()).toEqual(["app", "net"]);
     await ok("apply", "-auto-approve");
