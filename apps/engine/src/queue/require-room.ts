@@ -1,7 +1,7 @@
 import { CreationCount } from "@stackwright/proto/stackwright";
 import { type Resource, type ResourceType, type Tenancy, tenancyOf } from "@stackwright/storage";
 import type { Place } from "../domain/run-places.ts";
-import { ServerError, type ServerErrorCode } from "../domain/server-error.ts";
+import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { Row, Transaction, TransactionParts } from "./transaction.ts";
 
@@ -14,8 +14,8 @@ interface Room {
   readonly most: number;
   /** Why there is no room for one more. */
   readonly detail: string;
-  /** @default "unprocessable" */
-  readonly code?: ServerErrorCode;
+  /** What is thrown where there is none. @default an `unprocessable` error of the server */
+  readonly refusal?: (detail: string) => Error;
 }
 
 /**
@@ -25,7 +25,7 @@ interface Room {
 export async function requireRoom(
   { storage }: Pick<TransactionParts, "storage">,
   tx: Transaction,
-  { kind, tenancy, prefix = "", most, detail, code = "unprocessable" }: Room,
+  { kind, tenancy, prefix = "", most, detail, refusal = unprocessable }: Room,
 ): Promise<readonly Resource[]> {
   const row = await countOf(tx, { kind, tenancy, prefix });
   tx.update(row, { created: row.message.created + 1n });
@@ -35,7 +35,11 @@ export async function requireRoom(
   };
   const known = await storage.list("strong", kind.type, tenancy, prefix, { onDamaged });
   if (known.length + damaged < most) return known;
-  throw new ServerError(code, detail);
+  throw refusal(detail);
+}
+
+function unprocessable(detail: string): ServerError {
+  return new ServerError("unprocessable", detail);
 }
 
 /**

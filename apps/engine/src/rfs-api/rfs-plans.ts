@@ -4,7 +4,12 @@ import {
   Run_Mode,
   type RfsStack as StoredRfsStack,
 } from "@stackwright/proto/stackwright";
-import type { PlanPort, RfsPlan, RfsStack } from "@stackwright/rfs-stacks";
+import {
+  type PlanPort,
+  type RfsPlan,
+  type RfsStack,
+  RfsStacksError,
+} from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, runPlace } from "../domain/run-places.ts";
@@ -120,8 +125,8 @@ export function rfsPlans(parts: RfsParts): PlanPort {
         if (!(await isIdle(tx, reference))) return "busy";
         // Each plan adds a run, and so writes the queue that was read: two at once do not both find room.
         if (known === undefined && (await listOf(reference)).length >= MAX_PLANS) {
-          throw new ServerError(
-            "forbidden",
+          throw new RfsStacksError(
+            "RFS_LIMIT_REACHED",
             `the stack has ${MAX_PLANS} execution plans; delete some first`,
           );
         }

@@ -128,11 +128,9 @@ it("destroys what the first deployment made before it failed, also by an executi
   expect((await get("resources"))["stack_resources"]).toHaveLength(1);
 }, 180_000);
 
-it("says that going back failed, and continues it", async () => {
-  const { call, reaches, post, words, create, deploy } = await start();
-  await create({ template_body: TEMPLATE, vars_body: 'word = "good"' });
-  await reaches("DEPLOYMENT_COMPLETE");
-  // What goes back waits for an approval, like every run of the project; whoever refuses that has stopped it.
+/** Runs of the stack that wait for an approval, and what is decided of them by others than the client. */
+function decisions({ call }: Pick<Awaited<ReturnType<typeof start>>, "call">) {
+  const path = "/api/v1/projects/web/stacks/shop/runs";
   const setRules = async (auto_apply: string) => {
     const project = "/api/v1/projects/web";
     const { headers } = await call("GET", project);
@@ -140,35 +138,72 @@ it("says that going back failed, and continues it", async () => {
     const given = { body: { auto_apply }, headers: etag === null ? {} : { "if-match": etag } };
     expect((await call("PATCH", project, given)).status).toBe(200);
   };
-  await setRules("never");
-  const runs = async () =>
-    (await call("GET", "/api/v1/projects/web/stacks/shop/runs")).json["runs"] as {
-      id: string;
-      phase: string;
-      plan_digest: string;
-      cause: string;
-    }[];
   const waiting = async () =>
     vi.waitFor(async () => {
-      const found = (await runs()).find(({ phase }) => phase === "awaiting_approval");
+      const runs = (await call("GET", path)).json["runs"] as {
+        id: string;
+        phase: string;
+        plan_digest: string;
+        cause: string;
+      }[];
+      const found = runs.find(({ phase }) => phase === "awaiting_approval");
       if (found === undefined) throw new Error("no run waits");
       return found;
     }, POLL);
+  const approve = async (run: { readonly id: string; readonly plan_digest: string }) => {
+    const given = { body: { plan_digest: run.plan_digest } };
+    expect((await call("POST", `${path}/${run.id}/approvals`, given)).status).toBeLessThan(300);
+  };
+  const discard = async ({ id }: { readonly id: string }) =>
+    expect((await call("POST", `${path}/${id}/discard`, { body: {} })).status).toBeLessThan(300);
+  return { setRules, waiting, approve, discard };
+}
+
+it("says that going back failed, and continues it", async () => {
+  const at = await start();
+  const { reaches, post, words, create, deploy } = at;
+  const { setRules, waiting, approve, discard } = decisions(at);
+  await create({ template_body: TEMPLATE, vars_body: 'word = "good"' });
+  await reaches("DEPLOYMENT_COMPLETE");
+  // What goes back waits for an approval, like every run of the project; whoever refuses that has stopped it.
+  await setRules("never");
   const { deployment_id: failed } = await deploy("bad");
-  const run = await waiting();
-  const path = (id: string) => `/api/v1/projects/web/stacks/shop/runs/${id}`;
-  const approval = { body: { plan_digest: run.plan_digest } };
-  expect((await call("POST", `${path(run.id)}/approvals`, approval)).status).toBeLessThan(300);
+  await approve(await waiting());
   await reaches("ROLLBACK_IN_PROGRESS");
   const back = await waiting();
   expect(back.cause).toBe(`rollback:${String(failed)}`);
   await expect(deploy("good")).rejects.toMatchObject({ httpStatusCode: 403 });
-  expect((await call("POST", `${path(back.id)}/discard`, { body: {} })).status).toBeLessThan(300);
+  await discard(back);
   await reaches("ROLLBACK_FAILED");
   await setRules("on_request");
   expect(await post("rollbacks", {})).toMatchObject({ httpStatusCode: 202 });
   await reaches("ROLLBACK_COMPLETE");
   expect(await words()).toEqual(["good"]);
+}, 180_000);
+
+it("continues a deployment that was refused, with its template and its values, and none that is complete", async () => {
+  const at = await start();
+  const { reaches, post, words, create, deploy, get } = at;
+  const { setRules, waiting, approve, discard } = decisions(at);
+  await create({ template_body: TEMPLATE, vars_body: 'word = "good one"' });
+  await reaches("DEPLOYMENT_COMPLETE");
+  await setRules("never");
+  await deploy("good two");
+  await discard(await waiting());
+  const failed = await reaches("DEPLOYMENT_FAILED");
+  expect(failed["status_message"]).not.toBe("");
+  // It had changed nothing, and nobody asked to go back.
+  expect(await words()).toEqual(["good one"]);
+  const { deployment_id: id } = await post("continuations", {});
+  await approve(await waiting());
+  await reaches("DEPLOYMENT_COMPLETE");
+  expect(await words()).toEqual(["good two"]);
+  const { stack_events: events } = await get("events", { deployment_id: String(id) });
+  expect(events).not.toEqual([]);
+  await expect(post("continuations", {})).rejects.toMatchObject({
+    httpStatusCode: 403,
+    errorCode: "RF.10905006",
+  });
 }, 180_000);
 
 it("refuses templates that import objects, which cannot be taken back", async () => {

@@ -467,7 +467,9 @@ it("has as many sets as an account may have, however many are made at once", asy
   const refused = last.filter((one) => one.status === "rejected").map(({ reason }) => reason);
   expect(refused).toHaveLength(4);
   expect(refused).toEqual(
-    refused.map(() => expect.objectContaining({ httpStatusCode: 403 }) as object),
+    refused.map(
+      () => expect.objectContaining({ httpStatusCode: 403, errorCode: "RF.10905009" }) as object,
+    ),
   );
 }, 60_000);
 

@@ -6,18 +6,19 @@ import {
   type RfsStackSetOperation as StoredOperation,
   type RfsStackSet as StoredSet,
 } from "@stackwright/proto/stackwright";
-import type {
-  NewRfsSetOperation,
-  RfsInstancePhase,
-  RfsOverrides,
-  RfsSetAction,
-  RfsSetOperation,
-  RfsShare,
-  RfsStackInstance,
-  RfsStackSet,
-  RfsTarget,
-  RfsTemplateFile,
-  StackSetPort,
+import {
+  type NewRfsSetOperation,
+  type RfsInstancePhase,
+  type RfsOverrides,
+  type RfsSetAction,
+  type RfsSetOperation,
+  type RfsShare,
+  type RfsStackInstance,
+  type RfsStackSet,
+  RfsStacksError,
+  type RfsTarget,
+  type RfsTemplateFile,
+  type StackSetPort,
 } from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { accountTenancy } from "../access/access-places.ts";
@@ -70,7 +71,10 @@ export function rfsStackSets(parts: RfsParts): StackSetPort {
     const tenancy = accountTenancy(account);
     const all = await storage.list("strong", rfsStackSet.type, tenancy, "");
     if (all.length < MAX_SETS) return;
-    throw new ServerError("forbidden", `the account has ${MAX_SETS} stack sets; delete one first`);
+    throw new RfsStacksError(
+      "RFS_LIMIT_REACHED",
+      `the account has ${MAX_SETS} stack sets; delete one first`,
+    );
   };
   const store = async (
     account: string,
@@ -219,7 +223,10 @@ export function rfsStackSets(parts: RfsParts): StackSetPort {
           ...(isNew ? chosen.values() : []),
         ];
         if (next.length > MAX_INSTANCES) {
-          throw new ServerError("forbidden", `a stack set has at most ${MAX_INSTANCES} instances`);
+          throw new RfsStacksError(
+            "RFS_LIMIT_REACHED",
+            `a stack set has at most ${MAX_INSTANCES} instances`,
+          );
         }
         const used = usedOverrides(next, [...row.message.overrides, ...values.values()]);
         if (stored !== undefined || given.overrides !== undefined) {

@@ -1,5 +1,10 @@
 import type { RfsTemplate as StoredTemplate } from "@stackwright/proto/stackwright";
-import type { NewRfsTemplateVersion, RfsTemplate, TemplatePort } from "@stackwright/rfs-stacks";
+import {
+  type NewRfsTemplateVersion,
+  RfsStacksError,
+  type RfsTemplate,
+  type TemplatePort,
+} from "@stackwright/rfs-stacks";
 import { readStored } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { type Place, projectTenancy } from "../domain/run-places.ts";
@@ -58,9 +63,9 @@ export function rfsTemplates(parts: RfsParts): TemplatePort {
           kind: rfsTemplate,
           tenancy,
           most: MAX_TEMPLATES,
-          code: "forbidden",
-        } as const;
-        const detail = `the project has ${MAX_TEMPLATES} templates`;
+          refusal: (text: string) => new RfsStacksError("RFS_LIMIT_REACHED", text),
+        };
+        const detail = `the project has ${MAX_TEMPLATES} templates; delete one first`;
         await requireRoom(parts, tx, { ...room, detail });
         const at = BigInt(tx.nowMs);
         tx.create(rfsTemplate, place, {
@@ -89,7 +94,10 @@ export function rfsTemplates(parts: RfsParts): TemplatePort {
         const row = await tx.get(rfsTemplate, templatePlace(account, project, name));
         const { versions, lastVersion } = row.message;
         if (versions.length >= MAX_VERSIONS) {
-          throw new ServerError("forbidden", `the template has ${MAX_VERSIONS} versions`);
+          throw new RfsStacksError(
+            "RFS_LIMIT_REACHED",
+            `the template has ${MAX_VERSIONS} versions; delete one first`,
+          );
         }
         const number = lastVersion + 1;
         const at = BigInt(tx.nowMs);
