@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { AccessDirectory } from "./access-directory.ts";
-import { bindingPlace, memberOfAccount } from "./access-places.ts";
+import { accountTenancy, bindingPlace, memberOfAccount } from "./access-places.ts";
 import { LoginSessions } from "./login-sessions.ts";
 
 const HOUR_MS = 3_600_000;
@@ -87,6 +87,23 @@ it("a session is over 12 hours after the last request, however long a page liste
     expect(await here.principalOf(used)).toBeDefined();
     await clock.advance(HOUR_MS);
   }
+});
+
+it("a session is over seven days after its beginning, however much it is used, and is removed by the next one", async () => {
+  const { sessions, clock, storage } = await start();
+  const here = sessions();
+  const begin = async () => here.begin("acme", "u1", { remoteAddress: "", browser: "" });
+  const first = await begin();
+  for (let hour = 0; hour < 7 * 24; hour += 1) {
+    expect(await here.principalOf(first)).toBeDefined();
+    await clock.advance(HOUR_MS);
+  }
+  const other = await here.begin("acme", "u2", { remoteAddress: "", browser: "" });
+  expect(await here.principalOf(first)).toBeUndefined();
+  expect((await here.principalOf(other))?.user).toBe("u2");
+  expect((await here.list("acme")).map(({ user }) => user)).toEqual(["u2"]);
+  const { type } = SERVER_KINDS.loginSession;
+  expect(await storage.list("strong", type, accountTenancy("acme"), "")).toHaveLength(1);
 });
 
 it("many streams of a session read it once a second, and its end counts at once here, soon elsewhere", async () => {

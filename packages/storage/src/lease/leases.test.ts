@@ -169,6 +169,28 @@ describe("a lease", () => {
     expect(lease.isHeld()).toBe(false);
   });
 
+  test("counts from before the requests that took and renewed it, however late their answers are", async () => {
+    const { clock, storage, worker } = setUp();
+    const late = new AnswersLate(storage, (ms) => clock.skip(ms));
+    late.byMs = TIMING.stopMs - 1;
+    const lease = await hold(worker("one", late).tryAcquire(NAME));
+    // A thief may have seen the fence as soon as it was written.
+    expect(lease.isHeld()).toBe(true);
+    clock.skip(1);
+    expect(lease.isHeld()).toBe(false);
+    await lease.release();
+
+    late.byMs = 0;
+    const renewed = await hold(worker("one", late).tryAcquire(NAME));
+    late.byMs = TIMING.stopMs - 1;
+    await clock.advance(TIMING.renewMs);
+    late.byMs = 0;
+    expect(renewed.isHeld()).toBe(true);
+    clock.skip(1);
+    expect(renewed.isHeld()).toBe(false);
+    await renewed.release();
+  });
+
   test("survives short outages and renewals whose answer was lost", async () => {
     const { clock, worker } = setUp();
     const flaky = new LosesAnswers(createMemoryStorage());
@@ -399,6 +421,31 @@ class AbortsAtBatch extends DelegatingStorage {
     const results = await this.inner.batch(...given);
     this.#stop.abort(new Error("enough"));
     return results;
+  }
+}
+
+/** A store that has done what it is asked for long before its answers arrive. */
+class AnswersLate extends DelegatingStorage {
+  byMs = 0;
+  readonly #pass: (ms: number) => void;
+
+  constructor(inner: StorageBackend, pass: (ms: number) => void) {
+    super(inner);
+    this.#pass = pass;
+  }
+
+  override async batch(
+    ...given: Parameters<StorageBackend["batch"]>
+  ): Promise<readonly (Resource | undefined)[]> {
+    const results = await this.inner.batch(...given);
+    this.#pass(this.byMs);
+    return results;
+  }
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    const written = await this.inner.writeCAS(resource, options);
+    this.#pass(this.byMs);
+    return written;
   }
 }
 
