@@ -29,6 +29,8 @@ function importsOneOf(names: readonly string[], name: string): string {
  */
 const LOCATED: Readonly<Record<string, Located>> = {
   "apps/cli/src/command-version.ts": BESIDE,
+  // The bundler is that of the user's project.
+  "apps/cli/src/provider-kit/bundle-function.ts": BESIDE,
   "apps/cli/src/session/reference-command.ts": { replace: [["`../../bin/", "`../bin/"]] },
   "apps/cli/src/terminal/text-width.ts": loads("string-width", "cli-truncate"),
   "apps/console/src/console-files.ts": BESIDE,
@@ -40,6 +42,7 @@ const LOCATED: Readonly<Record<string, Located>> = {
   "apps/engine/src/plan-rendering/plan-renderer.ts": BESIDE,
   "apps/engine/src/policy/policy-runner.ts": BESIDE,
   "packages/fg-bridge/src/bridge/bridge-program.ts": BESIDE,
+  "packages/fg-bridge/src/package/start-program.ts": BESIDE,
   "packages/lang/src/function/yaml-decode.ts": loads("yaml"),
   "packages/storage/src/blob/sqlite-blobs.ts": BESIDE,
   "packages/storage/src/engine/postgres/migrate.ts": {
@@ -93,11 +96,12 @@ export const ALONE: Readonly<Record<string, string>> = {
   worker: "packages/storage/src/engine/sqlite/worker.ts",
 };
 
-/** Files that are read by their place, with the name that they have in the bundle. Other packages have built the first three. */
+/** Files that are read by their place, with the name that they have in the bundle. Other packages have built the first four. */
 export const FILES: Readonly<Record<string, string>> = {
   "apps/console/dist/help": "help",
   "apps/console/dist/site": "site",
   "packages/fg-bridge/dist/bridge/bridge-provider.cjs": "bridge-provider.cjs",
+  "packages/fg-bridge/dist/package/function-start.cjs": "function-start.cjs",
   "packages/storage/drizzle": "drizzle",
   "packages/tfplugin/node_modules/openpgp/LICENSE": "openpgp/LICENSE",
   "packages/tfplugin/node_modules/openpgp/dist/node/openpgp.min.mjs": "openpgp/openpgp.min.mjs",

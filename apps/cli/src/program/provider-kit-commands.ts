@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { ProviderDevOptions } from "../commands/provider-dev.ts";
+import type { ProviderPackageOptions } from "../commands/provider-package.ts";
 import type { ProviderPublishOptions } from "../commands/provider-publish.ts";
 import type { ProviderTestOptions } from "../commands/provider-test.ts";
 import type { CommandAction, Define } from "./program.ts";
@@ -9,7 +10,7 @@ import { collect } from "./run-commands.ts";
 export function defineProviderKitCommands(define: Define, run: CommandAction): void {
   const provider = define(
     "provider",
-    "write a provider: a new project, a trial, tests, publishing",
+    "write a provider: a new project, a trial, tests, packaging, publishing",
   );
 
   define(
@@ -45,6 +46,23 @@ export function defineProviderKitCommands(define: Define, run: CommandAction): v
       const { providerTest } = await import("../commands/provider-test.ts");
       await run(command, async (context) => providerTest(program, options, context));
     });
+
+  define(
+    "package [program]",
+    "make the archive of a function for its platform: of the provider of the folder, or of a program for Linux",
+    provider,
+  )
+    .requiredOption("--for <platform>", "functiongraph, functiongraph-event or container")
+    .option("--out <file>", "where the archive is written (dist/NAME-VERSION-PLATFORM.zip)")
+    .option("--version <version>", "another version than that of package.json")
+    .option("--env <name>", "hand this variable on to the program; may be given again", collect, [])
+    .option("--no-start", "do not start what was packed: the archive then has no schema")
+    .action(
+      async (program: string | undefined, options: ProviderPackageOptions, command: Command) => {
+        const { providerPackage } = await import("../commands/provider-package.ts");
+        await run(command, async (context) => providerPackage(program, options, context));
+      },
+    );
 
   define(
     "publish",

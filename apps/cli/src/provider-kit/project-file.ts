@@ -20,10 +20,13 @@ export interface ProviderProject {
   readonly command: readonly string[];
   /** The program that is published. */
   readonly program: string | undefined;
+  /** The module that serves it as an HTTP function. */
+  readonly functionModule: string;
   readonly samples: JsonValue;
 }
 
-const MEMBERS = ["source", "command", "program", "samples"];
+const MEMBERS = ["source", "command", "program", "function", "samples"];
+const FUNCTION_MODULE = "src/function.ts";
 
 /** Reads the project in the folder of the command. `CommandError` says what is wrong with its file. */
 export async function readProviderProject({
@@ -37,12 +40,19 @@ export async function readProviderProject({
   }
   const other = Object.keys(file).find((member) => !MEMBERS.includes(member));
   if (other !== undefined) throw invalid(`it has no member "${other}"`);
-  const { source, command, program, samples = {} } = file;
+  const {
+    source,
+    command,
+    program,
+    function: functionModule = FUNCTION_MODULE,
+    samples = {},
+  } = file;
   if (typeof source !== "string") throw invalid('"source" must be the source of the provider');
   if (!isCommand(command)) throw invalid('"command" must be a list of texts, not empty');
   if (program !== undefined && typeof program !== "string") {
     throw invalid('"program" must be the path of a file');
   }
+  if (typeof functionModule !== "string") throw invalid('"function" must be the path of a file');
   const address = addressOf(source);
   const { version } = (await readObject(join(directory, "package.json"))) ?? {};
   return {
@@ -52,6 +62,7 @@ export async function readProviderProject({
     version: typeof version === "string" ? version : undefined,
     command,
     program,
+    functionModule,
     samples,
   };
 }

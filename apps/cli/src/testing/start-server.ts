@@ -13,7 +13,11 @@ import { onTestFinished } from "vitest";
 export async function startServer(
   executor: "in-process" | "none" = "in-process",
   options: Partial<ServerOptions> = {},
-): Promise<{ readonly server: RunningServer; readonly token: string }> {
+): Promise<{
+  readonly server: RunningServer;
+  readonly token: string;
+  readonly credentials: BootstrapCredentials;
+}> {
   const scratch = await mkdtempDisposable(join(tmpdir(), "server-"));
   onTestFinished(() => scratch.remove());
   const bootstrapFile = join(scratch.path, "first.json");
@@ -22,6 +26,6 @@ export async function startServer(
     { directory: scratch.path, env: {} },
   );
   onTestFinished(() => server.close());
-  const { token } = JSON.parse(await readFile(bootstrapFile, "utf8")) as BootstrapCredentials;
-  return { server, token };
+  const credentials = JSON.parse(await readFile(bootstrapFile, "utf8")) as BootstrapCredentials;
+  return { server, token: credentials.token, credentials };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "../bundle-program.ts";
 import { FgBridgeError } from "../errors.ts";
 import { type BridgeManifest, MANIFEST_GLOBAL } from "./bridge-binding.ts";
 
@@ -14,29 +14,9 @@ export interface BridgeProgram {
 /** The built program is next to this file in a published package. */
 const BUILT = new URL("./bridge-provider.cjs", import.meta.url);
 
-/**
- * Bundles the program from its sources. Needs esbuild, which is a development dependency: a published package
- * has the result with it.
- */
+/** Bundles the program from its sources, as {@link bundleProgram} does it. */
 export async function bundleBridgeProgram(): Promise<Uint8Array> {
-  const { build } = await import("esbuild");
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("./bridge-main.ts", import.meta.url))],
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    format: "cjs",
-    minify: true,
-    keepNames: true,
-    legalComments: "eof",
-    write: false,
-    logLevel: "silent",
-  });
-  const [output] = outputFiles;
-  if (output === undefined) {
-    throw new FgBridgeError("FG_BRIDGE_UNAVAILABLE", "the bridge could not be bundled");
-  }
-  return output.contents;
+  return bundleProgram(new URL("./bridge-main.ts", import.meta.url));
 }
 
 /**

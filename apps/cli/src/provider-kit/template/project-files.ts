@@ -81,6 +81,7 @@ export function projectFiles(names: TemplateNames): readonly TemplateFile[] {
           {
             urn: `urn:fss:local:a61dfe3154de42829367056598d5040f:function:default:${name}:latest`,
             command: ["node", "src/function.ts"],
+            env: { JOURNAL: ".journal" },
           },
         ],
       }),

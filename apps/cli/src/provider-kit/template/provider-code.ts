@@ -122,19 +122,24 @@ await serveTerraformProvider({
 /** The provider behind an HTTP function. */
 export function functionCode({ name, title }: TemplateNames): string {
   return `import {
+  authenticateBearer,
   createLifecycleRunner,
+  createMemoryJournal,
   openDirectoryJournal,
   serveFunction,
 } from "@stackwright/fg-bridge/function";
 import { create${title}Provider } from "./provider.ts";
 
-const { PORT = "8000", JOURNAL = ".journal" } = process.env;
+const { HOST, PORT = "8000", JOURNAL, STACKWRIGHT_FUNCTION_TOKEN: token } = process.env;
 
-// The provider as an HTTP function. The journal recognizes a create that is delivered twice.
+// The provider as an HTTP function. The journal recognizes a create that is delivered twice: by this instance, or with a folder
+// that all instances share (JOURNAL) by all of them.
 await serveFunction({
   runner: createLifecycleRunner({ name: "${name}", create: create${title}Provider }),
+  ...(HOST && { host: HOST }),
   port: Number(PORT),
-  journal: await openDirectoryJournal({ directory: JOURNAL }),
+  ...(token && { authenticate: authenticateBearer({ caller: token }) }),
+  journal: JOURNAL ? await openDirectoryJournal({ directory: JOURNAL }) : createMemoryJournal(),
 });
 `;
 }
