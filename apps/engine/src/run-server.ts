@@ -12,6 +12,7 @@ import {
 import { AddressGuard } from "@stackwright/fg-bridge";
 import type { PolicyResult } from "@stackwright/proto/stackwright";
 import type { Authenticator, CredentialStore } from "@stackwright/registry";
+import type { PublishedProviders } from "@stackwright/registry/terraform";
 import { rfsStacksPlugin } from "@stackwright/rfs-stacks";
 import { createUlidGenerator } from "@stackwright/storage";
 import { createThreadRenewer } from "@stackwright/storage/lease";
@@ -108,6 +109,8 @@ interface RunServerOptions {
   readonly tools?: readonly OfferedTool[] | undefined;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. */
   readonly provisionerProjects?: readonly string[] | undefined;
+  /** Finds published providers for runs. @default there are none */
+  readonly publishedProviders?: PublishedProviders | undefined;
   /** Finds private providers for runs. @default there are none */
   readonly findProvider?: FindProvider | undefined;
   /** Compares the schemas of versions of private providers. @default there are none */
@@ -161,7 +164,7 @@ interface RunServerOptions {
 const HOUR_MS = 3_600_000;
 
 /** The host that means the registry of the server which executes a run, whatever its name is. */
-const LOCAL_MODULES = "localterraform.com";
+const LOCAL_REGISTRY = "localterraform.com";
 
 /** What makes a server plan and apply: its API of runs, the state of commands elsewhere, and a worker. */
 interface RunServer extends AsyncDisposable {
@@ -193,11 +196,10 @@ export function openRunServer(options: RunServerOptions): RunServer {
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
     findProvider: options.findProvider,
+    publishedProviders: options.publishedProviders,
     onJudged: (result: PolicyResult) => options.metrics?.judged(result),
-    modules: () => ({
-      ownHosts: [LOCAL_MODULES, new URL(options.origin()).host],
-      hosts: options.moduleHosts ?? [],
-    }),
+    ownHosts: () => [LOCAL_REGISTRY, new URL(options.origin()).host],
+    modules: () => ({ hosts: options.moduleHosts ?? [] }),
     stackOf: async ({ account, project, stack: id }: StackReference) => {
       const all = await stacks.list({ account, project });
       return all.find(({ reference }) => reference.stack === id);

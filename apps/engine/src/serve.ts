@@ -19,6 +19,7 @@ import {
   type FunctionProbe,
   type Registry,
 } from "@stackwright/registry";
+import { createPublishedProviders } from "@stackwright/registry/terraform";
 import { createUlidGenerator } from "@stackwright/storage";
 import { loginPlugin } from "@stackwright/tfe";
 import type { FastifyInstance } from "fastify";
@@ -256,6 +257,7 @@ export async function serve(
       rateLimit: resolved.apiRateLimit,
       provisionerProjects: resolved.provisionerProjects,
       moduleHosts: resolved.moduleHosts,
+      publishedProviders: createPublishedProviders({ registry, region: resolved.region }),
       findProvider:
         functions &&
         (async (account, source, version) => {

@@ -75,7 +75,9 @@ interface WorkerRouteParts
   extends Pick<
     StoredClaimParts,
     | "logger"
+    | "ownHosts"
     | "modules"
+    | "publishedProviders"
     | "findProvider"
     | "provisionerProjects"
     | "stackOf"

@@ -1,8 +1,8 @@
 import type { BlobStore } from "@stackwright/storage/blob";
-import { TfpluginError } from "@stackwright/tfplugin";
 import type { ExecutionHost } from "./executor.ts";
 
-interface AccountRegistryParts {
+/** What the parts of the registry of an account work with. */
+export interface AccountRegistryParts {
   readonly host: Pick<ExecutionHost, "readRegistry">;
   readonly blobs: BlobStore;
   /** Hosts that mean the registry. */
@@ -10,61 +10,32 @@ interface AccountRegistryParts {
   readonly signal: AbortSignal;
 }
 
-const MODULES = "/modules/";
-const ARCHIVES = "/archives/";
+/** One protocol of the registry: answers for the paths below its own; undefined for others. */
+export type AccountProtocol = (pathname: string) => Promise<Response | undefined>;
 
 /**
- * The module registry protocol over the store that a run has already: for addresses of the server itself, without a connection to it. Undefined
- * for other hosts. A withdrawn version answers 410 with its reason.
+ * The registry of the account of a run over the store that the run has already: for addresses of the server itself, without a connection
+ * to it. Undefined for other hosts.
+ *
+ * @param services what service discovery says, by names of services: paths
  */
 export function accountRegistry(
-  parts: AccountRegistryParts,
+  { ownHosts }: Pick<AccountRegistryParts, "ownHosts">,
+  services: Readonly<Record<string, string>>,
+  protocol: AccountProtocol,
 ): (url: URL) => Promise<Response | undefined> {
-  const { blobs, ownHosts, signal } = parts;
-  return async ({ protocol, host, pathname }) => {
-    if (protocol !== "https:" || !ownHosts.includes(host)) return undefined;
-    if (pathname === "/.well-known/terraform.json") return json({ "modules.v1": MODULES });
-    if (pathname.startsWith(ARCHIVES)) {
-      const [, sha256 = ""] = /^\/archives\/([0-9a-f]{64})\//.exec(pathname) ?? [];
-      return new Response(ReadableStream.from(blobs.read(sha256, { signal })), {
-        headers: { "content-type": "application/gzip" },
-      });
-    }
-    const [namespace = "", name = "", system = "", version = "", action] = pathname
-      .slice(MODULES.length)
-      .split("/");
-    const { versions, withdrawn } = await parts.host.readRegistry({
-      kind: "module",
-      namespace,
-      name,
-      system,
-    });
-    if (versions.length + withdrawn.length === 0) return missing(`there is no such module`);
-    if (action === undefined) {
-      return json({ modules: [{ versions: versions.map((one) => ({ version: one.version })) }] });
-    }
-    const found = versions.find((one) => one.version === version);
-    if (found === undefined) {
-      const gone = withdrawn.find((one) => one.version === version);
-      if (gone === undefined) return missing(`there is no version ${version}`);
-      const why = gone.reason === "" ? "" : `: ${gone.reason}`;
-      throw new TfpluginError(
-        "TFPLUGIN_REGISTRY_INVALID",
-        `version ${version} was withdrawn${why}`,
-      );
-    }
-    const { archiveSha256 } = found;
-    const file = `${name}-${version}.tar.gz?archive=tar.gz&checksum=sha256:${archiveSha256}`;
-    const headers = { "x-terraform-get": `${ARCHIVES}${archiveSha256}/${file}` };
-    return new Response(null, { status: 204, headers });
+  return async ({ protocol: scheme, host, pathname }) => {
+    if (scheme !== "https:" || !ownHosts.includes(host)) return undefined;
+    if (pathname === "/.well-known/terraform.json") return json(services);
+    return (await protocol(pathname)) ?? missing("there is no such address");
   };
 }
 
-function json(body: object): Response {
+export function json(body: object): Response {
   return new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } });
 }
 
-function missing(error: string): Response {
+export function missing(error: string): Response {
   const headers = { "content-type": "application/json" };
   return new Response(JSON.stringify({ errors: [error] }), { status: 404, headers });
 }

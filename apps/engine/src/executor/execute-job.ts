@@ -164,7 +164,7 @@ async function execute(
   }
   const stacks = otherStacks(host.readOtherStack);
   const findAdopter = otherAdopters(host.readOtherStack, job.stack);
-  await using functions = jobPrivateProviders(host);
+  await using functions = jobPrivateProviders(host, job.ownHosts);
   const privateProviders = functions.origin;
   const opened = {
     configuration,
@@ -173,6 +173,7 @@ async function execute(
     runs,
     stacks,
     findAdopter,
+    host,
     privateProviders,
     outputRoom: () => outputRoom,
     signal,

@@ -86,7 +86,7 @@ export async function executeShadowJob(
   // Only objects are read: what a plan of the tool executed is not executed again.
   const stacks = otherStacks(host.readOtherStack);
   const findAdopter = otherAdopters(host.readOtherStack, stack);
-  await using functions = jobPrivateProviders(host);
+  await using functions = jobPrivateProviders(host, job.ownHosts);
   const privateProviders = functions.origin;
   const opened = {
     configuration,
@@ -95,6 +95,7 @@ export async function executeShadowJob(
     runs,
     stacks,
     findAdopter,
+    host,
     privateProviders,
     signal,
   };

@@ -32,11 +32,11 @@ export interface ExecutionJob {
     /** Folder of the root module in the archive. @default the root of the archive */
     readonly root?: string;
   };
+  /** Hosts that mean the registry of the account, as addresses of modules and providers have them. @default none */
+  readonly ownHosts?: readonly string[];
   /** Where modules are fetched from that the configuration does not have. @default nowhere */
   readonly modules?: {
-    /** Hosts that mean the registry of the account, in the form of addresses of modules. */
-    readonly ownHosts: readonly string[];
-    /** Other hosts that may be asked. */
+    /** Hosts that may be asked, beside the registry of the account. */
     readonly hosts: readonly string[];
     /** The lock file of the modules that the plan was made with. */
     readonly lock?: string;

@@ -37,18 +37,26 @@ import {
   LOCAL_HOST,
   LOCK_FILE_NAME,
   LockFile,
+  PRIVATE_HOST,
   ProviderAddress,
+  type ProviderRequirement,
   readLockFile,
   VersionConstraints,
 } from "@stackwright/provider-source";
 import type { StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { Renewer } from "@stackwright/storage/lease";
-import { installProviders, loadCliConfiguration } from "@stackwright/tfplugin/install";
+import {
+  type InstalledProvider,
+  installProviders,
+  loadCliConfiguration,
+} from "@stackwright/tfplugin/install";
 import { stackEnvironment } from "@stackwright/tfplugin/launch";
 import type { ExecutionJob } from "./execution-job.ts";
+import type { ExecutionHost } from "./executor.ts";
 import { identityFolder } from "./job-identity.ts";
 import { jobPulumiOrigin, readJoinedPrograms } from "./joined-programs.ts";
+import { installOwnProviders, isOwnProvider } from "./own-providers.ts";
 
 /** The store as an executor reaches it. */
 export interface JobGround {
@@ -87,16 +95,17 @@ export function openJobState(
 }
 
 /** Hosts whose providers are not installed: programs of one machine, and functions. */
-const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, "huawei.com"]);
+const NOT_INSTALLED: ReadonlySet<string> = new Set([LOCAL_HOST, PRIVATE_HOST]);
 
 /**
- * An engine with the providers that a configuration, the recorded objects and, for an apply, the plan need: built in, or
- * installed from where the operator's CLI configuration says.
+ * An engine with the providers that a configuration, the recorded objects and, for an apply, the plan need: built in, of the registry of
+ * the account, or installed from where the operator's CLI configuration says.
  */
 export async function openJobEngine(
   job: ExecutionJob,
-  { env }: JobGround,
+  { env, blobs }: JobGround,
   {
+    host,
     configuration,
     directory,
     state,
@@ -109,6 +118,7 @@ export async function openJobEngine(
     onSchema,
     signal,
   }: {
+    readonly host: Pick<ExecutionHost, "readRegistry">;
     /** Providers that live in functions. */
     readonly privateProviders: ProviderOrigin;
     readonly configuration: Configuration;
@@ -146,24 +156,16 @@ export async function openJobEngine(
   );
   const requirements = needed.filter(
     ({ address }) =>
-      address.kind !== "builtin" && !NOT_INSTALLED.has(address.toString().split("/")[0] ?? ""),
+      address.kind !== "builtin" &&
+      !NOT_INSTALLED.has(address.host) &&
+      !privateProviders.handles(address),
   );
   const lock = (await readLockFile(join(directory, LOCK_FILE_NAME)))?.locks ?? LockFile.empty;
   const own = { ...env, ...job.environment };
   const installed =
     requirements.length === 0
-      ? new Map()
-      : (
-          await installProviders({
-            requirements,
-            lock,
-            directory: job.providersFolder,
-            configuration: await loadCliConfiguration({ env, cwd: directory }),
-            cwd: directory,
-            env: own,
-            signal,
-          })
-        ).providers;
+      ? new Map<string, InstalledProvider>()
+      : await installRequired(job, { requirements, lock, host, blobs, directory, env, own, signal });
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   const carrier = providerCarrier(env);
   const programs = [
@@ -217,6 +219,50 @@ export async function openJobEngine(
       privateProviders,
     ],
   });
+}
+
+/** Installs providers: those of the registry of the account from there, and others from where the operator says. */
+async function installRequired(
+  job: ExecutionJob,
+  {
+    requirements,
+    env,
+    own,
+    ...common
+  }: {
+    readonly requirements: readonly ProviderRequirement[];
+    readonly lock: LockFile;
+    readonly host: Pick<ExecutionHost, "readRegistry">;
+    readonly blobs: BlobStore;
+    readonly directory: string;
+    readonly env: NodeJS.ProcessEnv;
+    /** With the variables of the stack. */
+    readonly own: NodeJS.ProcessEnv;
+    readonly signal: AbortSignal;
+  },
+): Promise<ReadonlyMap<string, InstalledProvider>> {
+  const { lock, directory, signal } = common;
+  const configuration = await loadCliConfiguration({ env, cwd: directory });
+  const isOwn = ({ address }: ProviderRequirement): boolean =>
+    isOwnProvider(address, job, configuration);
+  const ofAccount = await installOwnProviders({
+    ...common,
+    job,
+    env: own,
+    requirements: requirements.filter(isOwn),
+  });
+  const others = requirements.filter((one) => !isOwn(one));
+  if (others.length === 0) return ofAccount;
+  const { providers } = await installProviders({
+    requirements: others,
+    lock,
+    directory: job.providersFolder,
+    configuration,
+    cwd: directory,
+    env: own,
+    signal,
+  });
+  return new Map([...ofAccount, ...providers]);
 }
 
 /** What of a job gives values to root variables. */

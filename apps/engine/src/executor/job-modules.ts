@@ -12,7 +12,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { TfpluginError } from "@stackwright/tfplugin";
 import { type Fetch, loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { MAX_MODULE_LOCK } from "../domain/registry-query.ts";
-import { accountRegistry } from "./account-registry.ts";
+import { accountModules } from "./account-modules.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
 import { gitCredentials } from "./git-credentials.ts";
@@ -91,7 +91,7 @@ async function openFetcher({
   env,
   signal,
 }: JobModuleParts): Promise<PackageFetcher> {
-  const { ownHosts = [], hosts = [] } = job.modules ?? {};
+  const { ownHosts = [], modules: { hosts = [] } = {} } = job;
   // The places of the operator's configuration, and no credential of it: those are of the stack alone.
   const places = await loadCliConfiguration({ env, cwd: directory });
   const { tokens } = await loadCliConfiguration({
@@ -100,7 +100,7 @@ async function openFetcher({
   });
   const allowed = new Set(hosts.map((one) => one.toLowerCase()));
   const network = Object.fromEntries(Object.entries(env).filter(([name]) => NETWORK.test(name)));
-  const registry = accountRegistry({ host, blobs, ownHosts, signal });
+  const registry = accountModules({ host, blobs, ownHosts, signal });
   return PackageFetcher.open({
     cache: join(job.folder, "modules"),
     env: {

@@ -6,9 +6,12 @@ import type { ExecutionHost } from "./executor.ts";
 /**
  * Private providers of the account of a run. Its worker asks the registry, and gives the run how the functions that it needs are called,
  * and of no other. Disposing ends the connections.
+ *
+ * @param ownHosts hosts that mean the registry of the account
  */
 export function jobPrivateProviders(
   host: Pick<ExecutionHost, "readRegistry">,
+  ownHosts: readonly string[] = [],
 ): AsyncDisposable & { readonly origin: ProviderOrigin } {
   const opened = new AsyncDisposableStack();
   const tables = new Map<string, FunctionTargetTable>();
@@ -44,6 +47,7 @@ export function jobPrivateProviders(
     },
     caller: new FunctionCaller(),
     projects,
+    registryHosts: ownHosts,
   });
   return { origin, [Symbol.asyncDispose]: async () => opened.disposeAsync() };
 }

@@ -64,6 +64,7 @@ export async function claimJob(
     ...(run.tool !== "" && { tool: await toolOf(parts, stack, run) }),
     ...(run.shadowOf !== "" && (await shadowOf(parts, reference, run))),
     provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
+    ...(parts.ownHosts !== undefined && { ownHosts: parts.ownHosts() }),
     ...(parts.modules !== undefined && {
       modules: { ...parts.modules(), ...(await moduleLockOf(parts, reference, run)) },
     }),

@@ -1,7 +1,9 @@
 import type { StackReference } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
+import type { PublishedProviders } from "@stackwright/registry/terraform";
 import type { StorageBackend } from "@stackwright/storage";
 import type {
+  RegisteredPackage,
   RegisteredProvider,
   RegistryAnswer,
   RegistryQuery,
@@ -17,6 +19,8 @@ export type FindProvider = (
 
 interface ReadingParts {
   readonly storage: StorageBackend;
+  /** @default there are none */
+  readonly publishedProviders?: PublishedProviders | undefined;
   /** Absent where the server has no table of functions. */
   readonly findProvider?: FindProvider | undefined;
 }
@@ -25,18 +29,27 @@ interface ReadingParts {
 const MAX_REASON = 1_000;
 
 /**
- * What the registries of an account have, for a run of one of its stacks. `ENGINE_PROVIDER_UNAVAILABLE` for a private provider that is not
- * registered, or whose function the server does not call.
+ * What the registries of an account have, for a run of one of its stacks. What another account has and does not
+ * show is not there. `ENGINE_PROVIDER_UNAVAILABLE` for a private provider that is not registered, or whose function the server does not
+ * call.
  */
 export async function readRegistry(
-  { storage, findProvider }: ReadingParts,
+  { storage, findProvider, publishedProviders }: ReadingParts,
   { account }: StackReference,
   query: RegistryQuery,
 ): Promise<RegistryAnswer> {
+  const none = { versions: [], withdrawn: [] };
   if (query.kind === "provider") {
     const { source, version } = query;
-    const provider = await registered(findProvider, account, source, version);
-    return { versions: [], withdrawn: [], provider };
+    return { ...none, provider: await registered(findProvider, account, source, version) };
+  }
+  if (query.kind === "published") {
+    const found = (await publishedProviders?.versions(account, query)) ?? [];
+    return { ...none, published: found.map(({ version, protocols }) => ({ version, protocols })) };
+  }
+  if (query.kind === "package") {
+    const found = await packageOf(publishedProviders, account, query);
+    return { ...none, ...(found !== undefined && { package: found }) };
   }
   const { namespace, name, system } = query;
   const all = await moduleVersions(storage, account, { namespace, name, system });
@@ -50,6 +63,26 @@ export async function readRegistry(
         version,
         reason: withdrawnReason.slice(0, MAX_REASON),
       })),
+  };
+}
+
+async function packageOf(
+  providers: PublishedProviders | undefined,
+  account: string,
+  query: Extract<RegistryQuery, { kind: "package" }>,
+): Promise<RegisteredPackage | undefined> {
+  const { version, platform } = query;
+  const found = await providers?.package(account, query, version, platform);
+  if (found === undefined) return undefined;
+  const { protocols, filename, sha256: archiveSha256, size, signingKey } = found;
+  return {
+    protocols,
+    filename,
+    archiveSha256,
+    size,
+    checksums: Buffer.from(found.checksums).toString("base64"),
+    signature: Buffer.from(found.signature).toString("base64"),
+    signingKey,
   };
 }
 

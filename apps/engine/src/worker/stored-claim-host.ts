@@ -7,6 +7,7 @@ import {
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import type { PolicyResult, Run } from "@stackwright/proto/stackwright";
+import type { PublishedProviders } from "@stackwright/registry/terraform";
 import { isStorageError, readStored } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { decodeRecord } from "../domain/record-kind.ts";
@@ -58,8 +59,12 @@ export interface StoredClaimParts extends TransactionParts {
   readonly logger: Logger;
   /** Projects whose runs may execute provisioners, as `ACCOUNT/PROJECT`. @default none */
   readonly provisionerProjects?: ReadonlySet<string>;
-  /** Where runs fetch modules from that are not of the configuration. @default nowhere */
+  /** Hosts that mean the registry of the account. @default none */
+  readonly ownHosts?: () => readonly string[];
+  /** Where else runs fetch modules from that are not of the configuration. @default nowhere */
   readonly modules?: () => NonNullable<ExecutionJob["modules"]>;
+  /** Finds published providers for runs. @default there are none */
+  readonly publishedProviders?: PublishedProviders | undefined;
   /** Finds private providers for runs. @default there are none */
   readonly findProvider?: FindProvider | undefined;
   /** Vouches for runs. @default runs get no tokens */

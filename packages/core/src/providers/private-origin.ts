@@ -1,6 +1,11 @@
 import type { FunctionCaller, FunctionTargetTable } from "@stackwright/fg-bridge";
 import type { ProviderReference } from "@stackwright/mux/router";
-import { ProviderAddress, requireExactVersion } from "@stackwright/provider-source";
+import {
+  PRIVATE_HOST,
+  PRIVATE_NAMESPACE,
+  ProviderAddress,
+  requireExactVersion,
+} from "@stackwright/provider-source";
 import type { SchemaCache } from "@stackwright/tfplugin";
 import { EngineError } from "../errors.ts";
 import type { OpenedProviders, OpenProviderOptions, ProviderOrigin } from "./catalog.ts";
@@ -24,6 +29,8 @@ export interface PrivateOriginOptions {
   readonly caller: FunctionCaller;
   /** Projects whose functions this stack may call. */
   readonly projects: readonly string[];
+  /** Hosts of registries whose private providers are the same ones: `<host>/private-provider/<name>`. @default none */
+  readonly registryHosts?: readonly string[];
   /** @default one of this origin */
   readonly schemaCache?: SchemaCache;
 }
@@ -35,19 +42,21 @@ export interface PrivateOriginOptions {
  * Source: seed 003 (rules for private providers and their functions).
  */
 export function privateOrigin(options: PrivateOriginOptions): ProviderOrigin {
-  const { targets, caller, projects } = options;
+  const { targets, caller, projects, registryHosts = [] } = options;
   let { schemaCache } = options;
   const find = async (
     { source, version }: ProviderReference,
     { signal }: OpenProviderOptions = {},
   ): Promise<ResolvedPrivateVersion & { readonly identity: string }> => {
-    const address = ProviderAddress.parse(source);
+    const { type } = ProviderAddress.parse(source);
+    const address = ProviderAddress.parse(`${PRIVATE_HOST}/${PRIVATE_NAMESPACE}/${type}`);
     const found = await options.resolve(address, version, { ...(signal && { signal }) });
     return { ...found, identity: `${found.versionId} ${found.functionUrn}` };
   };
   return {
     name: "private providers",
-    handles: (source) => source.kind === "private",
+    handles: ({ kind, host, namespace }) =>
+      kind === "private" || (namespace === PRIVATE_NAMESPACE && registryHosts.includes(host)),
     identify: async (reference, how) => (await find(reference, how)).identity,
     select: async ({ address, constraints }) =>
       Promise.resolve(requireExactVersion(address, constraints.toString()).toString()),

@@ -3,7 +3,7 @@ import { createMessage, generateKey, type PrivateKey, readPrivateKey, sign } fro
 import type { SharedSecrets } from "../access/shared-secrets.ts";
 
 /** What clients check signatures with. */
-interface PublicSigningKey {
+export interface PublicSigningKey {
   /** Long id of the key, 16 capital hexadecimal digits. */
   readonly keyId: string;
   readonly asciiArmor: string;

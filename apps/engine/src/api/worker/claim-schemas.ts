@@ -100,6 +100,11 @@ export const Applying = Type.Object(
   { additionalProperties: false, title: "Applying" },
 );
 
+const ProviderName = {
+  namespace: Type.String({ minLength: 1, maxLength: 256 }),
+  type: Type.String({ minLength: 1, maxLength: 256 }),
+};
+
 export const RegistryQuery = Type.Union(
   [
     Type.Object(
@@ -119,6 +124,19 @@ export const RegistryQuery = Type.Union(
       },
       { additionalProperties: false },
     ),
+    Type.Object(
+      { kind: Type.Literal("published"), ...ProviderName },
+      { additionalProperties: false },
+    ),
+    Type.Object(
+      {
+        kind: Type.Literal("package"),
+        ...ProviderName,
+        version: Type.String({ maxLength: 128 }),
+        platform: Type.String({ pattern: "^[a-z0-9]{1,32}_[a-z0-9]{1,32}$" }),
+      },
+      { additionalProperties: false },
+    ),
   ],
   { title: "RegistryQuery" },
 );
@@ -132,11 +150,30 @@ export const RegistryAnswer = Type.Object(
         description: "the function of a private provider, and how it is called",
       }),
     ),
+    published: Type.Optional(
+      Type.Array(Type.Object({ version: Type.String(), protocols: Type.Array(Type.String()) }), {
+        description: "versions of a published provider, none where the account sees no such one",
+      }),
+    ),
+    package: Type.Optional(
+      Type.Object(
+        {
+          protocols: Type.Array(Type.String()),
+          filename: Type.String(),
+          archiveSha256: Type.String(),
+          size: Type.Integer(),
+          checksums: Type.String({ description: "in base64" }),
+          signature: Type.String({ description: "detached, in base64" }),
+          signingKey: Type.Object({ keyId: Type.String(), asciiArmor: Type.String() }),
+        },
+        { description: "a package of a published provider, with what its registry signed" },
+      ),
+    ),
   },
   {
     title: "RegistryAnswer",
     description:
-      "versions of a module of the account, none where it has no such module; or a private provider",
+      "versions of a module of the account, none where it has no such module; or a private or published provider",
   },
 );
 

@@ -262,7 +262,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     `${CLAIM}/registry`,
     {
       schema: routeSchema(
-        "Get the versions of a private module of the account, or the function of a private provider, for the run of a claim",
+        "Get the versions of a private module of the account, the function of a private provider, or the versions or a package of a published provider, for the run of a claim",
         "ReadRegistry",
         { 200: RegistryAnswer },
         { params: ClaimParams, body: RegistryQuery },
@@ -273,11 +273,22 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     async (request) => {
       try {
         const host = storedClaimHost(parts, ofClaim(request));
-        const { versions, withdrawn, provider } = await host.readRegistry(request.body);
+        const { versions, withdrawn, provider, published, ...found } = await host.readRegistry(
+          request.body,
+        );
         return {
           versions: [...versions],
           withdrawn: [...withdrawn],
           ...(provider !== undefined && { provider: { ...provider } }),
+          ...(published !== undefined && {
+            published: published.map(({ version, protocols }) => ({
+              version,
+              protocols: [...protocols],
+            })),
+          }),
+          ...(found.package !== undefined && {
+            package: { ...found.package, protocols: [...found.package.protocols] },
+          }),
         };
       } catch (error) {
         if (!isEngineError(error)) throw error;

@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import type {
+  LockFile,
+  ProviderAddress,
+  ProviderRequirement,
+} from "@stackwright/provider-source";
+import type { BlobStore } from "@stackwright/storage/blob";
+import { TfpluginError } from "@stackwright/tfplugin";
+import {
+  type CliConfiguration,
+  type InstalledProvider,
+  installProviders,
+} from "@stackwright/tfplugin/install";
+import { accountProviders } from "./account-providers.ts";
+import type { ExecutionJob } from "./execution-job.ts";
+import type { ExecutionHost } from "./executor.ts";
+
+interface OwnProviderParts {
+  readonly job: Pick<ExecutionJob, "ownHosts" | "providersFolder" | "stack">;
+  readonly host: Pick<ExecutionHost, "readRegistry">;
+  readonly blobs: BlobStore;
+  readonly requirements: readonly ProviderRequirement[];
+  readonly lock: LockFile;
+  /** The folder of the root module. */
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Whether a provider is taken from the registry of the account. Where the operator's configuration names it, or its host, as a place of
+ * providers, it is taken from there.
+ */
+export function isOwnProvider(
+  address: ProviderAddress,
+  { ownHosts = [] }: Pick<ExecutionJob, "ownHosts">,
+  { devOverrides, methods = [] }: Pick<CliConfiguration, "devOverrides" | "methods">,
+): boolean {
+  if (!ownHosts.includes(address.host) || devOverrides.has(address.toString())) return false;
+  return !methods.some(({ include = [] }) =>
+    include.some((pattern) => !pattern.toString().startsWith("*/") && pattern.matches(address)),
+  );
+}
+
+/**
+ * Installs published providers of the registry of an account, with the rights of the account and checked as those of other registries are.
+ * They lie in a folder of the account: a lock file that has the hash of a private provider of another one does not make it available.
+ */
+export async function installOwnProviders({
+  job,
+  host,
+  blobs,
+  requirements,
+  lock,
+  directory,
+  env,
+  signal,
+}: OwnProviderParts): Promise<ReadonlyMap<string, InstalledProvider>> {
+  if (requirements.length === 0) return new Map();
+  const { ownHosts = [], providersFolder, stack } = job;
+  const registry = accountProviders({ host, blobs, ownHosts, signal });
+  const { providers } = await installProviders({
+    requirements,
+    lock,
+    directory: join(providersFolder, "accounts", stack.account),
+    cwd: directory,
+    env,
+    http: { fetch: async (url) => (await registry(url)) ?? refuse(url) },
+    signal,
+  });
+  return providers;
+}
+
+function refuse({ host }: URL): never {
+  throw new TfpluginError("TFPLUGIN_REGISTRY_INVALID", `${host} is another host`);
+}
