@@ -83,7 +83,10 @@ async function publishProgram(
   return EXIT.ok;
 }
 
-/** How a template names it. Registries are found by HTTPS alone: without TLS a file has to say where this one is. */
+/**
+ * How a template names it. Registries are found by HTTPS alone: without TLS a file has to say where this one is, but not to runs of the server
+ * itself.
+ */
 function useText(provider: string, version: string, { host, protocol, origin }: URL): string {
   const isFound = protocol === "https:";
   const registry = isFound ? host : "registry.example.com";
@@ -95,7 +98,8 @@ function useText(provider: string, version: string, { host, protocol, origin }: 
   if (!isFound) {
     lines.push(
       "",
-      "The server has no TLS: the file that TF_CLI_CONFIG_FILE names says where it is.",
+      `Runs of the server find it as "${host}/${provider}".`,
+      "For others, as the server has no TLS, the file that TF_CLI_CONFIG_FILE names says where it is:",
       `  host "${registry}" {`,
       "    services = {",
       `      "providers.v1" = "${origin}/terraform/v1/providers/"`,

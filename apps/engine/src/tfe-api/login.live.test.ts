@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, readFile } from "node:fs/promises";
-import { type RequestOptions, request as requestPlain } from "node:http";
-import { request as requestTls } from "node:https";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { answerLogin, LOGIN_ADDRESS } from "../testing/answer-login.ts";
 import { startApi } from "../testing/start-api.ts";
 import { localhostCertificate, terraformRoot } from "../testing/terraform-roots.ts";
 
@@ -27,19 +26,10 @@ it("terraform login gets a token by the page of the server", {
   await mkdir(join(directory, ".terraform.d"));
   const login = start(["login", host]);
   login.child.stdin.write("yes\n");
-  const found = /https:\/\/localhost:\d+\/oauth\/authorize\?\S+/;
   const endMs = Date.now() + 30_000;
-  while (!found.test(login.output.text) && Date.now() < endMs) await pause(20);
-  const [address = ""] = found.exec(login.output.text) ?? [];
-  const ca = await readFile(certificateFile);
-  const page = await send(address, { ca });
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Sign in for a command")]);
-  const form = new URL(address).searchParams;
-  form.set("token", first.token);
-  const answer = await send(address, { ca, method: "POST" }, form.toString());
-  expect(answer.status).toBe(303);
-  // The command may end its listener before the answer is there.
-  await send(answer.location, {}).catch(() => undefined);
+  while (!LOGIN_ADDRESS.test(login.output.text) && Date.now() < endMs) await pause(20);
+  const [address = ""] = LOGIN_ADDRESS.exec(login.output.text) ?? [];
+  await answerLogin(address, first.token, await readFile(certificateFile));
   login.child.stdin.end();
   const { code, text } = await login.ended;
   expect([code, code === 0 ? "" : text]).toEqual([0, ""]);
@@ -58,24 +48,4 @@ it("terraform login gets a token by the page of the server", {
 
 interface Stored {
   readonly credentials: Readonly<Record<string, { readonly token: string }>>;
-}
-
-async function send(
-  address: string,
-  options: RequestOptions & { readonly ca?: Buffer },
-  body = "",
-) {
-  const request = address.startsWith("https:") ? requestTls : requestPlain;
-  return new Promise<{ status: number; text: string; location: string }>((resolve, reject) => {
-    const sent = request(address, options, (answer) => {
-      let text = "";
-      answer.on("data", (chunk) => {
-        text += String(chunk);
-      });
-      const { statusCode: status = 0, headers } = answer;
-      answer.on("end", () => resolve({ status, text, location: headers.location ?? "" }));
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
 }

@@ -1307,6 +1307,26 @@ export interface RegistryAnswer {
 })[];
   /** the function of a private provider, and how it is called */
   readonly provider?: Readonly<Record<string, unknown>> | undefined;
+  /** versions of a published provider, none where the account sees no such one */
+  readonly published?: readonly ({
+  readonly version: string;
+  readonly protocols: readonly string[];
+})[] | undefined;
+  /** a package of a published provider, with what its registry signed */
+  readonly package?: {
+    readonly protocols: readonly string[];
+    readonly filename: string;
+    readonly archiveSha256: string;
+    readonly size: number;
+    /** in base64 */
+    readonly checksums: string;
+    /** detached, in base64 */
+    readonly signature: string;
+    readonly signingKey: {
+      readonly keyId: string;
+      readonly asciiArmor: string;
+    };
+  } | undefined;
 }
 
 export type RegistryQuery = {
@@ -1318,6 +1338,16 @@ export type RegistryQuery = {
   readonly kind: "provider";
   readonly source: string;
   readonly version: string;
+} | {
+  readonly kind: "published";
+  readonly namespace: string;
+  readonly type: string;
+} | {
+  readonly kind: "package";
+  readonly namespace: string;
+  readonly type: string;
+  readonly version: string;
+  readonly platform: string;
 };
 
 export type RepeatedRunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
@@ -3027,7 +3057,7 @@ export interface Operations {
     };
     readonly output: OtherStack;
   };
-  /** Get the versions of a private module of the account, or the function of a private provider, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
+  /** Get the versions of a private module of the account, the function of a private provider, or the versions or a package of a published provider, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
   readonly ReadRegistry: {
     readonly input: {
       readonly run: string;

@@ -1,0 +1,192 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
+import { expect, it, onTestFinished } from "vitest";
+import { answerLogin, LOGIN_ADDRESS } from "./testing/answer-login.ts";
+import { startApi } from "./testing/start-api.ts";
+import { startNotesFunction, URN } from "./testing/start-notes-function.ts";
+import { startServerProcess } from "./testing/start-server-process.ts";
+import { startWorkerProcess } from "./testing/start-worker-process.ts";
+import { tarOf } from "./testing/tar-of.ts";
+import { localhostCertificate, terraformRoot } from "./testing/terraform-roots.ts";
+
+// Providers that users publish to a server, in runs of the same server: by a worker on another machine, and with no file that says where the
+// registry is.
+
+const MAIN = join(import.meta.dirname, "main.ts");
+const COMMAND = join(import.meta.dirname, "../../cli/bin/stackwright.mjs");
+const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
+const POLL = { timeout: 120_000, interval: 100 };
+
+async function start(...words: readonly string[]) {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "own-registry-"));
+  onTestFinished(() => scratch.remove());
+  const folderOf = async (name: string) => {
+    const path = join(scratch.path, name);
+    await mkdir(path);
+    return path;
+  };
+  const home = await folderOf("home");
+  const env = { HOME: home, TF_CLI_CONFIG_FILE: undefined };
+  const first = join(scratch.path, "first.json");
+  const { url } = await startServerProcess(
+    MAIN,
+    [
+      ...["--store", "sqlite:data", "--storage-port", "0", "--executor", "none"],
+      ...["--bootstrap-file", first, ...words],
+    ],
+    { cwd: await folderOf("server"), env },
+  );
+  const { token } = JSON.parse(await readFile(first, "utf8")) as { readonly token: string };
+  const work = await folderOf("worker");
+  await startWorkerProcess(MAIN, ["--server", url], {
+    cwd: work,
+    env: { ...env, STACKWRIGHT_TOKEN: token },
+  });
+
+  /** Publishes the provider of a project, whose file is given. */
+  const publish = async (project: object, ...more: readonly string[]): Promise<string> => {
+    const cwd = await folderOf("project");
+    await writeFile(join(cwd, "stackwright.provider.json"), JSON.stringify(project));
+    const child = spawn(
+      process.execPath,
+      [COMMAND, "provider", "publish", "--version", "1.0.0", ...more],
+      { cwd, env: { ...process.env, ...env, STACKWRIGHT_SERVER: url, STACKWRIGHT_TOKEN: token } },
+    );
+    child.stdin.end();
+    let text = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        text += String(chunk);
+      });
+    }
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    expect(code, text).toBe(0);
+    return text;
+  };
+  const call = async (method: string, path: string, body?: object) => {
+    const isBytes = body instanceof Uint8Array;
+    const answer = await fetch(`${url}/api/v1/projects/web/stacks${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && {
+          "content-type": isBytes ? "application/gzip" : "application/json",
+        }),
+      },
+      ...(body !== undefined && { body: isBytes ? Uint8Array.from(body) : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { text, json: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, string> };
+  };
+  await call("POST", "", { name: "one" });
+  /** How a run of a configuration ends that is applied without a question. */
+  const applied = async (files: Readonly<Record<string, string>>) => {
+    const { digest } = (await call("POST", "/one/configurations", gzipSync(tarOf(files)))).json;
+    const { id } = (
+      await call("POST", "/one/runs", { configuration: digest, auto_apply: true })
+    ).json;
+    const read = async () => (await call("GET", `/one/runs/${id}`)).json;
+    await expect.poll(async () => (await read())["phase"], POLL).toMatch(/applied|fail|no_changes/);
+    const { phase } = await read();
+    return { phase, events: (await call("GET", `/one/runs/${id}/events`)).text };
+  };
+  return { host: new URL(url).host, publish, applied, folderOf, home, work };
+}
+
+const requires = (name: string, source: string): string => `
+terraform {
+  required_providers {
+    ${name} = {
+      source  = "${source}"
+      version = "1.0.0"
+    }
+  }
+}
+`;
+
+it("a run of a remote worker uses a program that was published to its server", {
+  timeout: 300_000,
+}, async (context) => {
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+  const { host, publish, applied, folderOf, home } = await start();
+  const objects = await folderOf("objects");
+  const project = { source: "example.com/acme/lab", command: [LAB], program: LAB };
+  expect(await publish(project, "--protocols", "6.0", "--claim")).toContain("Published acme/lab");
+  const configuration = (source: string): string => `${requires("lab", source)}
+provider "lab" { directory = ${JSON.stringify(objects)} }
+resource "lab_object" "a" { name = "a" }
+`;
+  const done = await applied({ "main.tf": configuration(`${host}/acme/lab`) });
+  expect(done.phase, done.events).toBe("applied");
+  expect(await readdir(objects)).not.toEqual([]);
+  const lockOf = (hash: string): string =>
+    `provider "${host}/acme/lab" {\n  version = "1.0.0"\n  hashes = [\n    "${hash}",\n  ]\n}\n`;
+  const other = await applied({
+    "main.tf": configuration(`${host}/acme/lab`),
+    ".terraform.lock.hcl": lockOf(`zh:${"0".repeat(64)}`),
+  });
+  expect([other.phase, other.events]).toEqual(["failed", expect.stringContaining("lock file")]);
+  const absent = await applied({ "main.tf": configuration(`${host}/other/lab`) });
+  expect(absent.events).toContain(`there is no provider ${host}/other/lab`);
+  // Nothing but what the test put there led to the registry.
+  expect(await readdir(home)).not.toContain(".terraformrc");
+});
+
+it("and a function that was registered at it, under the name that it has there as well", {
+  timeout: 300_000,
+}, async () => {
+  const { table } = await startNotesFunction();
+  const { host, publish, applied } = await start("--functions", table);
+  const project = { source: "example.com/acme/notes", command: ["node"] };
+  expect(await publish(project, "--function", URN)).toContain("Published");
+  const configuration = (source: string): string => `${requires("notes", source)}
+resource "notes_note" "a" { text = "one" }
+`;
+  const done = await applied({ "main.tf": configuration(`${host}/private-provider/notes`) });
+  expect(done.phase, done.events).toBe("applied");
+  const moved = await applied({ "main.tf": configuration("huawei.com/private-provider/notes") });
+  expect(moved.events).not.toContain("there is no provider");
+});
+
+it("a command uses a program that was published to the server at which its user logged in", {
+  timeout: 300_000,
+}, async (context) => {
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const tls = { certificateFile, keyFile };
+  const { server, first } = await startApi("none", { tls, host: "localhost" });
+  const host = `localhost:${new URL(server.url).port}`;
+  const root = await terraformRoot(process.execPath, { NODE_EXTRA_CA_CERTS: certificateFile });
+  // Nothing says where the registry is, or what its token is.
+  delete root.env["TF_CLI_CONFIG_FILE"];
+  const project = { source: `${host}/acme/lab`, command: [LAB], program: LAB };
+  await root.write(JSON.stringify(project), "stackwright.provider.json");
+  const publish = ["provider", "publish", "--version", "1.0.0", "--protocols", "6.0", "--claim"];
+  const publishing = root.start([COMMAND, ...publish], {
+    STACKWRIGHT_SERVER: server.url,
+    STACKWRIGHT_TOKEN: first.token,
+  });
+  const { code, text } = await publishing.ended;
+  expect([code, text]).toEqual([0, expect.stringContaining(`"${host}/acme/lab"`)]);
+  await root.write(`${requires("lab", `${host}/acme/lab`)}
+provider "lab" { directory = "objects" }
+resource "lab_object" "a" { name = "a" }
+`);
+  await mkdir(join(root.directory, "objects"));
+  expect(await root.fails(COMMAND, "up", "--yes")).toContain("401");
+
+  const login = root.start([COMMAND, "login", host]);
+  await expect.poll(() => login.output.text, POLL).toMatch(LOGIN_ADDRESS);
+  const [address = ""] = LOGIN_ADDRESS.exec(login.output.text) ?? [];
+  await answerLogin(address, first.token, await readFile(certificateFile));
+  expect((await login.ended).code).toBe(0);
+  expect(await root.ok(COMMAND, "up", "--yes")).toContain("1 added");
+  expect(await readdir(join(root.directory, "objects"))).not.toEqual([]);
+  expect(await readFile(join(root.directory, ".terraform.lock.hcl"), "utf8")).toContain(
+    `provider "${host}/acme/lab"`,
+  );
+});
