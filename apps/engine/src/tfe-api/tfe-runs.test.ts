@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { NO_MIRROR, StackDirectory } from "@stackwright/core";
+import { readAddress, signAddress } from "@stackwright/tfe";
 import { describe, expect, it, vi } from "vitest";
 import { startApi } from "../testing/start-api.ts";
 import { tarOf } from "../testing/tar-of.ts";
@@ -313,6 +314,29 @@ describe("a run", () => {
     const { id } = dataOf(await request(await uploaded(files)));
     await reaches(id, "planned");
     expect(await logOf("plans", id)).toContain("module.net.terraform_data.a");
+  });
+
+  it("has it as well by an address that a server of an older release made, without the folder", async () => {
+    const { server, announce, put, request, dataOf, reaches, logOf, call, workspace } =
+      await start();
+    await call("PATCH", `/api/v2/workspaces/${workspace}`, {
+      body: { data: { attributes: { "working-directory": "stacks/web" } } },
+    });
+    const { id: version, attributes } = await announce();
+    const address = String(attributes["upload-url"]);
+    const signed = address.slice(address.lastIndexOf("/") + 1);
+    const key = await server.registry.secrets.key("tfe-address");
+    const { root, ...older } = readAddress(key, signed, Date.now()) as Record<string, unknown>;
+    expect(root).toBe("stacks/web");
+    const former = signAddress(key, older, Date.now() + 60_000);
+    const files = {
+      "main.tf": MAIN,
+      "stacks/web/main.tf": 'resource "terraform_data" "b" { input = "x" }',
+    };
+    expect(await put(address.replace(signed, former), files)).toBe(200);
+    const { id } = dataOf(await request(version));
+    await reaches(id, "planned");
+    expect(await logOf("plans", id)).toContain("terraform_data.b");
   });
 
   it.each([

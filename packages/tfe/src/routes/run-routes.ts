@@ -60,6 +60,17 @@ interface LogTarget {
   readonly name: TfeLogName;
 }
 
+/** The root module of an upload whose address does not say it, as servers of an older release made it: that of the workspace by now. */
+async function rootOf(
+  { port }: RouteContext,
+  signer: TfeCaller,
+  { workspace }: Pick<UploadTarget, "workspace">,
+): Promise<string> {
+  const found = await port.workspaces.get(signer, workspace);
+  if (found === undefined) throw new TfeError("TFE_NOT_FOUND");
+  return found.workingDirectory;
+}
+
 /** Runs that the server executes: configuration versions, runs, plans, applies, their logs, and variables of workspaces. */
 export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs: RunPort): void {
   const operatorOf = (request: FastifyRequest): TfeCaller => {
@@ -93,7 +104,7 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
       const { target, signer } = await signedTarget<UploadTarget>(context, request);
       if (target.kind !== "configuration") throw new TfeError("TFE_FORBIDDEN");
       const content = request.raw as AsyncIterable<Uint8Array>;
-      const { root = "" } = target;
+      const root = target.root ?? (await rootOf(context, signer, target));
       await runs.storeUpload(signer, { ...target, root }, content, uploadSignal(request));
       return reply.code(200).send();
     },
