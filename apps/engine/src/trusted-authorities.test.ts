@@ -45,4 +45,12 @@ it("connections trust the authorities of SSL_CERT_FILE and SSL_CERT_DIR", async 
   await symlink("one.pem", join(folder, "0a1b2c3d.0"));
   expect(await reach({ SSL_CERT_DIR: folder, SSL_CERT_FILE: file })).toBe("reached");
   expect(await reach({ SSL_CERT_DIR: folder })).toBe("reached");
+  // What Node was told to trust stays trusted beside others.
+  const other = join(scratch.path, "other.pem");
+  await writeFile(other, String(createSelfSignedIdentity().certificate));
+  const extra = { NODE_EXTRA_CA_CERTS: file };
+  expect(await reach({ ...extra, SSL_CERT_FILE: other })).toBe("reached");
+  expect(await reach({ ...extra, SSL_CERT_FILE: other, SSL_CERT_DIR: `${scratch.path}/none` })).toBe(
+    "reached",
+  );
 });

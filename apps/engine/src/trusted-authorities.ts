@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
 import process from "node:process";
-import { CommandError } from "../command-error.ts";
 
 /**
  * Lets TLS connections of the process trust the authorities of `SSL_CERT_FILE` and the folders of `SSL_CERT_DIR`. Both
- * together replace the built-in ones, one of them adds to these, as for Go programs on a system with the usual folders.
- * `CommandError` for a file that cannot be read.
+ * together replace the built-in ones, one of them adds to these, as for Go programs on a system with the usual folders. Those of
+ * `NODE_EXTRA_CA_CERTS`, which Node reads itself, are trusted in any case. Throws for a file that cannot be read.
  */
 export function trustAuthorities(env: NodeJS.ProcessEnv): void {
   const file = env["SSL_CERT_FILE"] ?? "";
@@ -23,7 +22,8 @@ export function trustAuthorities(env: NodeJS.ProcessEnv): void {
   const alone = file !== "" && folders.length > 0;
   // File and folder mostly have the same ones, and each costs time to read.
   const different = [...new Set(found)];
-  setDefaultCACertificates(alone ? different : [...getCACertificates("default"), ...different]);
+  const others = getCACertificates(alone ? "extra" : "default");
+  setDefaultCACertificates([...others, ...different]);
 }
 
 function certificatesOf(text: string): string[] {
@@ -34,7 +34,7 @@ function required(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new CommandError(`The file "${file}" of SSL_CERT_FILE cannot be read.`, { cause: error });
+    throw new Error(`The file "${file}" of SSL_CERT_FILE cannot be read.`, { cause: error });
   }
 }
 

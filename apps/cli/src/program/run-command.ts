@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { trustAuthorities } from "@stackwright/engine/trusted-authorities";
 import { CommanderError } from "commander";
 import type { CommandProcess } from "../command-context.ts";
 import { CommandError, hintOf } from "../command-error.ts";
@@ -13,7 +14,15 @@ import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
 import { variableNotes } from "./reference-variables.ts";
 import { suggestOption } from "./suggest-option.ts";
-import { trustAuthorities } from "./trusted-authorities.ts";
+
+/** `CommandError` for a file of authorities that cannot be read. */
+function trust(env: CommandProcess["streams"]["env"]): void {
+  try {
+    trustAuthorities(env);
+  } catch (error) {
+    throw new CommandError((error as Error).message, { cause: error });
+  }
+}
 
 /**
  * Runs one command and returns the exit code of the process. Errors in the use of the command, and everything that a
@@ -42,7 +51,7 @@ export async function runCommand(
     }
     const path = namedCommand(all, program)?.path ?? [];
     // To read authorities takes as long as these commands take.
-    if (!OFFLINE.has(path[0]?.name() ?? "")) trustAuthorities(process.streams.env);
+    if (!OFFLINE.has(path[0]?.name() ?? "")) trust(process.streams.env);
     if (!WITHOUT_PROXY.has(path[0]?.name() ?? "")) await trustStored(process.streams.env);
     const notes = [
       ...variableNotes(process.streams.env),

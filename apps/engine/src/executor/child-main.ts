@@ -1,11 +1,18 @@
 import { Socket } from "node:net";
 import process from "node:process";
 import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
+import { trustAuthorities } from "../trusted-authorities.ts";
 import { enterFolder } from "./enter-folder.ts";
 import { runExecutor } from "./run-executor.ts";
 
 // The executor as a child process, with pipes of its own beside the standard streams. It may have been started before its job was known.
 
+try {
+  trustAuthorities(process.env);
+} catch (error) {
+  // A step that needs them says so; others can be executed.
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+}
 await runExecutor({
   control: new Socket({ fd: CONTROL_FD, readable: true, writable: false }),
   events: new Socket({ fd: EVENTS_FD, readable: false, writable: true }),

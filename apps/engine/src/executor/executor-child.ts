@@ -17,8 +17,8 @@ export interface ExecutorChildOptions {
 }
 
 /**
- * What a child gets of the worker's environment. Node takes an authority by a variable of its own alone; the command, which knows
- * `SSL_CERT_FILE` as well, is not what runs in a child.
+ * What a child gets of the worker's environment. The child itself trusts all authorities that are named; programs for Node that it starts,
+ * such as providers, take one by a variable of Node's alone.
  */
 export function inheritedBy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const inherited: NodeJS.ProcessEnv = Object.fromEntries(
