@@ -86,9 +86,8 @@ async function start(...words: readonly string[]) {
   /** How a run of a configuration ends that is applied without a question. */
   const applied = async (files: Readonly<Record<string, string>>) => {
     const { digest } = (await call("POST", "/one/configurations", gzipSync(tarOf(files)))).json;
-    const { id } = (
-      await call("POST", "/one/runs", { configuration: digest, auto_apply: true })
-    ).json;
+    const { id } = (await call("POST", "/one/runs", { configuration: digest, auto_apply: true }))
+      .json;
     const read = async () => (await call("GET", `/one/runs/${id}`)).json;
     await expect.poll(async () => (await read())["phase"], POLL).toMatch(/applied|fail|no_changes/);
     const { phase } = await read();

@@ -50,7 +50,7 @@ it("connections trust the authorities of SSL_CERT_FILE and SSL_CERT_DIR", async 
   await writeFile(other, String(createSelfSignedIdentity().certificate));
   const extra = { NODE_EXTRA_CA_CERTS: file };
   expect(await reach({ ...extra, SSL_CERT_FILE: other })).toBe("reached");
-  expect(await reach({ ...extra, SSL_CERT_FILE: other, SSL_CERT_DIR: `${scratch.path}/none` })).toBe(
-    "reached",
-  );
+  expect(
+    await reach({ ...extra, SSL_CERT_FILE: other, SSL_CERT_DIR: `${scratch.path}/none` }),
+  ).toBe("reached");
 });

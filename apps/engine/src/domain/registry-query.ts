@@ -31,7 +31,10 @@ export interface RegistryAnswer {
   /** A version of a private provider. */
   readonly provider?: RegisteredProvider;
   /** Versions of a published provider; none where the account sees no such provider. */
-  readonly published?: readonly { readonly version: string; readonly protocols: readonly string[] }[];
+  readonly published?: readonly {
+    readonly version: string;
+    readonly protocols: readonly string[];
+  }[];
   /** Of a version of a published provider; absent where there is none for the platform. */
   readonly package?: RegisteredPackage;
 }

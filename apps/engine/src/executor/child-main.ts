@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import process from "node:process";
-import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
 import { trustAuthorities } from "../trusted-authorities.ts";
+import { CONTROL_FD, EVENTS_FD } from "./child-protocol.ts";
 import { enterFolder } from "./enter-folder.ts";
 import { runExecutor } from "./run-executor.ts";
 

@@ -165,7 +165,16 @@ export async function openJobEngine(
   const installed =
     requirements.length === 0
       ? new Map<string, InstalledProvider>()
-      : await installRequired(job, { requirements, lock, host, blobs, directory, env, own, signal });
+      : await installRequired(job, {
+          requirements,
+          lock,
+          host,
+          blobs,
+          directory,
+          env,
+          own,
+          signal,
+        });
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   const carrier = providerCarrier(env);
   const programs = [

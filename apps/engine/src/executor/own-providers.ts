@@ -1,9 +1,5 @@
 import { join } from "node:path";
-import type {
-  LockFile,
-  ProviderAddress,
-  ProviderRequirement,
-} from "@stackwright/provider-source";
+import type { LockFile, ProviderAddress, ProviderRequirement } from "@stackwright/provider-source";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { TfpluginError } from "@stackwright/tfplugin";
 import {
