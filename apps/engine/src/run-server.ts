@@ -61,6 +61,7 @@ import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
+import { withUpstreamNamespaces } from "./upstream/own-namespaces.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
 import { upstreamHostsOf, upstreamNamespacesOf } from "./upstream/upstream-names.ts";
 import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
@@ -191,12 +192,31 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const live = new LiveView({ storage, logger, clock });
   const reaction = new TriggerReaction({ ...parts, logger }, live.dueTriggers);
   const stacks = new StackDirectory({ storage });
+  const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
+  const fetch = guardedFetch(guard);
+  const upstreamHosts = upstreamHostsOf(options.upstreamHosts ?? []);
+  const { upstreamCacheMib } = options;
+  const upstream = new UpstreamMirror({
+    ...parts,
+    logger,
+    hosts: upstreamHosts,
+    maxCachedBytes: upstreamCacheMib === undefined ? undefined : upstreamCacheMib * 1024 ** 2,
+    metrics: options.upstreamMetrics,
+    http: new InstallHttpClient({ fetch }),
+    stopping: options.stopping,
+  });
+  const upstreamNamespaces = upstreamNamespacesOf(
+    options.upstreamNamespaces ?? [],
+    upstreamHosts.keys(),
+  );
   const claimed = {
     logger,
     identity: options.identity,
     provisionerProjects: new Set(options.provisionerProjects),
     findProvider: options.findProvider,
-    publishedProviders: options.publishedProviders,
+    publishedProviders:
+      options.publishedProviders &&
+      withUpstreamNamespaces(options.publishedProviders, upstream, upstreamNamespaces),
     onJudged: (result: PolicyResult) => options.metrics?.judged(result),
     ownHosts: () => [LOCAL_REGISTRY, new URL(options.origin()).host],
     modules: () => ({ hosts: options.moduleHosts ?? [] }),
@@ -213,23 +233,6 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const refusedWorkers = new RefusedWorkers(clock);
   const stateUploads = new AccountPlaces({ all: 64, account: 16 });
   const { vcsFolders: localFolders = [], tools = [] } = options;
-  const guard = new AddressGuard({ allow: options.upstreamNetworks ?? [] });
-  const fetch = guardedFetch(guard);
-  const upstreamHosts = upstreamHostsOf(options.upstreamHosts ?? []);
-  const { upstreamCacheMib } = options;
-  const upstream = new UpstreamMirror({
-    ...parts,
-    logger,
-    hosts: upstreamHosts,
-    maxCachedBytes: upstreamCacheMib === undefined ? undefined : upstreamCacheMib * 1024 ** 2,
-    metrics: options.upstreamMetrics,
-    http: new InstallHttpClient({ fetch }),
-    stopping,
-  });
-  const upstreamNamespaces = upstreamNamespacesOf(
-    options.upstreamNamespaces ?? [],
-    upstreamHosts.keys(),
-  );
   const hosts = new OutgoingHosts(options.vcsHosts);
   const hooked = { ...parts, limits: new DeliveryLimits(clock) };
   const notifications = {

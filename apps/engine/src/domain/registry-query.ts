@@ -48,7 +48,7 @@ export interface RegisteredPackage {
   readonly size: number;
   readonly checksums: string;
   readonly signature: string;
-  readonly signingKey: { readonly keyId: string; readonly asciiArmor: string };
+  readonly signingKeys: readonly { readonly keyId: string; readonly asciiArmor: string }[];
 }
 
 /** A private provider: the function that it lives in, and how that is called. */

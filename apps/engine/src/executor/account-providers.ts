@@ -46,7 +46,7 @@ function providerProtocol({
     const query = { kind: "package", namespace, type, version, platform } as const;
     const { package: found } = await host.readRegistry(query);
     if (found === undefined) return missing(`there is no version ${version} for ${platform}`);
-    const { protocols, filename, archiveSha256, signingKey } = found;
+    const { protocols, filename, archiveSha256, signingKeys } = found;
     offered.set(archiveSha256, found);
     return json({
       protocols,
@@ -58,7 +58,10 @@ function providerProtocol({
       shasums_url: `${FILES}${archiveSha256}/checksums`,
       shasums_signature_url: `${FILES}${archiveSha256}/signature`,
       signing_keys: {
-        gpg_public_keys: [{ key_id: signingKey.keyId, ascii_armor: signingKey.asciiArmor }],
+        gpg_public_keys: signingKeys.map(({ keyId, asciiArmor }) => ({
+          key_id: keyId,
+          ascii_armor: asciiArmor,
+        })),
       },
     });
   }

@@ -2,10 +2,10 @@ import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  LockFile,
   Platform,
   ProviderAddress,
   packArchive,
+  parseLockFile,
   VersionConstraints,
 } from "@stackwright/provider-source";
 import { createPublishedProviders } from "@stackwright/registry/terraform";
@@ -80,7 +80,7 @@ async function start() {
             constraints === "" ? VersionConstraints.any : VersionConstraints.parse(constraints),
         },
       ],
-      lock: LockFile.parse(lock),
+      lock: parseLockFile(lock).locks,
       directory: scratch.path,
       env: { HOME: scratch.path },
       signal: AbortSignal.timeout(30_000),

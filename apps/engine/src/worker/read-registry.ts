@@ -74,7 +74,7 @@ async function packageOf(
   const { version, platform } = query;
   const found = await providers?.package(account, query, version, platform);
   if (found === undefined) return undefined;
-  const { protocols, filename, sha256: archiveSha256, size, signingKey } = found;
+  const { protocols, filename, sha256: archiveSha256, size, signingKeys } = found;
   return {
     protocols,
     filename,
@@ -82,7 +82,7 @@ async function packageOf(
     size,
     checksums: Buffer.from(found.checksums).toString("base64"),
     signature: Buffer.from(found.signature).toString("base64"),
-    signingKey,
+    signingKeys: signingKeys.map(({ keyId, asciiArmor }) => ({ keyId, asciiArmor })),
   };
 }
 

@@ -32,7 +32,8 @@ export interface PublishedPackage {
   readonly checksums: Uint8Array;
   /** A detached OpenPGP signature over the checksums. */
   readonly signature: Uint8Array;
-  readonly signingKey: PublicSigningKey;
+  /** One of these made the signature. */
+  readonly signingKeys: readonly PublicSigningKey[];
 }
 
 /** What an account can install of the providers that were published to a registry. */
@@ -104,7 +105,7 @@ export function createPublishedProviders({
         size,
         checksums,
         signature: await signingKey.sign(checksums),
-        signingKey: await signingKey.publicKey(),
+        signingKeys: [await signingKey.publicKey()],
       };
     },
   };

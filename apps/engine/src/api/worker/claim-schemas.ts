@@ -164,7 +164,7 @@ export const RegistryAnswer = Type.Object(
           size: Type.Integer(),
           checksums: Type.String({ description: "in base64" }),
           signature: Type.String({ description: "detached, in base64" }),
-          signingKey: Type.Object({ keyId: Type.String(), asciiArmor: Type.String() }),
+          signingKeys: Type.Array(Type.Object({ keyId: Type.String(), asciiArmor: Type.String() })),
         },
         { description: "a package of a published provider, with what its registry signed" },
       ),

@@ -287,7 +287,11 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
             })),
           }),
           ...(found.package !== undefined && {
-            package: { ...found.package, protocols: [...found.package.protocols] },
+            package: {
+              ...found.package,
+              protocols: [...found.package.protocols],
+              signingKeys: [...found.package.signingKeys],
+            },
           }),
         };
       } catch (error) {
