@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -22,16 +22,17 @@ const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
 const POLL = { timeout: 120_000, interval: 100 };
 
 async function start(...words: readonly string[]) {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "own-registry-"));
-  onTestFinished(() => scratch.remove());
+  const scratch = await mkdtemp(join(tmpdir(), "own-registry-"));
+  // Processes that were killed leave children that write for another moment.
+  onTestFinished(() => rm(scratch, { recursive: true, force: true, maxRetries: 20 }));
   const folderOf = async (name: string) => {
-    const path = join(scratch.path, name);
+    const path = join(scratch, name);
     await mkdir(path);
     return path;
   };
   const home = await folderOf("home");
   const env = { HOME: home, TF_CLI_CONFIG_FILE: undefined };
-  const first = join(scratch.path, "first.json");
+  const first = join(scratch, "first.json");
   const { url } = await startServerProcess(
     MAIN,
     [
