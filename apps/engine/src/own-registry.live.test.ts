@@ -33,12 +33,10 @@ async function start(...words: readonly string[]) {
   const home = await folderOf("home");
   const env = { HOME: home, TF_CLI_CONFIG_FILE: undefined };
   const first = join(scratch, "first.json");
+  const store = ["--store", "sqlite:data", "--storage-port", "0"];
   const { url } = await startServerProcess(
     MAIN,
-    [
-      ...["--store", "sqlite:data", "--storage-port", "0", "--executor", "none"],
-      ...["--bootstrap-file", first, ...words],
-    ],
+    [...store, "--executor", "none", "--bootstrap-file", first, ...words],
     { cwd: await folderOf("server"), env },
   );
   const { token } = JSON.parse(await readFile(first, "utf8")) as { readonly token: string };

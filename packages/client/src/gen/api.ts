@@ -1322,10 +1322,10 @@ export interface RegistryAnswer {
     readonly checksums: string;
     /** detached, in base64 */
     readonly signature: string;
-    readonly signingKeys: readonly {
-      readonly keyId: string;
-      readonly asciiArmor: string;
-    }[];
+    readonly signingKeys: readonly ({
+  readonly keyId: string;
+  readonly asciiArmor: string;
+})[];
   } | undefined;
 }
 
