@@ -47,7 +47,7 @@ it("connections trust the authorities of SSL_CERT_FILE and SSL_CERT_DIR", async 
   expect(await reach({ SSL_CERT_DIR: folder })).toBe("reached");
   // What Node was told to trust stays trusted beside others.
   const other = join(scratch.path, "other.pem");
-  await writeFile(other, String(createSelfSignedIdentity().certificate));
+  await writeFile(other, String(createSelfSignedIdentity({ name: "other.example" }).certificate));
   const extra = { NODE_EXTRA_CA_CERTS: file };
   expect(await reach({ ...extra, SSL_CERT_FILE: other })).toBe("reached");
   expect(

@@ -33,7 +33,7 @@ it.each(["SSL_CERT_FILE", "SSL_CERT_DIR"])(
     await mkdir(folder);
     const file = join(folder, "own.pem");
     await writeFile(file, String(identity.certificate));
-    await writeFile(other, String(createSelfSignedIdentity().certificate));
+    await writeFile(other, String(createSelfSignedIdentity({ name: "other.example" }).certificate));
     const server = createServer({
       cert: String(identity.certificate),
       key: String(identity.privateKey),
