@@ -163,3 +163,34 @@ it("uses through stacks that the caller does not see are found, without the name
     { project: "web", stack: "front", distance: 2, through: [] },
   ]);
 });
+
+it("uses through a stack that uses it itself and that the caller does not see are found, without its name", async () => {
+  const { call, tokenOf } = await startApi("none");
+  const shared = { outputs_shared_with: ["hidden", "web"] };
+  for (const name of ["web", "hidden"]) {
+    await call("POST", "/api/v1/projects", { body: { name, ...shared } });
+  }
+  for (const [project, name, from] of [
+    ["web", "network", undefined],
+    ["hidden", "mid", "web/network"],
+    ["web", "front", "hidden/mid"],
+  ] as const) {
+    const stacks = `/api/v1/projects/${project}/stacks`;
+    expect((await call("POST", stacks, { body: { name } })).status).toBe(201);
+    const [producer = "", stack] = from?.split("/") ?? [];
+    if (stack === undefined) continue;
+    const body = { producer: { project: producer, stack }, mode: "apply" };
+    expect((await call("POST", `${stacks}/${name}/triggers`, { body })).status).toBe(201);
+  }
+  const token = await tokenOf("reader", ["web"]);
+  const query = "/api/v1/where-used?kind=stack&name=web/network";
+  await expect
+    .poll(async () => (await call("GET", `${query}&transitive=true`)).text)
+    .toContain("front");
+  const limited = await call("GET", `${query}&transitive=true`, { token });
+  expect(limited.text).not.toContain("hidden");
+  expect(limited.json["uses"]).toEqual([
+    { project: "web", stack: "front", distance: 1, triggered: true, through: [] },
+  ]);
+  expect((await call("GET", query, { token })).json["uses"]).toEqual([]);
+});

@@ -91,7 +91,8 @@ const StackUseView = Type.Object(
     ),
     through: Type.Optional(
       Type.Array(Type.Object({ project: Type.String(), stack: Type.String() }), {
-        description: "with a distance: the stacks that it reads or follows for it, at most 20",
+        description:
+          "with a distance: the stacks that it reads or follows for it, at most 20; without those that the caller does not see",
       }),
     ),
   },
@@ -190,7 +191,12 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       }
       const signal = endOfRequest(reply, stopping);
       const principal = principalOf(request);
-      const stacks = await visibleStacks(principal, signal);
+      const seenStacks = await visibleStacks(principal, signal);
+      // What only a hidden stack uses itself may be used through it by one that the caller sees.
+      const stacks =
+        transitive === "true"
+          ? sortedStacks(live, ({ account }) => account === principal.account)
+          : seenStacks;
       if (transitive === "true") {
         await Promise.all([
           synced(live.outputs, clock, signal),
@@ -211,7 +217,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if (kind === "provider") uses = await usesOfProvider(live, { stacks, name, version, signal });
       else if (kind === "module") uses = usesOfModule(live, stacks, { name, version });
       else if (kind === "stack") {
-        producer = namedStack(stacks, name);
+        producer = namedStack(seenStacks, name);
         uses = usesOfStack(live, stacks, producer);
       } else {
         const place = { account: principal.account, ...placeOf(name) };
@@ -219,15 +225,17 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       }
       if (uses === undefined)
         throw new ServerError("not_found", `there is no variable set "${name}"`);
-      const seen = new Set(stacks.map(({ key }) => key));
+      const seen = new Set(seenStacks.map(({ key }) => key));
       const isSeen = ({ key }: StackFact): boolean => seen.has(key);
       const others = transitive === "true" ? usesThroughOthers(live, uses, producer) : [];
+      const shown = [uses, others].map((some) => some.filter(({ stack }) => isSeen(stack)));
+      const [itself = [], through = []] = shown;
       return {
-        uses: [...uses, ...others.filter(({ stack }) => isSeen(stack)).slice(0, MAX_OTHERS)].map(
-          ({ stack, through, ...use }) => ({
+        uses: [...itself, ...through.slice(0, MAX_OTHERS)].map(
+          ({ stack, through: between, ...use }) => ({
             ...placeIn(stack),
             ...use,
-            ...(through !== undefined && { through: through.filter(isSeen).map(placeIn) }),
+            ...(between !== undefined && { through: between.filter(isSeen).map(placeIn) }),
           }),
         ),
       };
