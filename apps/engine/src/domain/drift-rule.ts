@@ -64,7 +64,7 @@ function nextCheck(
 }
 
 /** A check that is due: of all objects, or of those of one part of the rule. */
-interface DueCheck {
+export interface DueCheck {
   /** Place of the part in the rule; undefined for a check of all objects. */
   readonly part: number | undefined;
   readonly atMs: number;

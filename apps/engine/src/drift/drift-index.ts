@@ -8,12 +8,20 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type Mirror, type MirrorParts, mirrorKind } from "../queue/mirror-kind.ts";
 
 /** What decides when a stack is checked. */
-interface DriftFact {
+export interface DriftFact {
   readonly stack: StackReference;
   /** Absent where the record cannot be read. */
   readonly drift?: Pick<
     StackDrift,
-    "stackName" | "rule" | "nextAtMs" | "partNextAtMs" | "check" | "checkAtMs" | "asked"
+    | "stackName"
+    | "rule"
+    | "nextAtMs"
+    | "partNextAtMs"
+    | "check"
+    | "checkAtMs"
+    | "asked"
+    | "loads"
+    | "loadsOfPart"
   > & {
     /** When the first ignore ends; 0 where nothing is ignored. */
     readonly ignoredUntilMs: number;
@@ -79,11 +87,13 @@ function emptyFacts(logger: Logger) {
     };
   };
   const drift = readable((resource) => {
-    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignores, asked } =
-      decodeRecord(KINDS.drifts, resource);
+    const { ignores, ...record } = decodeRecord(KINDS.drifts, resource);
+    const { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, asked } = record;
+    const { loads, loadsOfPart } = record;
     const ends = ignores.map(({ untilMs }) => Number(untilMs));
     const ignoredUntilMs = ends.length === 0 ? 0 : Math.min(...ends);
-    return { stackName, rule, nextAtMs, partNextAtMs, check, checkAtMs, ignoredUntilMs, asked };
+    const times = { nextAtMs, partNextAtMs, checkAtMs, ignoredUntilMs };
+    return { stackName, rule, ...times, check, asked, loads, loadsOfPart };
   });
   return {
     drifts: new FactsOf<DriftFact>(placeKey, (resource) => {

@@ -531,6 +531,28 @@ it.each([
   },
 );
 
+it.each([
+  ["the operator asks second", [false, true], 1],
+  ["the planner asks second", [true, false], 1],
+  ["only planners ask", [false, false], 0],
+] as const)(
+  "a check that several ask for is followed by a run where one of them may apply: %s",
+  async (_, asking, follows) => {
+    const reaction = DriftRule_Reaction.REACTION_REPAIR;
+    const { fire, parts, first, runs, record, end } = await start(["one"], { reaction });
+    await fire();
+    const ids = new Set<string>();
+    for (const mayApply of asking) {
+      const actor = mayApply ? "ann" : "pat";
+      ids.add((await checkDrift(parts, { stack: first, stackName: "one", actor, mayApply })).id);
+    }
+    expect(ids.size).toBe(1);
+    for (const id of ids) await end(id, FOUND);
+    expect(await runs()).toHaveLength(1 + follows);
+    expect((await record()).remedy === "").toBe(follows === 0);
+  },
+);
+
 /** Records objects of a stack, as an executor does. */
 async function putObjects(
   { put, first }: Pick<Awaited<ReturnType<typeof start>>, "put" | "first">,
@@ -538,7 +560,12 @@ async function putObjects(
 ): Promise<void> {
   for (const [at, address] of addresses.entries()) {
     const [type = ""] = address.split(".");
-    const object = StateObject.create({ address, type, mode: StateObject_Mode.MODE_MANAGED });
+    const object = StateObject.fromPartial({
+      address,
+      type,
+      mode: StateObject_Mode.MODE_MANAGED,
+      provider: { source: type.split("_")[0] ?? "" },
+    });
     await put(recordKind("StateObject", StateObject), memberPlace(first, `o${at}`), object);
   }
 }
@@ -639,4 +666,66 @@ it("a part without objects makes no run, and one with objects one run for each t
   await next();
   expect([await fire(), await fire()]).toEqual([1, 0]);
   expect(await runs()).toHaveLength(before + 1);
+});
+
+it("10,000 objects of one provider are checked at its rate, and keep no stack of another provider waiting", {
+  timeout: 120_000,
+}, async () => {
+  const names = Array.from({ length: 20 }, (_, at) => `s${at}`);
+  const started = await start([...names, "other"]);
+  const { stacks, fire, runs, record, put, clock, end } = started;
+  const other = stacks.at(-1);
+  if (other === undefined) throw new Error("no stack");
+  for (const stack of stacks) {
+    const type = stack === other ? "other_thing" : "lab_thing";
+    const addresses = Array.from({ length: 500 }, (_, at) => `${type}.t${at}`);
+    await putObjects({ put, first: stack }, addresses);
+  }
+  await fire();
+  clock.skip(12 * 60 * MINUTE);
+  const begunMs = clock.wallMs();
+  const checked: { readonly stack: string; readonly atMs: number }[] = [];
+  while (checked.length < stacks.length) {
+    await fire();
+    for (const { id, stack } of (await runs()).filter((run) => !isEnded(phaseOf(run)))) {
+      checked.push({ stack, atMs: clock.wallMs() });
+      await end(id, undefined);
+    }
+    clock.skip(10_000);
+    expect(clock.wallMs() - begunMs).toBeLessThan(60 * MINUTE);
+  }
+  expect(new Set(checked.map(({ stack }) => stack)).size).toBe(stacks.length);
+  // The objects of 20 stacks are counted in one sweep.
+  const waitedMs = (checked.find(({ stack }) => stack === other.stack)?.atMs ?? 0) - begunMs;
+  expect(waitedMs).toBeLessThanOrEqual(10_000);
+  // 2,000 at once, then 50 in each second.
+  const times = checked.filter(({ stack }) => stack !== other.stack).map(({ atMs }) => atMs);
+  for (const from of times) {
+    const within = times.filter((atMs) => atMs >= from && atMs <= from + MINUTE);
+    expect(within.length * 500).toBeLessThanOrEqual(2_000 + 50 * 60 + 500);
+  }
+  expect((times.at(-1) ?? 0) - begunMs).toBe(160_000);
+  expect((await record(other)).loads).toEqual([{ provider: "other", objects: 500 }]);
+});
+
+it("what a check reads is counted with the first one, and of a part for itself", async () => {
+  const started = await start(["one"], { parts: [{ types: ["lab_key"], everyMinutes: 10 }] });
+  const { fire, record, runs, end, clock, goToNext } = started;
+  await putObjects(started, ["lab_key.a", "lab_key.b", "lab_user.a"]);
+  await fire();
+  clock.skip(Number((await record()).partNextAtMs[0]) - clock.wallMs());
+  const isPartFirst = Number((await record()).nextAtMs) > clock.wallMs();
+  await fire();
+  const [first] = await runs();
+  expect(await record()).toMatchObject({
+    loads: [{ provider: "lab", objects: isPartFirst ? 2 : 3 }],
+    loadsOfPart: isPartFirst,
+  });
+  await end(first?.id ?? "", undefined);
+  await goToNext();
+  await fire();
+  expect(await record()).toMatchObject({
+    loads: [{ provider: "lab", objects: 3 }],
+    loadsOfPart: false,
+  });
 });

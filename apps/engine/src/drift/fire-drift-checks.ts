@@ -1,6 +1,7 @@
 import type { Logger } from "@stackwright/base/logger";
 import { isEnded, type StackReference } from "@stackwright/core";
 import {
+  type DriftLoad,
   type DriftRequest,
   type DriftRule,
   type Run,
@@ -9,9 +10,11 @@ import {
 } from "@stackwright/proto/stackwright";
 import { isStorageError, readStored } from "@stackwright/storage";
 import { derivedRunId } from "../domain/derived-run-id.ts";
+import { type ChargedCheck, DriftBudget } from "../domain/drift-budget.ts";
 import {
   DRIFT_CHECK,
   DRIFT_REPORT,
+  type DueCheck,
   driftRuleOf,
   dueCheck,
   isUnnoted,
@@ -42,8 +45,8 @@ import {
   type TransactionParts,
   transact,
 } from "../queue/transaction.ts";
-import type { DriftIndex, NamedStack } from "./drift-index.ts";
-import { addressesOf, objectsOf } from "./stack-objects.ts";
+import type { DriftFact, DriftIndex, NamedStack } from "./drift-index.ts";
+import { addressesOf, type CheckedObjects, loadsOf, objectsOf } from "./stack-objects.ts";
 
 // Invariants:
 // - The run of a check and the next time of its stack are written in one step, which fails if another server did it first; its id follows from
@@ -51,7 +54,8 @@ import { addressesOf, objectsOf } from "./stack-objects.ts";
 // - What deliveries of hooks ask for is requested whatever the rule of the stack says, and takes its turn by time with what is due by rules: a
 //   storm of deliveries keeps no stack from its check of all objects.
 // - A stack has one check that has not ended. Of all checks that were requested lately, a bounded number has not ended, so that stacks which
-//   are due together, such as after a night without a server, are checked one after another.
+//   are due together, such as after a night without a server, are checked one after another. How many of one project are requested, and how many
+//   objects of one provider they read, is bounded over time, too (`domain/drift-budget.ts`): what they may not do yet stays due.
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
 const KIND = SERVER_KINDS.drift;
@@ -64,6 +68,10 @@ const OPEN_MS = 30 * 60_000;
 const MAX_NOTED = 200;
 /** Objects of a check of a part; where a part has more, all objects are checked. */
 const MAX_TARGETS = 500;
+/** Stacks whose objects are counted in one sweep. */
+const MAX_COUNTED = 20;
+/** Providers whose objects are remembered for a stack. */
+const MAX_LOADS = 50;
 
 type DriftParts = TransactionParts & { readonly logger: Logger };
 
@@ -74,7 +82,7 @@ type DriftParts = TransactionParts & { readonly logger: Logger };
 export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Promise<number> {
   const { drifts, projects } = index;
   const nowMs = parts.clock.wallMs();
-  const due: { readonly stack: StackReference; readonly atMs: number }[] = [];
+  const due: DueStack[] = [];
   const unnoted: NamedStack[] = [];
   let open = 0;
   for (const { stack, drift } of drifts.values()) {
@@ -93,7 +101,9 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     if (rule !== undefined && !isNoted) unnoted.push({ stack, stackName: drift.stackName });
     const byRule = isNoted ? dueCheck(rule, drift, nowMs) : undefined;
     const next = firstOf(drift.asked, byRule);
-    if (next !== undefined) due.push({ stack, atMs: next.atMs });
+    if (next !== undefined) {
+      due.push({ stack, drift, atMs: next.atMs, checked: checkedBy(next, rule) });
+    }
   }
   for (const named of index.stacks) {
     const { stack } = named;
@@ -103,14 +113,75 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   for (const one of unnoted.slice(0, MAX_NOTED)) {
     await each(parts, one.stack, async () => note(parts, one));
   }
-  let fired = 0;
-  for (const { stack } of due.toSorted((a, b) => a.atMs - b.atMs)) {
+  const budget = new DriftBudget(nowMs, chargedChecks(index));
+  let [counted, fired] = [0, 0];
+  for (const { stack, drift, checked } of due.toSorted((a, b) => a.atMs - b.atMs)) {
     if (open >= MAX_OPEN) break;
-    if ((await each(parts, stack, async () => fire(parts, stack))) !== true) continue;
+    if (!budget.hasCheckFor(stack)) continue;
+    const isKnown = checked === "all" && drift.loads.length > 0 && !drift.loadsOfPart;
+    if (!isKnown && counted >= MAX_COUNTED) continue;
+    if (!isKnown) counted += 1;
+    const loads = isKnown
+      ? drift.loads
+      : await each(parts, stack, async () => presentLoads(parts, stack, checked));
+    if (loads === undefined) continue;
+    if (!budget.take({ stack, loads })) {
+      // So they are not counted in each sweep until its turn.
+      const isNew = !isKnown && checked === "all" && loads.length > 0;
+      if (isNew) await each(parts, stack, async () => noteLoads(parts, stack, loads));
+      continue;
+    }
+    const isFired = await each(parts, stack, async () => {
+      // What is known is of the last check: the next one is to know what this one reads.
+      const present = isKnown ? await presentLoads(parts, stack, checked) : loads;
+      return fire(parts, stack, present);
+    });
+    if (isFired !== true) continue;
     open += 1;
     fired += 1;
   }
   return fired;
+}
+
+/** How many objects of which providers a check reads. */
+async function presentLoads(
+  parts: TransactionParts,
+  stack: StackReference,
+  checked: CheckedObjects,
+): Promise<readonly DriftLoad[]> {
+  const loads = await loadsOf(parts, stack, checked);
+  const total = loads.reduce((sum, { objects }) => sum + objects, 0);
+  // So many are read as fast all together.
+  return checked === "all" || total <= MAX_TARGETS ? loads : loadsOf(parts, stack, "all");
+}
+
+interface DueStack {
+  readonly stack: StackReference;
+  readonly drift: NonNullable<DriftFact["drift"]>;
+  readonly atMs: number;
+  readonly checked: CheckedObjects;
+}
+
+/** What is read by the check that a stack is due for. */
+function checkedBy(
+  due: { readonly asked: DriftRequest } | Pick<DueCheck, "part">,
+  rule: DriftRule | undefined,
+): CheckedObjects {
+  if ("asked" in due) {
+    const { resources } = due.asked;
+    return resources.length === 0 ? "all" : { resources };
+  }
+  const part = due.part === undefined ? undefined : rule?.parts[due.part];
+  return part === undefined ? "all" : { part };
+}
+
+/** The last check of each stack, with what it reads. */
+function chargedChecks({ drifts }: DriftIndex): readonly ChargedCheck[] {
+  return Array.from(drifts.values()).flatMap(({ stack, drift }) =>
+    drift === undefined || drift.checkAtMs === 0n
+      ? []
+      : [{ stack, atMs: Number(drift.checkAtMs), loads: drift.loads }],
+  );
 }
 
 /** What a stack is checked for first: what was asked for, or what is due by its rule. */
@@ -153,7 +224,7 @@ async function note(parts: TransactionParts, { stack, stackName }: NamedStack): 
 
 /**
  * Requests a check of a stack at once, whatever its rule says; one that has not ended is taken instead. What it finds leads to the run that the
- * rule asks for only where its author may apply.
+ * rule asks for only where one who asked for it may apply.
  */
 export async function checkDrift(
   parts: TransactionParts,
@@ -164,7 +235,14 @@ export async function checkDrift(
     const row = await readDrift(tx, stack, stackName);
     const { check: former } = row.message;
     const open = former === "" ? undefined : await tx.find(RUN_KIND, memberPlace(stack, former));
-    if (open !== undefined && !isEnded(phaseOf(open.message))) return open.message;
+    if (open !== undefined && !isEnded(phaseOf(open.message))) {
+      const { cause } = open.message;
+      // What the check finds is reported once it has ended: until then who may apply makes it one that the rule reacts to.
+      if (mayApply && cause.startsWith(DRIFT_REPORT)) {
+        tx.update(open, { cause: `${DRIFT_CHECK}${cause.slice(DRIFT_REPORT.length)}` });
+      }
+      return open.message;
+    }
     const check = { ...checkAt(stack, tx.nowMs), ...(!mayApply && { cause: DRIFT_REPORT }) };
     const run = await addCheck(tx, checked, check);
     tx.update(row, { stackName, check: run.id, checkAtMs: BigInt(tx.nowMs) });
@@ -235,7 +313,11 @@ async function addCheck(
 }
 
 /** Requests the check of a stack that is due; false where none was requested. */
-async function fire(parts: TransactionParts, stack: StackReference): Promise<boolean> {
+async function fire(
+  parts: TransactionParts,
+  stack: StackReference,
+  loads: readonly DriftLoad[],
+): Promise<boolean> {
   try {
     return await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
@@ -250,7 +332,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
         tx.remove(row);
         return false;
       }
-      if ("asked" in due) return fireAsked(tx, parts, stack, due);
+      if ("asked" in due) return fireAsked(tx, parts, stack, { ...due, loads });
       const { rule, atMs, next } = due;
       const actor = row.message.rule === undefined ? DRIFT_ACTOR : row.message.actor;
       const { stackName } = row.message;
@@ -265,7 +347,7 @@ async function fire(parts: TransactionParts, stack: StackReference): Promise<boo
       const checked = isWhole ? undefined : { types: part.types, targets };
       const run = await addCheck(tx, { stack, stackName, actor }, checkAt(stack, atMs, checked));
       const checkAtMs = BigInt(tx.nowMs);
-      tx.update(row, { check: run.id, checkAtMs, ...next });
+      tx.update(row, { check: run.id, checkAtMs, ...chargeOf(loads, part !== undefined), ...next });
       return true;
     });
   } catch (error) {
@@ -285,7 +367,15 @@ async function fireAsked(
   tx: Transaction,
   parts: TransactionParts,
   stack: StackReference,
-  { row, asked }: { readonly row: StoredRow<StackDrift>; readonly asked: DriftRequest },
+  {
+    row,
+    asked,
+    loads,
+  }: {
+    readonly row: StoredRow<StackDrift>;
+    readonly asked: DriftRequest;
+    readonly loads: readonly DriftLoad[];
+  },
 ): Promise<boolean> {
   const { stackName } = row.message;
   const { run: id, atMs, actor, resources } = asked;
@@ -308,8 +398,29 @@ async function fireAsked(
       targets: targets === undefined || targets.length > MAX_TARGETS ? undefined : targets,
     },
   );
-  tx.update(row, { check: run.id, checkAtMs: BigInt(tx.nowMs), asked: undefined });
+  const charge = chargeOf(loads, resources.length > 0);
+  tx.update(row, { check: run.id, checkAtMs: BigInt(tx.nowMs), asked: undefined, ...charge });
   return true;
+}
+
+async function noteLoads(
+  parts: TransactionParts,
+  stack: StackReference,
+  loads: readonly DriftLoad[],
+): Promise<void> {
+  await transact(parts, async (tx) => {
+    const row = await tx.find(KIND, stackPlace(stack));
+    if (row !== undefined) tx.update(row, chargeOf(loads, false));
+  });
+}
+
+/** What the budget counts of a check. Of more providers than are kept the largest are. */
+function chargeOf(
+  loads: readonly DriftLoad[],
+  loadsOfPart: boolean,
+): Pick<StackDrift, "loads" | "loadsOfPart"> {
+  const largest = loads.toSorted((a, b) => b.objects - a.objects).slice(0, MAX_LOADS);
+  return { loads: largest, loadsOfPart };
 }
 
 async function findDue(tx: Transaction, stack: StackReference) {

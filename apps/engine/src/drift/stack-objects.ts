@@ -1,5 +1,10 @@
 import type { StackReference } from "@stackwright/core";
-import { type DriftPart, StateObject, StateObject_Mode } from "@stackwright/proto/stackwright";
+import {
+  type DriftLoad,
+  type DriftPart,
+  StateObject,
+  StateObject_Mode,
+} from "@stackwright/proto/stackwright";
 import { listResources } from "@stackwright/storage";
 import { isOfPart } from "../domain/drift-rule.ts";
 import { decodeRecord, recordKind } from "../domain/record-kind.ts";
@@ -13,6 +18,31 @@ const MAX_LOOKED_AT = 1_000;
 
 type Reading = Pick<TransactionParts, "storage">;
 type Meant = (object: Pick<StateObject, "address" | "type">) => boolean;
+
+/** What a check is about: the objects of a part of a rule, those at some addresses, or all. */
+export type CheckedObjects =
+  | { readonly part: DriftPart }
+  | { readonly resources: readonly string[] }
+  | "all";
+
+/** How many objects of each provider a check of a stack reads. */
+export async function loadsOf(
+  parts: Reading,
+  stack: StackReference,
+  checked: CheckedObjects,
+): Promise<readonly DriftLoad[]> {
+  const isMeant = meantBy(checked);
+  const counts = new Map<string, number>();
+  for await (const object of managedObjects(parts, stack)) {
+    if (isMeant(object)) counts.set(object.provider, (counts.get(object.provider) ?? 0) + 1);
+  }
+  return Array.from(counts, ([provider, objects]) => ({ provider, objects }));
+}
+
+function meantBy(checked: CheckedObjects): Meant {
+  if (checked === "all") return () => true;
+  return "part" in checked ? ({ type }) => isOfPart(checked.part, type) : areAt(checked.resources);
+}
 
 /** The objects of a stack that are of a part of its rule. */
 export async function addressesOf(
@@ -70,11 +100,12 @@ async function addressesWhere(
 async function* managedObjects(
   { storage }: Reading,
   stack: StackReference,
-): AsyncGenerator<Parameters<Meant>[0]> {
+): AsyncGenerator<Parameters<Meant>[0] & { readonly provider: string }> {
   const { tenancy, name } = memberPlace(stack, "");
   const { type } = OBJECT_KIND;
   for await (const one of listResources(storage, "strong", type, tenancy, name, {})) {
-    const { address, mode, type: ofObject } = decodeRecord(OBJECT_KIND, one);
-    if (mode === StateObject_Mode.MODE_MANAGED) yield { address, type: ofObject };
+    const { address, mode, type: ofObject, provider } = decodeRecord(OBJECT_KIND, one);
+    if (mode !== StateObject_Mode.MODE_MANAGED) continue;
+    yield { address, type: ofObject, provider: provider?.source ?? "" };
   }
 }

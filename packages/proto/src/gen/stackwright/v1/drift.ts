@@ -93,6 +93,19 @@ export interface StackDrift {
     | undefined;
   /** Deliveries of hooks that asked for checks lately, the oldest first. */
   deliveries: DriftDelivery[];
+  /** Objects that its last check by the rule or by a hook reads; where it has had none, those that the next one would. */
+  loads: DriftLoad[];
+  /** That check was of some types or resources only. */
+  loadsOfPart: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Objects of one provider that a check reads. */
+export interface DriftLoad {
+  /** Full source address of the provider. */
+  provider: string;
+  /** How many. */
+  objects: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -393,6 +406,8 @@ function createBaseStackDrift(): StackDrift {
     ignoredDeleted: 0,
     asked: undefined,
     deliveries: [],
+    loads: [],
+    loadsOfPart: false,
   };
 }
 
@@ -476,6 +491,12 @@ export const StackDrift: MessageFns<StackDrift> = {
     }
     for (const v of message.deliveries) {
       DriftDelivery.encode(v!, writer.uint32(162).fork()).join();
+    }
+    for (const v of message.loads) {
+      DriftLoad.encode(v!, writer.uint32(170).fork()).join();
+    }
+    if (message.loadsOfPart !== false) {
+      writer.uint32(176).bool(message.loadsOfPart);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -671,6 +692,22 @@ export const StackDrift: MessageFns<StackDrift> = {
             message.deliveries.push(DriftDelivery.decode(reader, reader.uint32()));
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.loads.push(DriftLoad.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 22: {
+            if (tag !== 176) {
+              break;
+            }
+
+            message.loadsOfPart = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -727,6 +764,98 @@ export const StackDrift: MessageFns<StackDrift> = {
       ? DriftRequest.fromPartial(object.asked)
       : undefined;
     message.deliveries = object.deliveries?.map((e) => DriftDelivery.fromPartial(e)) || [];
+    message.loads = object.loads?.map((e) => DriftLoad.fromPartial(e)) || [];
+    message.loadsOfPart = object.loadsOfPart ?? false;
+    return message;
+  },
+};
+
+function createBaseDriftLoad(): DriftLoad {
+  return { provider: "", objects: 0 };
+}
+
+export const DriftLoad: MessageFns<DriftLoad> = {
+  encode(message: DriftLoad, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.provider !== "") {
+      writer.uint32(10).string(message.provider);
+    }
+    if (message.objects !== 0) {
+      writer.uint32(16).uint32(message.objects);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriftLoad {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriftLoad();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.provider = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.objects = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriftLoad>): DriftLoad {
+    return DriftLoad.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriftLoad>): DriftLoad {
+    const message = createBaseDriftLoad();
+    message.provider = object.provider ?? "";
+    message.objects = object.objects ?? 0;
     return message;
   },
 };

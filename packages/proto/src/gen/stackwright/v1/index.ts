@@ -15,6 +15,7 @@ export {
   DriftDelivery,
   DriftHook,
   DriftIgnore,
+  DriftLoad,
   DriftPart,
   DriftRequest,
   DriftRule,
