@@ -47,6 +47,9 @@ it("projects are made with rules of approval, changed, shown and deleted", {
     auto_apply: "never",
     outputs_shared_with: ["base"],
   });
+  const pure = await output("set", "web", "--pure-provider", "hashicorp/random");
+  expect(pure).toContain("providers known to be pure: hashicorp/random\n");
+  expect(await output("set", "web", "--ask-all-providers")).not.toContain("pure");
   const said = await output("set", "web", "--key-instructions", "ask the\u001b[31m people");
   expect(said).toMatch(/keys of its stacks: ask the.*people/);
   expect(said).not.toContain("\u001b[31m");
@@ -56,6 +59,7 @@ it("projects are made with rules of approval, changed, shown and deleted", {
     [["set", "web", "--required-approvals", "many"], "takes a number"],
     [["set", "web", "--auto-apply", "sometimes"], "takes on_request, never, always"],
     [["set", "web", "--approver", "token:x", "--any-approver"], "excludes --approver"],
+    [["set", "web", "--pure-provider", "a/b", "--ask-all-providers"], "excludes --pure-provider"],
     [["create", "web"], '"web"'],
     [["show", "none"], '"none"'],
   ] as const) {

@@ -18,6 +18,8 @@ export interface ProjectOptions extends AccountOptions {
   readonly shareOutputsWith: readonly string[];
   readonly shareNoOutputs: boolean;
   readonly keyInstructions?: string;
+  readonly pureProvider: readonly string[];
+  readonly askAllProviders: boolean;
 }
 
 /** Lists the projects that the caller may see. */
@@ -123,6 +125,9 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
   if (options.shareNoOutputs && shareOutputsWith.length > 0) {
     throw new CommandError("--share-no-outputs excludes --share-outputs-with.");
   }
+  if (options.askAllProviders && options.pureProvider.length > 0) {
+    throw new CommandError("--ask-all-providers excludes --pure-provider.");
+  }
   const autoApply = oneOf(options.autoApply, "--auto-apply", ["on_request", "never", "always"]);
   const supersede = oneOf(options.supersede, "--supersede", ["none", "pending", "unapproved"]);
   const approvals = numberOf(options.requiredApprovals);
@@ -134,6 +139,9 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     ...(supersede !== undefined && { supersede }),
     ...(options.keyInstructions !== undefined && { key_instructions: options.keyInstructions }),
+    ...((options.askAllProviders || options.pureProvider.length > 0) && {
+      pure_providers: [...options.pureProvider],
+    }),
     ...((options.shareNoOutputs || shareOutputsWith.length > 0) && {
       outputs_shared_with: [...shareOutputsWith],
     }),
@@ -168,6 +176,9 @@ function linesOf(project: Project): readonly string[] {
     `  applied without an approval: ${project.auto_apply}`,
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,
+    ...(project.pure_providers.length === 0
+      ? []
+      : [`  providers known to be pure: ${project.pure_providers.join(" ")}`]),
     ...(project.key_instructions === ""
       ? []
       : [`  keys of its stacks: ${printable(project.key_instructions)}`]),

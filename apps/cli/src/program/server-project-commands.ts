@@ -56,5 +56,12 @@ function withSettings(command: Command): Command {
     .option("--supersede <which>", "none, pending or unapproved: older runs that a new one ends")
     .option("--share-outputs-with <project>", "may read outputs; may be repeated", collect, [])
     .option("--share-no-outputs", "no other project may read outputs", false)
+    .option(
+      "--pure-provider <source>",
+      "plans ask this provider for none of what has not changed; may be repeated",
+      collect,
+      [],
+    )
+    .option("--ask-all-providers", "no provider counts as pure", false)
     .option("--key-instructions <text>", "how members get the keys of its stacks: no key");
 }

@@ -248,6 +248,7 @@ async function makePlan(
       targets,
       replace,
       ...(job.skipRefresh === true && { read: { kind: "never" } }),
+      ...(job.pureProviders !== undefined && { pureProviders: job.pureProviders }),
       ...(job.stage !== undefined && { staged: true }),
     },
   });

@@ -59,6 +59,8 @@ export interface ExecutionJob {
   readonly runVariables?: Readonly<Record<string, string>>;
   /** Plans without reading any object. @default false */
   readonly skipRefresh?: boolean;
+  /** Source addresses, or the ends of them, of providers that the project says are pure. @default none */
+  readonly pureProviders?: readonly string[];
   /** Leaves to a later stage what cannot be planned yet. `before`: what the stage before it left. @default it plans all */
   readonly stage?: { readonly number: number; readonly before: readonly string[] };
   /** Whether others are planned together with the stack. @default false */

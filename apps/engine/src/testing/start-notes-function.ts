@@ -20,10 +20,12 @@ export const LATER_URN = `urn:fss:local:${PROJECT}:function:default:notes:later`
 interface NotesOptions {
   /** What the creation of an object waits for. @default nothing */
   readonly gate?: Promise<unknown>;
+  /** Called with the text of each note that the first function plans. @default nothing is done */
+  readonly onPlan?: (text: unknown) => void;
 }
 
 /** Functions with a provider, and the file for `--functions` that says where they are. The end of the test stops them. */
-export async function startNotesFunction({ gate }: NotesOptions = {}): Promise<{
+export async function startNotesFunction({ gate, onPlan }: NotesOptions = {}): Promise<{
   readonly table: string;
 }> {
   const life = {
@@ -36,7 +38,11 @@ export async function startNotesFunction({ gate }: NotesOptions = {}): Promise<{
   };
   const id = computed(types.string, { stable: true });
   const text = required(types.string);
-  const note = defineResource({ attributes: { id, text }, ...life });
+  const note = defineResource({
+    attributes: { id, text },
+    plan: ({ config }) => onPlan?.(config.text),
+    ...life,
+  });
   const titled = defineResource({
     attributes: {
       id,

@@ -1,6 +1,7 @@
 import type { NamedStack, StackReference } from "@stackwright/core";
 import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
+import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -80,6 +81,7 @@ export async function claimJob(
         ? await openRunValues(keys, reference, run)
         : await deployedValues(parts, stack),
     ...(run.skipRefresh && { skipRefresh: true }),
+    ...(step === "plan" && (await pureProvidersOf(parts, stack, run))),
     ...(run.stage !== undefined && {
       stage: { number: run.stage.number, before: run.stage.before },
     }),
@@ -110,6 +112,23 @@ function waitOf(
 function traceOf(parent: string, run: Run): NonNullable<ExecutionJob["trace"]> {
   const link = traceParentOf(placeOfRun(run));
   return { parent, ...(link !== parent && { link }) };
+}
+
+/** The providers that the project says are pure. What is compared with the plan of a tool is planned in full, as the tool does. */
+async function pureProvidersOf(
+  { storage }: StoredClaimParts,
+  stack: StackReference,
+  { tool, shadowOf: compared }: Pick<Run, "tool" | "shadowOf">,
+): Promise<Pick<ExecutionJob, "pureProviders">> {
+  if (tool !== "" || compared !== "") return {};
+  const found = await readStored(
+    storage,
+    "strong",
+    idOf(SERVER_KINDS.project, projectPlace(stack)),
+  );
+  if (found === undefined) return {};
+  const { pureProviders } = decodeRecord(SERVER_KINDS.project, found);
+  return pureProviders.length === 0 ? {} : { pureProviders };
 }
 
 /** The modules that the plan of a run was made with, for the step that applies it. */

@@ -709,6 +709,8 @@ export interface NewProject {
   readonly outputs_shared_with?: readonly string[] | undefined;
   /** how members get the keys of the stacks, in words: no key */
   readonly key_instructions?: string | undefined;
+  /** providers that are known to be pure, by their source addresses or the ends of them: asked to plan an object of which nothing has changed they answer with the object and report nothing. Plans ask them about one such object of each type */
+  readonly pure_providers?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -1189,6 +1191,7 @@ export interface Project {
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
   readonly key_instructions: string;
+  readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
 }
 
@@ -1210,6 +1213,8 @@ export interface ProjectSettings {
   readonly outputs_shared_with?: readonly string[] | undefined;
   /** how members get the keys of the stacks, in words: no key */
   readonly key_instructions?: string | undefined;
+  /** providers that are known to be pure, by their source addresses or the ends of them: asked to plan an object of which nothing has changed they answer with the object and report nothing. Plans ask them about one such object of each type */
+  readonly pure_providers?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
 }
@@ -1580,6 +1585,7 @@ export interface ShownProject {
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
   readonly key_instructions: string;
+  readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
   readonly freeze?: Freeze | undefined;
 }
@@ -1716,7 +1722,7 @@ export interface StackUse {
   readonly triggered?: boolean | undefined;
   /** absent where the stack uses it itself; 1: it reads or follows outputs of one that does; 2: of one that does so */
   readonly distance?: number | undefined;
-  /** with a distance: the stacks that it reads or follows for it, at most 20 */
+  /** with a distance: the stacks that it reads or follows for it, at most 20; without those that the caller does not see */
   readonly through?: readonly ({
   readonly project: string;
   readonly stack: string;

@@ -38,6 +38,9 @@ const PoolRule = Type.Object(
   { additionalProperties: false, title: "PoolRule" },
 );
 
+/** NAMESPACE/TYPE, with a host before it or without. */
+const SOURCE_PATTERN = "^(?:[A-Za-z0-9.:-]+/)?[A-Za-z0-9_-]+/[A-Za-z0-9_-]+$";
+
 const SETTINGS = {
   drift: Type.Optional(DriftRuleSettings),
   display_name: Type.Optional(Type.String({ maxLength: 256 })),
@@ -56,6 +59,13 @@ const SETTINGS = {
     Type.String({
       maxLength: 4_096,
       description: "how members get the keys of the stacks, in words: no key",
+    }),
+  ),
+  pure_providers: Type.Optional(
+    Type.Array(Type.String({ pattern: SOURCE_PATTERN, maxLength: 256 }), {
+      maxItems: 50,
+      description:
+        "providers that are known to be pure, by their source addresses or the ends of them: asked to plan an object of which nothing has changed they answer with the object and report nothing. Plans ask them about one such object of each type",
     }),
   ),
   pools: Type.Optional(
@@ -85,6 +95,7 @@ const FACTS = {
   pools: Type.Array(PoolRule),
   outputs_shared_with: Type.Array(Type.String()),
   key_instructions: Type.String(),
+  pure_providers: Type.Array(Type.String()),
   drift: Type.Optional(DriftRuleSettings),
 };
 export const ProjectView = Type.Object(FACTS, { title: "Project" });
@@ -110,6 +121,9 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
       outputsSharedWith: [...new Set(given.outputs_shared_with)],
     }),
     ...(given.key_instructions !== undefined && { keyInstructions: given.key_instructions }),
+    ...(given.pure_providers !== undefined && {
+      pureProviders: [...new Set(given.pure_providers)],
+    }),
     ...(given.drift !== undefined && { drift: driftRuleFrom(given.drift) }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
@@ -128,6 +142,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
     outputs_shared_with: [...project.outputsSharedWith],
     key_instructions: project.keyInstructions,
+    pure_providers: [...project.pureProviders],
     ...(project.drift !== undefined && { drift: ruleViewOf(project.drift) }),
     pools: project.pools.map(({ pool, stacks }) => ({
       pool,

@@ -6,6 +6,7 @@ import { usePath } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { ProjectDriftCard } from "./project-drift-card.tsx";
 import { ProjectKeysCard } from "./project-keys-card.tsx";
+import { ProjectProvidersCard } from "./project-providers-card.tsx";
 
 /** The stacks of a project, its rules of approval, its variable sets. */
 export function ProjectSummary() {
@@ -71,6 +72,7 @@ export function ProjectSummary() {
             </section>
             <ProjectDriftCard rule={rules.drift} />
             <ProjectKeysCard instructions={rules.key_instructions} />
+            <ProjectProvidersCard pure={rules.pure_providers} />
             <section className="card" aria-labelledby="sets">
               <h2 id="sets">Variable sets</h2>
               <Loaded query={sets} what="variable sets">

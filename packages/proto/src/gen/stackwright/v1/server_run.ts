@@ -499,6 +499,8 @@ export interface Project {
     | undefined;
   /** How its members get the keys of its stacks, in words: no key. */
   keyInstructions: string;
+  /** Source addresses, or the ends of them, of providers that are known to be pure: plans ask them about one unchanged object of each type. */
+  pureProviders: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3569,6 +3571,7 @@ function createBaseProject(): Project {
     outputsSharedWith: [],
     drift: undefined,
     keyInstructions: "",
+    pureProviders: [],
   };
 }
 
@@ -3618,6 +3621,9 @@ export const Project: MessageFns<Project> = {
     }
     if (message.keyInstructions !== "") {
       writer.uint32(322).string(message.keyInstructions);
+    }
+    for (const v of message.pureProviders) {
+      writer.uint32(402).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3747,6 +3753,14 @@ export const Project: MessageFns<Project> = {
             message.keyInstructions = reader.string(true);
             continue;
           }
+          case 50: {
+            if (tag !== 402) {
+              break;
+            }
+
+            message.pureProviders.push(reader.string(true));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3798,6 +3812,7 @@ export const Project: MessageFns<Project> = {
       ? DriftRule.fromPartial(object.drift)
       : undefined;
     message.keyInstructions = object.keyInstructions ?? "";
+    message.pureProviders = object.pureProviders?.map((e) => e) || [];
     return message;
   },
 };
