@@ -13,7 +13,7 @@ terraform {
 }
 resource "notes_note" "many" {
   count = 4
-  text  = "n${"${count.index}"}"
+  text  = "n\${count.index}"
 }
 resource "notes_note" "last" { text = "${last}" }
 `;
@@ -43,7 +43,8 @@ it("a provider that the project says is pure is asked about one unchanged object
   };
   await planned("x", "applied", { auto_apply: true });
   const full = await planned("x", "no_changes");
-  expect(full.asked.toSorted()).toEqual(["n0", "n1", "n2", "n3", "x"]);
+  expect(full.asked).toHaveLength(5);
+  expect(new Set(full.asked)).toEqual(new Set(["n0", "n1", "n2", "n3", "x"]));
 
   const settings = async (sources: readonly string[], token?: string) =>
     call("PATCH", P, {
