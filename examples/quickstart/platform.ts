@@ -134,11 +134,16 @@ credentials "huawei.com" {
   };
 }
 
-/** The environment without settings of `stackwright`, which may be of another store, or of an earlier start. */
+/**
+ * The environment without settings of `stackwright`, which may be of another store, or of an earlier start, and without those of Terraform
+ * that select another stack, add options, or forbid questions.
+ */
 export function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => !name.startsWith("STACKWRIGHT_") || name === "STACKWRIGHT_DEBUG",
+      ([name]) =>
+        name === "STACKWRIGHT_DEBUG" ||
+        !/^(?:STACKWRIGHT_|TF_(?:WORKSPACE|INPUT|CLI_ARGS))/.test(name),
     ),
   );
 }
@@ -179,7 +184,8 @@ class Service implements AsyncDisposable {
 
   /** Waits until it writes something; the first group of the match. */
   async says(pattern: RegExp): Promise<string> {
-    const deadline = Date.now() + 60_000;
+    // Much of the work of a first start is on the disk, and machines of trials are small.
+    const deadline = Date.now() + 180_000;
     for (;;) {
       const found = pattern.exec(this.#text())?.[1];
       if (found !== undefined) return found;

@@ -1,38 +1,32 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { runCommand, StopRequest } from "./command.ts";
 import { installProvider } from "./install-provider.ts";
-import {
-  FUNCTION_URN,
-  ownEnvironment,
-  type Platform,
-  StartFailure,
-  startPlatform,
-} from "./platform.ts";
+import { FUNCTION_URN, type Platform, StartFailure, startPlatform } from "./platform.ts";
+import { cancelWaitingRun, deployWithApproval } from "./server-run.ts";
 
 // `npm start`: the whole way of a private provider on one machine. Starts a function platform and a server, registers a
-// provider that lives in a function, deploys this folder with it through the server, and shows the result. Everything
-// that it creates is in this folder.
+// provider that lives in a function, deploys this folder with it through the server, and shows the result. In a terminal a
+// person approves each plan. Everything that it creates is in this folder.
 
-const folder = import.meta.dirname;
-const COMMAND = join(folder, "../../apps/cli/bin/stackwright.mjs");
 const began = performance.now();
 
 const USAGE = `npm start [-- options]
 
   --port N   the server is at this port, its store and the function platform at the next two; 7400. 0: any free ones
+  --yes      approve the plans; without a terminal it is so in any case
   --once     deploy, check, stop everything, and end; without a terminal it is so in any case
   --help
 `;
 
 const stop = new AbortController();
-/** A terminal sends Ctrl-C to our children, too; other signals reach this process alone. */
-const shared = process.stdin.isTTY;
 
 process.exitCode = await main().catch((error: unknown) => {
-  if (stop.signal.aborted && error === stop.signal.reason) return 130;
+  if (stop.signal.aborted && error === stop.signal.reason) {
+    say("\nEverything has stopped.");
+    return 130;
+  }
   // Errors with a code are meant to be read: a store that is in use, a folder that cannot be written.
   const isExplained = error instanceof StartFailure || (error instanceof Error && "code" in error);
   if (!isExplained) throw error;
@@ -41,10 +35,10 @@ process.exitCode = await main().catch((error: unknown) => {
 });
 
 async function main(): Promise<number> {
-  const { port, once } = options();
+  const { port, yes, once } = options();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
-      stop.abort(new Error(`stopped by ${name}`));
+      stop.abort(new StopRequest(name));
     });
   }
   heading("the local provider is put where installations look for it");
@@ -62,23 +56,13 @@ async function main(): Promise<number> {
   heading("the private provider is registered through the RFS API");
   await register(platform);
 
-  await stackwright(platform, "stackwright up: plan and apply", ["up", "--yes"]);
-  await stackwright(platform, "stackwright plan: a second run has nothing to do", [
-    "plan",
-    "--detailed-exitcode",
-  ]);
-  await stackwright(platform, "stackwright output", ["output"]);
-  await stackwright(
-    platform,
-    "stackwright runs start: the server plans and applies another stack",
-    ["runs", "start", "server-run", "--stack", "server-run", "--yes"],
-  );
-
+  await deployHere(platform, yes);
   heading("the console");
-  await openConsole(platform);
+  const addressOf = await openConsole(platform);
+  await deployThere(platform, yes, addressOf);
 
   const seconds = Math.round((performance.now() - began) / 1000);
-  say(`\nDone in ${seconds} s. ${once ? whatIsThere() : howToGoOn(platform)}`);
+  say(`\nDone in ${seconds} s. ${once ? whatIsThere() : howToGoOn(platform, await addressOf(""))}`);
   if (!once) {
     await new Promise((resolve) => {
       // Keeps this process alive until it is stopped.
@@ -93,12 +77,53 @@ async function main(): Promise<number> {
   return 0;
 }
 
-function options(): { readonly port: number; readonly once: boolean } {
-  let values: { readonly port: string; readonly once: boolean; readonly help: boolean };
+/** The stack of this folder, whose providers are on this machine: the command plans and applies it, on the store of the server. */
+async function deployHere(platform: Platform, yes: boolean): Promise<void> {
+  const what = yes ? "plan and apply" : "plan, and apply once you say so";
+  if (yes) await stackwright(platform, `stackwright up: ${what}`, ["up", "--yes"]);
+  else {
+    heading(`stackwright up: ${what}`);
+    const { code } = await runCommand(platform, ["up"], { stop });
+    if (code !== 0) {
+      say("This stack stays as it is. In another terminal, as below, up asks again.");
+      return;
+    }
+  }
+  await stackwright(platform, "stackwright plan: a second run has nothing to do", [
+    "plan",
+    "--detailed-exitcode",
+  ]);
+  await stackwright(platform, "stackwright output", ["output"]);
+}
+
+/** A stack that the server plans and applies itself. */
+async function deployThere(
+  platform: Platform,
+  yes: boolean,
+  addressOf: (page: string) => Promise<string>,
+): Promise<void> {
+  await cancelWaitingRun(platform, stop);
+  const what = "stackwright runs start: the server plans and applies another stack";
+  const words = ["runs", "start", "server-run", "--stack", "server-run", "--yes"];
+  if (yes) return stackwright(platform, what, words);
+  heading(`${what}, once you approve it`);
+  if (!(await deployWithApproval(platform, stop, addressOf)))
+    say("The run was not applied. In another terminal, as below, runs start requests another one.");
+}
+
+interface StartOptions {
+  readonly port: number;
+  readonly yes: boolean;
+  readonly once: boolean;
+}
+
+function options(): StartOptions {
+  let values: Record<"yes" | "once" | "help", boolean> & { readonly port: string };
   try {
     ({ values } = parseArgs({
       options: {
         port: { type: "string", default: "7400" },
+        yes: { type: "boolean", default: false },
         once: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -115,7 +140,9 @@ function options(): { readonly port: number; readonly once: boolean } {
   // The two after it are needed as well.
   if (!(port <= 65_533))
     throw new StartFailure(`"${values.port}" is not a usable port.\n\n${USAGE}`);
-  return { port, once: values.once || !shared };
+  // Commands ask where they can write a question and read the answer.
+  const canAsk = process.stdin.isTTY && process.stdout.isTTY;
+  return { port, yes: values.yes || !canAsk, once: values.once || !process.stdin.isTTY };
 }
 
 /** What `curl` could do as well; official clients sign the request instead of showing a token. */
@@ -149,44 +176,41 @@ async function register({ serverUrl, token }: Platform): Promise<void> {
   say(`its function answers, in ${health.latencyMs} ms`);
 }
 
-/** Asks for the first page, so that it is built from these sources by the time a browser does, and for an address that signs in. */
-async function openConsole({ serverUrl, token }: Platform): Promise<void> {
-  const page = `${serverUrl}/console/`;
+/**
+ * Asks for the first page, so that it is built from these sources by the time a browser does. Returns what makes the address of a page that
+ * signs in.
+ */
+async function openConsole({
+  serverUrl,
+  token,
+}: Platform): Promise<(page: string) => Promise<string>> {
+  const home = `${serverUrl}/console/`;
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(180_000)]);
-  const answer = await fetch(page, { signal });
+  const answer = await fetch(home, { signal });
   if (!answer.ok)
     throw new StartFailure(`The server does not show the console: ${await answer.text()}`);
-  const headers = { authorization: `Bearer ${token}` };
-  const made = await fetch(`${serverUrl}/auth/codes`, { method: "POST", headers, signal });
-  if (!made.ok) throw new StartFailure(`The server opens no console: ${await made.text()}`);
-  const { url } = (await made.json()) as { readonly url: string };
-  say(`${url}\nshows stacks, plans and runs in a browser: once, within ten minutes.`);
-  say(`${page} asks for the token, which is STACKWRIGHT_TOKEN in .stackwright/env.`);
+  await answer.body?.cancel();
+  say(`${home} asks for the token, which is STACKWRIGHT_TOKEN in .stackwright/env.`);
+  return async (page) => {
+    const made = await fetch(`${serverUrl}/auth/codes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]),
+    });
+    if (!made.ok) throw new StartFailure(`The server opens no console: ${await made.text()}`);
+    const { url } = (await made.json()) as { readonly url: string };
+    return home + page + new URL(url).hash;
+  };
 }
 
-/** Runs a command in this folder, on the store of the server. */
+/** Runs a command that has to succeed. */
 async function stackwright(
-  { env }: Platform,
+  platform: Platform,
   what: string,
   words: readonly string[],
 ): Promise<void> {
-  stop.signal.throwIfAborted();
   heading(what);
-  const child = spawn(process.execPath, [COMMAND, ...words], {
-    cwd: folder,
-    stdio: "inherit",
-    env: { ...ownEnvironment(), ...env },
-  });
-  const forward = (): void => {
-    if (!shared) child.kill("SIGINT");
-  };
-  stop.signal.addEventListener("abort", forward, { once: true });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  stop.signal.removeEventListener("abort", forward);
-  stop.signal.throwIfAborted();
+  const { code } = await runCommand(platform, words, { stop });
   if (code !== 0) {
     throw new StartFailure(`This step failed (exit code ${code}); the messages above say why.`);
   }
@@ -201,9 +225,15 @@ function whatIsThere(): string {
 In a terminal, npm start keeps server and functions running, and prints the next steps.`;
 }
 
-function howToGoOn({ serverUrl, storeAddress, functionsUrl }: Platform): string {
-  return `These run until you press Ctrl-C:
-  ${serverUrl}/console/  the console: stacks, plans, runs; sign in with STACKWRIGHT_TOKEN of .stackwright/env
+function howToGoOn(
+  { serverUrl, storeAddress, functionsUrl }: Platform,
+  consoleAddress: string,
+): string {
+  return `The console shows stacks, plans and runs. This address signs a browser in, once and within ten minutes:
+  ${consoleAddress}
+
+These run until you press Ctrl-C:
+  ${serverUrl}/console/  the console; later sign in with STACKWRIGHT_TOKEN of .stackwright/env
   ${serverUrl}        the server: RFS API, Terraform registry; ${serverUrl}/docs describes it
   ${storeAddress} its store, for workers
   ${functionsUrl}        the local function runtime

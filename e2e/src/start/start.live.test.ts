@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 
 /* `npm start` after its installation, in a copy of the example: what a new user sees, and what is left when it ends. */
 
@@ -28,6 +28,11 @@ resource "notes_note" "a" {
   text = "hello"
 }
 `;
+
+const CTRL_C = "\u0003";
+/** The question of the command about its own plan, and about the plan of the server. */
+const HERE = /Do this\? Only "yes" is taken as a yes/;
+const THERE = /Apply this plan\? Only "yes" is taken as a yes/;
 
 interface Running {
   readonly child: ChildProcess;
@@ -164,20 +169,48 @@ describe("npm start", { timeout: 300_000 }, () => {
     await nothingIsLeft();
   });
 
-  it("stays in a terminal until Ctrl-C, and says how to continue", async (ctx) => {
+  /** In a terminal, as a user starts it. */
+  const startInTerminal = (ctx: TestContext, ...options: string[]) => {
     ctx.skip(
       spawnSync("script", ["--version"]).status !== 0,
       "there is no command script, which gives a terminal",
     );
-    const words = [process.execPath, join(folder, "start.ts"), "--port", "0"];
+    const words = [process.execPath, join(folder, "start.ts"), "--port", "0", ...options];
     // Without exec some shells stay between, and answer Ctrl-C themselves.
     const line = `exec ${words.map((word) => `'${word}'`).join(" ")}`;
     const running = watch(
       spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
         cwd: root,
+        // Colors stand between the words that are waited for.
+        env: { ...process.env, NO_COLOR: "1" },
         stdio: ["pipe", "pipe", "pipe"],
       }),
     );
+    return { ...running, type: (keys: string) => void running.child.stdin?.write(keys) };
+  };
+  /** As the console does: with the digest of the plan that it shows. */
+  const approve = async (server: string, run: string) => {
+    const env = await readFile(join(folder, ".stackwright/env"), "utf8");
+    const token = /STACKWRIGHT_TOKEN='([^']+)'/.exec(env)?.[1] ?? "";
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const at = `${server}/api/v1/projects/default/stacks/server-run/runs/${run}`;
+    const shown = (await (await fetch(at, { headers })).json()) as { plan_digest: string };
+    const body = JSON.stringify({ plan_digest: shown.plan_digest });
+    const answer = await fetch(`${at}/approvals`, { method: "POST", headers, body });
+    expect(answer.ok, await answer.text()).toBe(true);
+  };
+
+  it("in a terminal a person approves, here and in the console; it stays until Ctrl-C, and says how to continue", async (ctx) => {
+    const running = startInTerminal(ctx);
+    await running.waitFor(HERE);
+    expect(running.text()).toContain("Plan: 7 to add");
+    expect(existsSync(join(folder, "site/index.html"))).toBe(false);
+    running.type("yes\r");
+    await running.waitFor(THERE);
+    const [, server = "", run = ""] =
+      /(http:\S+)\/console\/p\/default\/s\/server-run\/r\/(\w+)#code=\w/.exec(running.text()) ?? [];
+    await approve(server, run);
+    await running.waitFor(/Run 1 is applied/);
     await running.waitFor(/These run until you press Ctrl-C/);
     await running.waitFor(/shows how to write and register/);
     const url = /(http:\S+) +the server/.exec(running.text())?.[1] ?? "";
@@ -205,9 +238,38 @@ describe("npm start", { timeout: 300_000 }, () => {
       expect(existsSync(join(folder, "notes/by-terraform.txt"))).toBe(true);
     } else await ctx.annotate("the command terraform is not installed, and was not tried", "note");
 
-    running.child.stdin?.write("\u0003");
+    running.type(CTRL_C);
     expect(await running.ended, running.text()).toBe(0);
     expect(running.text()).toContain("Everything has stopped.");
+    await nothingIsLeft();
+  });
+
+  it("Ctrl-C at each question stops everything, and the next start asks again, or with --yes does not", async (ctx) => {
+    const first = startInTerminal(ctx);
+    await first.waitFor(HERE);
+    first.type(CTRL_C);
+    expect(await first.ended, first.text()).toBe(130);
+    expect(first.text()).toContain("Everything has stopped.");
+    expect(existsSync(join(folder, "site/index.html"))).toBe(false);
+    await nothingIsLeft();
+
+    const second = startInTerminal(ctx);
+    await second.waitFor(HERE);
+    second.type("no\r");
+    await second.waitFor(/This stack stays as it is/);
+    await second.waitFor(THERE);
+    second.type(CTRL_C);
+    await second.waitFor(/Cancel run 1\?/);
+    second.type(CTRL_C);
+    expect(await second.ended, second.text()).toBe(130);
+    await nothingIsLeft();
+
+    const third = startInTerminal(ctx, "--yes", "--once");
+    expect(await third.ended, third.text()).toBe(0);
+    expect(third.text()).toContain("Run 1 of an earlier start is canceled");
+    expect(third.text()).toContain("Run 2 is applied");
+    expect(third.text()).not.toMatch(HERE);
+    expect(existsSync(join(folder, "site/index.html"))).toBe(true);
     await nothingIsLeft();
   });
 });
