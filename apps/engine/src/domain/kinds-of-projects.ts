@@ -35,6 +35,7 @@ export function isOfProject({ type, name }: Pick<ResourceId, "type" | "name">): 
  *   forgets    the name is taken out of it
  *   stack      it is of a stack, and goes with that
  *   stays      the name was chosen by who may do so in all of the account, for any project that is called so
+ *   origin     it is of the account, and names the project only with the run that it came from
  */
 export const ACCOUNT_KINDS_NAMING_PROJECTS = Object.freeze({
   Project: "forgets",
@@ -45,7 +46,10 @@ export const ACCOUNT_KINDS_NAMING_PROJECTS = Object.freeze({
   PolicySet: "stays",
   RfsStackSet: "stays",
   RfsStackSetOperation: "stays",
-} as const satisfies Readonly<Record<string, "removed" | "forgets" | "stack" | "stays">>);
+  UpstreamSchemas: "origin",
+} as const satisfies Readonly<
+  Record<string, "removed" | "forgets" | "stack" | "stays" | "origin">
+>);
 
 /** Where it is noted that a project is deleted. */
 export function projectDeletionPlace({ account, project }: ProjectPlace): Place {

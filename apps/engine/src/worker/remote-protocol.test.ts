@@ -6,7 +6,7 @@ import { WORKER_PROTOCOL } from "./remote-protocol.ts";
 /** What both sides say in the versions of the protocol. */
 const SAID: Readonly<Record<number, string>> = {
   6: "df815aff4b403dc9",
-  7: "2226041071615aea",
+  7: "bbd0950d198c7640",
 };
 
 /** A schema without what only people read. */
