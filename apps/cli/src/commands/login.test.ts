@@ -7,6 +7,11 @@ import { PassThrough } from "node:stream";
 import { loadCliConfiguration } from "@stackwright/tfplugin/install";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CommandContext, createContext } from "../command-context.ts";
+import {
+  credentialsPath,
+  readCredentials,
+  writeCredentials,
+} from "../connection/server-credentials.ts";
 import { startServer } from "../testing/start-server.ts";
 import { tryCommand } from "../testing/try-command.ts";
 import { login, logout } from "./login.ts";
@@ -162,6 +167,30 @@ it("shows what the server calls the user as text", async () => {
   const terminal = { ...context.terminal, ask: async () => "sw_token", interactive: true };
   await serverLogin({ server: `http://127.0.0.1:${port}` }, { ...context, terminal });
   expect(shown).toContain("as eve\\u001b[2J.");
+});
+
+it("keeps what another login stored while the token was asked for", async () => {
+  const env = await home();
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ projects: [], roles: [] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const { port } = server.address() as AddressInfo;
+  const path = credentialsPath(env);
+  const context = contextWith(env, () => {});
+  const ask = async (): Promise<string> => {
+    await writeCredentials(path, { servers: { "https://other.example.com": { token: "theirs" } } });
+    return "ours";
+  };
+  const terminal = { ...context.terminal, ask, interactive: true };
+  const address = `http://127.0.0.1:${port}`;
+  await serverLogin({ server: address }, { ...context, terminal });
+  expect((await readCredentials(path)).servers).toEqual({
+    "https://other.example.com": { token: "theirs" },
+    [address]: { token: "ours" },
+  });
 });
 
 it.each([

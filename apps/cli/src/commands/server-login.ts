@@ -47,8 +47,7 @@ export async function serverLogin(
     );
   }
   const path = credentialsPath(env);
-  const { servers } = await readCredentials(path);
-  const stored = servers[server]?.authority;
+  const stored = (await readCredentials(path)).servers[server]?.authority;
   const authority = await chooseAuthority(server, { caFile: options.caFile, stored }, context);
   if (authority !== undefined) trustHosts(new Map([[hostname, authority]]));
   const token = await tokenFor(server, options, context, clock);
@@ -72,6 +71,8 @@ export async function serverLogin(
     });
   });
   const credential = { token, ...(authority !== undefined && { authority }) };
+  // Another login may have ended while the user was asked.
+  const { servers } = await readCredentials(path);
   await writeCredentials(path, { current: server, servers: { ...servers, [server]: credential } });
   // Whose token it is shows a login that another user agreed to.
   const { user } = caller.data;
