@@ -6,8 +6,11 @@ import type { ServerErrorCode } from "../domain/server-error.ts";
 import type { OfferedSchema } from "../domain/upstream-schema.ts";
 import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execution-job.ts";
 
-/** Version of what parent and child say to each other. */
-export const CHILD_PROTOCOL = 1;
+/**
+ * Version of what parent and child say to each other. It changes where one side says what an older other side would not take, or a job says
+ * it elsewhere: an image of another release ends its step at once, and not in the middle of it.
+ */
+export const CHILD_PROTOCOL = 2;
 
 /** File descriptors of the pipes in a child. */
 export const CONTROL_FD = 3;

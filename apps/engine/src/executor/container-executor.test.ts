@@ -6,6 +6,7 @@ import { silentLogger } from "@stackwright/base/logger";
 import { expect, it, onTestFinished } from "vitest";
 import { testJob } from "../testing/test-job.ts";
 import { OrphanSweep } from "../worker/orphan-sweep.ts";
+import { CHILD_PROTOCOL } from "./child-protocol.ts";
 import { createContainerExecutor } from "./container-executor.ts";
 
 // Against an engine that is played by processes; `container-worker.live.test.ts` has a real one.
@@ -60,7 +61,7 @@ async function open(program: string, more: object = {}) {
 
 it("gives the result of the executor, and leaves no container", async () => {
   const result = { phase: "no_changes", revision: "3" };
-  const hello = { type: "hello", protocol: 1, pid: 1 };
+  const hello = { type: "hello", protocol: CHILD_PROTOCOL, pid: 1 };
   const { executor } = await open(saying(0, hello, { type: "result", result }));
   const { ended } = executor.start(await testJob(), HOST);
   expect(await ended).toEqual({ how: "result", result });
@@ -77,9 +78,12 @@ it("says of a container that ends without a result how it ended", async () => {
 });
 
 it("ends an executor of another release, and one that does not answer", async () => {
-  const other = await open(saying(0, { type: "hello", protocol: 9, pid: 1 }) + WAITING);
-  const { ended } = other.executor.start(await testJob(), HOST);
-  expect(await ended).toEqual({ how: "signal", signal: "SIGKILL" });
+  // The first version hands in no schemas, and looks for the hosts of its registry elsewhere in the job.
+  for (const protocol of [1, 9]) {
+    const other = await open(saying(0, { type: "hello", protocol, pid: 1 }) + WAITING);
+    const { ended } = other.executor.start(await testJob(), HOST);
+    expect(await ended).toEqual({ how: "signal", signal: "SIGKILL" });
+  }
   const silent = await open(WAITING, { startDeadlineMs: 50 });
   const late = silent.executor.start(await testJob(), HOST).ended;
   expect(await late).toEqual({ how: "lost", reason: "start_deadline" });

@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { startFakeCluster } from "../../testing/fake-cluster.ts";
 import { playKubelet } from "../../testing/played-kubelet.ts";
 import { testJob } from "../../testing/test-job.ts";
+import { CHILD_PROTOCOL } from "../child-protocol.ts";
 import { DOOR_TLS, ExecutionDoor } from "./execution-door.ts";
 import { createKubernetesExecutor } from "./kubernetes-executor.ts";
 
@@ -35,7 +36,7 @@ const TIMING = {
 };
 const RESULT = { phase: "no_changes", revision: "3" };
 const SAID = [
-  { type: "hello", protocol: 1, pid: 1 },
+  { type: "hello", protocol: CHILD_PROTOCOL, pid: 1 },
   { type: "result", result: RESULT },
 ];
 
@@ -339,7 +340,7 @@ it("makes one Job where answers of the API server are lost", async () => {
 });
 
 it("ends a pod at once that is canceled before it calls, and in two stages afterwards", async () => {
-  const waiting = calling([{ type: "hello", protocol: 1, pid: 1 }], 0, true);
+  const waiting = calling([{ type: "hello", protocol: CHILD_PROTOCOL, pid: 1 }], 0, true);
   const { create, kinds, kubelet } = await open({ program: waiting });
   const executor = await create();
   const early = executor.start(await testJob(), HOST);
@@ -354,7 +355,7 @@ it("ends a pod at once that is canceled before it calls, and in two stages after
 });
 
 it("says that something else removed the pod", async () => {
-  const program = calling([{ type: "hello", protocol: 1, pid: 1 }], 0, true);
+  const program = calling([{ type: "hello", protocol: CHILD_PROTOCOL, pid: 1 }], 0, true);
   const { create, cluster, kubelet } = await open({ program });
   const execution = (await create()).start(await testJob(), HOST);
   await expect.poll(() => kubelet?.pids(), WAIT).toHaveLength(1);
