@@ -31,6 +31,15 @@ function many(count: number, isChanged: (at: number) => boolean): Answer {
   return t6.GetProviderSchema_Response.fromPartial({ ...SCHEMA, resourceSchemas: new Map(types) });
 }
 
+/** A field with its content, by the byte that says which one. */
+function part(tag: number, content: Uint8Array): Buffer {
+  const size: number[] = [];
+  for (let rest = content.length; ; rest >>>= 7) {
+    size.push((rest & 127) | (rest > 127 ? 128 : 0));
+    if (rest <= 127) return Buffer.concat([Buffer.of(tag, ...size), content]);
+  }
+}
+
 const inOrder = (changes: readonly SchemaChange[]) =>
   changes.map((one) => JSON.stringify(one)).toSorted();
 
@@ -62,6 +71,20 @@ it("reads schemas of two protocols, and finds nothing between one and itself", a
 it("throws where one is no message", async () => {
   const whole = { protocol: 6 as const, schema: encode(SCHEMA) };
   await expect(changesOf(whole, { protocol: 6, schema: bytes(255) })).rejects.toThrow();
+});
+
+it.each([
+  ["many types", Buffer.alloc(60_000, Buffer.of(0x12, 0))],
+  ["many parts that are no types", Buffer.alloc(60_000, Buffer.of(0x22, 0))],
+  ["one large type", part(0x12, Buffer.alloc(3_000_000, Buffer.of(0x12, 0)))],
+  ["a large configuration", part(0x0a, part(0x12, Buffer.alloc(3_000_000, Buffer.of(0x12, 0))))],
+  ["large parts together", Buffer.concat([1, 2, 3].map(() => part(0x22, Buffer.alloc(999_999))))],
+])("does not read a schema that takes all memory: %s", async (_what, made) => {
+  const whole = { protocol: 6 as const, schema: encode(SCHEMA) };
+  const hostile = { protocol: 6 as const, schema: made };
+  const refused = { code: "TFPLUGIN_SCHEMA_INVALID", message: expect.stringContaining("parts") };
+  await expect(changesOf(whole, hostile)).rejects.toMatchObject(refused);
+  await expect(changesOf(hostile, whole)).rejects.toMatchObject(refused);
 });
 
 it("a sorted schema is the same one, in the same bytes whatever the order of its types", () => {

@@ -5,6 +5,11 @@ const KINDS = { 2: "resources", 3: "dataSources", 8: "ephemeralResources" } as c
 
 export type IndexedKind = (typeof KINDS)[keyof typeof KINDS];
 
+/** Whether a field of the answer is an entry of a map of types. */
+export function isTypeField(field: number): boolean {
+  return field in KINDS;
+}
+
 /** Where in an encoded answer each type is, and all that is no type. */
 interface SchemaIndex {
   /** By name, a message that has this one type and nothing else. */
