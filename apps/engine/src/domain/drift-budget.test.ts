@@ -69,3 +69,28 @@ it("a provider, a project and an account wait for themselves alone", () => {
   expect(ofOne.filter((taken) => taken)).toHaveLength(PROJECT_CHECKS.burst);
   expect(budget.take(check("q", {}, "q"))).toBe(true);
 });
+
+it("one that waits for two providers gets them, however many that need one of them come behind it", () => {
+  const large = check("large", { [AWS]: 2_000, [DNS]: 2_000 });
+  const small = (name: string, provider: string) => check(name, { [provider]: 400 });
+  // Of one provider there is enough when there is not of the other.
+  const made: ChargedCheck[] = [{ ...check("first", { [AWS]: 2_000 }), atMs: START }];
+  for (let atMs = START + 1_000, behind = 0; ; atMs += 1_000) {
+    expect(atMs).toBeLessThan(START + 120_000);
+    const budget = new DriftBudget(atMs, made);
+    if (budget.take(large)) break;
+    for (const provider of [AWS, DNS]) {
+      behind += 1;
+      const next = small(`s${behind}`, provider);
+      if (budget.take(next)) made.push({ ...next, atMs });
+    }
+  }
+});
+
+it("what was taken for a check that was not requested is there for others", () => {
+  const budget = new DriftBudget(START, []);
+  const large = check("large", { [AWS]: 5_000 });
+  expect(budget.take(large)).toBe(true);
+  budget.giveBack(large);
+  expect(budget.take(check("other", { [AWS]: 2_000 }))).toBe(true);
+});

@@ -70,14 +70,29 @@ export class DriftBudget {
   /** Takes what a check costs; false where there is not enough of it, which is then kept for this check. */
   take(check: Pick<ChargedCheck, "stack" | "loads">): boolean {
     const costs = costsOf(check);
-    const missing = costs.filter(({ key, tokens, limit }) => {
+    const asked = costs.map(({ key, tokens, limit }) => {
       const bucket = this.#bucket(key, limit, this.#nowMs);
-      return bucket.isAwaited || bucket.tokens < Math.min(tokens, limit.burst);
+      const needed = Math.min(tokens, limit.burst);
+      return { bucket, needed, isMissing: bucket.isAwaited || bucket.tokens < needed };
     });
-    for (const { key, limit } of missing) this.#bucket(key, limit, this.#nowMs).isAwaited = true;
-    if (missing.length > 0) return false;
-    this.#charge(costs, this.#nowMs);
-    return true;
+    const missing = asked.filter(({ isMissing }) => isMissing);
+    if (missing.length === 0) {
+      this.#charge(costs, this.#nowMs);
+      return true;
+    }
+    // Those behind it would else take what it has enough of while it waits for the rest, and then the rest.
+    if (missing.some(({ bucket }) => !bucket.isAwaited)) {
+      for (const { bucket, needed, isMissing } of asked) if (!isMissing) bucket.tokens -= needed;
+    }
+    for (const { bucket } of missing) bucket.isAwaited = true;
+    return false;
+  }
+
+  /** Gives back what a check took that was not requested after all. */
+  giveBack(check: Pick<ChargedCheck, "stack" | "loads">): void {
+    for (const { key, tokens, limit } of costsOf(check)) {
+      this.#bucket(key, limit, this.#nowMs).tokens += tokens;
+    }
   }
 
   #charge(costs: readonly Cost[], atMs: number): void {

@@ -729,3 +729,39 @@ it("what a check reads is counted with the first one, and of a part for itself",
     loadsOfPart: false,
   });
 });
+
+it("a large stack that has to be recovered keeps no other one from its checks", async () => {
+  const { stacks, fire, record, runs, put, clock } = await start(["one", "two"]);
+  await fire();
+  const times = await Promise.all(stacks.map(async (one) => (await record(one)).nextAtMs));
+  const [stuck, other] = (times[0] ?? 0n) < (times[1] ?? 0n) ? stacks : stacks.toReversed();
+  if (stuck === undefined || other === undefined) throw new Error("no stacks");
+  const many = Array.from({ length: 2_000 }, (_, at) => `lab_thing.t${at}`);
+  await putObjects({ put, first: stuck }, many);
+  await putObjects({ put, first: other }, ["lab_thing.a"]);
+  await put(STACK_HEAD_KIND, stackPlace(stuck), StackHead.create({ run: "R" }));
+  clock.skip(12 * 60 * MINUTE);
+  for (let sweep = 0; sweep < 3; sweep += 1) {
+    await fire();
+    clock.skip(MINUTE);
+  }
+  expect((await runs()).map(({ stack }) => stack)).toEqual([other.stack]);
+});
+
+it("servers that look at the same time read no more objects of a provider than one would", async () => {
+  const names = Array.from({ length: 12 }, (_, at) => `s${at}`);
+  const { stacks, fire, runs, put, clock } = await start(names);
+  for (const first of stacks) {
+    const addresses = Array.from({ length: 500 }, (_, at) => `lab_thing.t${at}`);
+    await putObjects({ put, first }, addresses);
+  }
+  await fire();
+  clock.skip(12 * 60 * MINUTE);
+  const fired = Promise.all([fire(), fire(), fire()]);
+  // The pauses between attempts pass.
+  const settled = new AbortController();
+  const settling = fired.finally(() => settled.abort());
+  while (!settled.signal.aborted) await clock.advance(1);
+  await settling;
+  expect(await runs()).toHaveLength(4);
+});

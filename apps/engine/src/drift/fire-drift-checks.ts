@@ -46,6 +46,7 @@ import {
   transact,
 } from "../queue/transaction.ts";
 import type { DriftFact, DriftIndex, NamedStack } from "./drift-index.ts";
+import { inTurn } from "./in-turn.ts";
 import { addressesOf, type CheckedObjects, loadsOf, objectsOf } from "./stack-objects.ts";
 
 // Invariants:
@@ -114,13 +115,16 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     await each(parts, one.stack, async () => note(parts, one));
   }
   const budget = new DriftBudget(nowMs, chargedChecks(index));
-  let [counted, fired] = [0, 0];
-  for (const { stack, drift, checked } of due.toSorted((a, b) => a.atMs - b.atMs)) {
+  let fired = 0;
+  const inOrder = due.toSorted((a, b) => a.atMs - b.atMs);
+  const unknown = inOrder.filter((one) => !hasKnownLoads(one) && budget.hasCheckFor(one.stack));
+  const counted = inTurn(unknown, MAX_COUNTED);
+  for (const one of inOrder) {
+    const { stack, drift, checked } = one;
     if (open >= MAX_OPEN) break;
     if (!budget.hasCheckFor(stack)) continue;
-    const isKnown = checked === "all" && drift.loads.length > 0 && !drift.loadsOfPart;
-    if (!isKnown && counted >= MAX_COUNTED) continue;
-    if (!isKnown) counted += 1;
+    const isKnown = hasKnownLoads(one);
+    if (!isKnown && !counted.has(one)) continue;
     const loads = isKnown
       ? drift.loads
       : await each(parts, stack, async () => presentLoads(parts, stack, checked));
@@ -131,12 +135,14 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
       if (isNew) await each(parts, stack, async () => noteLoads(parts, stack, loads));
       continue;
     }
-    const isFired = await each(parts, stack, async () => {
+    const answer = await each(parts, stack, async () => {
       // What is known is of the last check: the next one is to know what this one reads.
       const present = isKnown ? await presentLoads(parts, stack, checked) : loads;
       return fire(parts, stack, present);
     });
-    if (isFired !== true) continue;
+    // One that is applied, or has to be recovered, stays due, and would keep all others from it. What another server requested is read.
+    if (answer !== "requested" && answer !== "elsewhere") budget.giveBack({ stack, loads });
+    if (answer !== "requested") continue;
     open += 1;
     fired += 1;
   }
@@ -160,6 +166,11 @@ interface DueStack {
   readonly drift: NonNullable<DriftFact["drift"]>;
   readonly atMs: number;
   readonly checked: CheckedObjects;
+}
+
+/** Whether it is known how many objects the check of a stack reads, without counting them. */
+function hasKnownLoads({ drift, checked }: DueStack): boolean {
+  return checked === "all" && drift.loads.length > 0 && !drift.loadsOfPart;
 }
 
 /** What is read by the check that a stack is due for. */
@@ -312,27 +323,32 @@ async function addCheck(
   });
 }
 
-/** Requests the check of a stack that is due; false where none was requested. */
+/**
+ * Requests the check of a stack that is due. `elsewhere`: it is due no longer, as another server has requested it; `none`: something keeps it
+ * from a check.
+ */
 async function fire(
   parts: TransactionParts,
   stack: StackReference,
   loads: readonly DriftLoad[],
-): Promise<boolean> {
+): Promise<"requested" | "elsewhere" | "none"> {
   try {
     return await transact(parts, async (tx) => {
       const due = await findDue(tx, stack);
-      if (due === undefined) return false;
+      if (due === undefined) return "elsewhere";
       const { row } = due;
       // While the stack is applied, or has to be recovered, a check would only wait for that.
       const head = await tx.find(STACK_HEAD_KIND, stackPlace(stack));
-      if (head !== undefined && head.message.run !== "") return false;
+      if (head !== undefined && head.message.run !== "") return "none";
       const named = { tenancy: projectTenancy(stack), name: row.message.stackName };
       const found = await tx.find(STACK_KIND, named);
       if (found?.message.id !== stack.stack) {
         tx.remove(row);
-        return false;
+        return "none";
       }
-      if ("asked" in due) return fireAsked(tx, parts, stack, { ...due, loads });
+      if ("asked" in due) {
+        return (await fireAsked(tx, parts, stack, { ...due, loads })) ? "requested" : "none";
+      }
       const { rule, atMs, next } = due;
       const actor = row.message.rule === undefined ? DRIFT_ACTOR : row.message.actor;
       const { stackName } = row.message;
@@ -340,7 +356,7 @@ async function fire(
       const targets = part && (await addressesOf(parts, stack, part));
       if (targets?.length === 0) {
         tx.update(row, next);
-        return false;
+        return "none";
       }
       // So many are read as fast all together.
       const isWhole = part === undefined || targets === undefined || targets.length > MAX_TARGETS;
@@ -348,7 +364,7 @@ async function fire(
       const run = await addCheck(tx, { stack, stackName, actor }, checkAt(stack, atMs, checked));
       const checkAtMs = BigInt(tx.nowMs);
       tx.update(row, { check: run.id, checkAtMs, ...chargeOf(loads, part !== undefined), ...next });
-      return true;
+      return "requested";
     });
   } catch (error) {
     if (!isServerError(error)) throw error;
@@ -358,7 +374,7 @@ async function fire(
       const over = "asked" in due ? { asked: undefined } : due.next;
       tx.update(due.row, { lastProblem: error.message, ...over });
     });
-    return false;
+    return "none";
   }
 }
 
