@@ -257,6 +257,7 @@ async function installRequired(
   const ofAccount = await installOwnProviders({
     ...common,
     job,
+    configuration,
     env: own,
     requirements: requirements.filter(isOwn),
   });

@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -54,12 +54,14 @@ async function start() {
     source = SOURCE,
     constraints = "",
     lock = "",
+    operator = "",
     change = (answer) => answer,
   }: {
     readonly account?: string;
     readonly source?: string;
     readonly constraints?: string;
     readonly lock?: string;
+    readonly operator?: string;
     readonly change?: (answer: RegistryAnswer) => RegistryAnswer;
   } = {}) => {
     const stack = { account, project: "web", stack: "one" };
@@ -81,6 +83,7 @@ async function start() {
         },
       ],
       lock: parseLockFile(lock).locks,
+      configuration: parseCliConfiguration(operator, "rc", { env: {} }),
       directory: scratch.path,
       env: { HOME: scratch.path },
       signal: AbortSignal.timeout(30_000),
@@ -89,7 +92,7 @@ async function start() {
   };
   const claim = await call("PUT", "/api/v1/registry/namespaces/acme", { body: {} });
   expect(claim.status).toBeLessThan(300);
-  return { call, publish, install, answered };
+  return { call, publish, install, answered, directory: scratch.path };
 }
 
 const locked = (hash: string): string =>
@@ -166,6 +169,19 @@ it("refuses a package that is not what the registry signed", async () => {
   });
 });
 
+it("takes none of the files of a configuration where the operator says what providers come from", async () => {
+  const { publish, install, directory } = await start();
+  await publish("1.0.0");
+  const folder = join(directory, "terraform.d/plugins", SOURCE, "9.0.0", PLATFORM);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "terraform-provider-notes"), "#!/bin/sh\n", { mode: 0o755 });
+  expect(String((await install())?.version)).toBe("9.0.0");
+  const operator =
+    'provider_installation {\nnetwork_mirror {\nurl = "https://mirror.example.com/"\n}\n}\n';
+  const found = await install({ operator });
+  expect([String(found?.version), found?.authentication?.kind]).toEqual(["1.0.0", "signed"]);
+});
+
 it("leaves to the configuration of the operator what that names", () => {
   const isOwn = (text: string, source = SOURCE) => {
     const configuration = parseCliConfiguration(text, "rc", { env: {} });
@@ -180,5 +196,7 @@ it("leaves to the configuration of the operator what that names", () => {
   expect(isOwn(mirror('include = ["*/*/*"]'))).toBe(true);
   expect(isOwn(mirror(`include = ["${HOST}/acme/*"]`))).toBe(false);
   expect(isOwn(mirror(`include = ["${HOST}/other/*"]`))).toBe(true);
+  expect(isOwn(installation(`direct {\nexclude = ["${HOST}/*/*"]\n}`))).toBe(false);
+  expect(isOwn(installation('direct {\nexclude = ["*/*/*"]\n}'))).toBe(true);
   expect(isOwn(installation(`dev_overrides {\n"${SOURCE}" = "/x"\n}`))).toBe(false);
 });

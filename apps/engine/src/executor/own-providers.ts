@@ -4,6 +4,7 @@ import type { BlobStore } from "@stackwright/storage/blob";
 import { TfpluginError } from "@stackwright/tfplugin";
 import {
   type CliConfiguration,
+  EMPTY_CLI_CONFIGURATION,
   type InstalledProvider,
   installProviders,
 } from "@stackwright/tfplugin/install";
@@ -17,6 +18,8 @@ interface OwnProviderParts {
   readonly blobs: BlobStore;
   readonly requirements: readonly ProviderRequirement[];
   readonly lock: LockFile;
+  /** That of the operator. */
+  readonly configuration: Pick<CliConfiguration, "methods">;
   /** The folder of the root module. */
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
@@ -24,8 +27,8 @@ interface OwnProviderParts {
 }
 
 /**
- * Whether a provider is taken from the registry of the account. Where the operator's configuration names it, or its host, as a place of
- * providers, it is taken from there.
+ * Whether a provider is taken from the registry of the account. Where a method of the operator's configuration names it, or its host,
+ * to include or to exclude it, that says where it is taken from.
  */
 export function isOwnProvider(
   address: ProviderAddress,
@@ -33,8 +36,10 @@ export function isOwnProvider(
   { devOverrides, methods = [] }: Pick<CliConfiguration, "devOverrides" | "methods">,
 ): boolean {
   if (!ownHosts.includes(address.host) || devOverrides.has(address.toString())) return false;
-  return !methods.some(({ include = [] }) =>
-    include.some((pattern) => !pattern.toString().startsWith("*/") && pattern.matches(address)),
+  return !methods.some(({ include = [], exclude }) =>
+    [...include, ...exclude].some(
+      (pattern) => !pattern.toString().startsWith("*/") && pattern.matches(address),
+    ),
   );
 }
 
@@ -48,6 +53,7 @@ export async function installOwnProviders({
   blobs,
   requirements,
   lock,
+  configuration,
   directory,
   env,
   signal,
@@ -55,9 +61,15 @@ export async function installOwnProviders({
   if (requirements.length === 0) return new Map();
   const { ownHosts = [], providersFolder, stack } = job;
   const registry = accountProviders({ host, blobs, ownHosts, signal });
+  const { methods } = configuration;
   const { providers } = await installProviders({
     requirements,
     lock,
+    configuration: {
+      ...EMPTY_CLI_CONFIGURATION,
+      // Where the operator says what providers come from, the files of a configuration are no place of them.
+      methods: methods && [{ kind: "direct", include: undefined, exclude: [] }],
+    },
     directory: join(providersFolder, "accounts", stack.account),
     cwd: directory,
     env,
