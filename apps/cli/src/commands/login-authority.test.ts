@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSelfSignedIdentity } from "@stackwright/proto/grpc";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { writeCredentials } from "../connection/server-credentials.ts";
 import { runInteractively } from "../testing/interactive-command.ts";
 import { type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
 import { startServer } from "../testing/start-server.ts";
@@ -104,6 +105,19 @@ describe("login at a server with a certificate of its own", { timeout: 180_000 }
     const { port } = peer.address() as AddressInfo;
     const moved = ["projects", "list", "--server", `https://localhost:${port}`];
     expect((await spawn(moved, { STACKWRIGHT_TOKEN: token })).code).toBe(1);
+  });
+
+  it("trusts what the system trusts beside it, once the server has another certificate", async () => {
+    const former = String(createSelfSignedIdentity().certificate);
+    const servers = {
+      [server]: { token, authority: former },
+      "no address": { token, authority: former },
+    };
+    await writeCredentials(stored(), { current: server, servers });
+    const system = { SSL_CERT_FILE: certificate, STACKWRIGHT_TOKEN: token };
+    await writeFile(join(folder, "main.tf"), 'resource "terraform_data" "a" {}\n');
+    const up = await spawn(["up", "--yes", "--store", store], system);
+    expect(up.code, up.text).toBe(0);
   });
 
   it("shows the fingerprint in a terminal, and trusts it once the user says so", async () => {

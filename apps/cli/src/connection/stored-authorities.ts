@@ -10,10 +10,25 @@ export async function storedAuthorities(
   const stored = await readCredentials(credentialsPath(env)).catch(() => undefined);
   const found = new Map<string, string>();
   for (const [server, { authority }] of Object.entries(stored?.servers ?? {})) {
-    if (typeof authority !== "string") continue;
-    const { hostname } = new URL(server);
+    const hostname = URL.parse(server)?.hostname;
+    if (typeof authority !== "string" || hostname === undefined) continue;
     const other = found.get(hostname);
     found.set(hostname, other === undefined ? authority : `${other}\n${authority}`);
   }
   return found;
+}
+
+/**
+ * What a connection to a host trusts where an authority was stored for it, in PEM: that one beside those of the system, as its server may
+ * have another certificate by now. Undefined where none was stored.
+ */
+export async function trustedFor(
+  hostname: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  const stored = (await storedAuthorities(env)).get(hostname);
+  if (stored === undefined) return undefined;
+  // Loaded here: most commands open no connection.
+  const { getCACertificates } = process.getBuiltinModule("node:tls");
+  return [...getCACertificates("default"), stored].join("\n");
 }

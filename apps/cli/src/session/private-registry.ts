@@ -13,7 +13,7 @@ import {
 import { createRegistryClient } from "@stackwright/registry/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
-import { storedAuthorities } from "../connection/stored-authorities.ts";
+import { trustedFor } from "../connection/stored-authorities.ts";
 
 /** A version that is registered. */
 export interface RegisteredVersion extends ResolvedPrivateVersion {
@@ -111,7 +111,7 @@ export async function remoteRegistry(
     const ca =
       named !== undefined && named !== ""
         ? await readFile(named, "utf8")
-        : (await storedAuthorities(env)).get(new URL(url).hostname);
+        : await trustedFor(new URL(url).hostname, env);
     return createRegistryClient({
       url,
       key: signatureKey(await readCallerKey(place, { env, directory }), "registries"),

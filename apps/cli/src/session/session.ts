@@ -162,8 +162,8 @@ async function authorityOf(
   const named = nonEmpty(env.STACKWRIGHT_CA_FILE);
   if (named !== undefined) return readFile(named, "utf8");
   if (address.kind !== "remote" || !address.tls) return undefined;
-  const { storedAuthorities } = await import("../connection/stored-authorities.ts");
-  return (await storedAuthorities(env)).get(address.host);
+  const { trustedFor } = await import("../connection/stored-authorities.ts");
+  return trustedFor(address.host, env);
 }
 
 async function openSession(
