@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { createGunzip, gunzip } from "node:zlib";
 import { isStorageError } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import {
@@ -28,6 +29,46 @@ export async function readSchema(
   }
   const found = createHash("sha256").update(schema).digest("hex");
   return found === digest && schema.length === bytes ? schema : undefined;
+}
+
+/**
+ * Whether a blob has the schema that is named. It is looked at piece by piece, and kept nowhere: many runs may hand in large ones at the same
+ * time.
+ */
+export async function hasSchema(
+  blobs: Pick<BlobStore, "read">,
+  { digest, bytes, blob }: Pick<Required<OfferedSchema>, "digest" | "bytes" | "blob">,
+): Promise<boolean> {
+  if (bytes > MAX_SCHEMA_BYTES || blob.bytes > MAX_SCHEMA_BLOB_BYTES) return false;
+  const hash = createHash("sha256");
+  let [packed, size] = [0, 0];
+  let failed: unknown;
+  const content = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const chunk of blobs.read(blob.sha256)) {
+        packed += chunk.length;
+        if (packed > blob.bytes) return;
+        yield chunk;
+      }
+    } catch (error) {
+      failed = error;
+      throw error;
+    }
+  };
+  try {
+    await pipeline(content, createGunzip(), async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) {
+        size += chunk.length;
+        if (size > bytes) throw new RangeError("the schema is larger than was said");
+        hash.update(chunk);
+      }
+    });
+  } catch {
+    const isOfStore = failed !== undefined;
+    if (isOfStore && !isStorageError(failed, "STORAGE_NOT_FOUND", "STORAGE_CORRUPT")) throw failed;
+    return false;
+  }
+  return packed === blob.bytes && size === bytes && hash.digest("hex") === digest;
 }
 
 async function contentOf(

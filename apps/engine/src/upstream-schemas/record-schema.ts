@@ -11,7 +11,7 @@ import {
 } from "../domain/upstream-schema.ts";
 import { type RunClaim, requireClaim } from "../queue/claim.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
-import { readSchema } from "./read-schema.ts";
+import { hasSchema } from "./read-schema.ts";
 import { roomFor } from "./schema-room.ts";
 import { isOf, schemasPlace } from "./stored-schemas.ts";
 
@@ -92,7 +92,7 @@ async function requireContent(
   blobs: Pick<BlobStore, "read">,
   offered: Required<OfferedSchema>,
 ): Promise<void> {
-  if ((await readSchema(blobs, offered)) !== undefined) return;
+  if (await hasSchema(blobs, offered)) return;
   throw new ServerError("unprocessable", "the blob does not have the schema that is named");
 }
 
