@@ -1,6 +1,6 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { createManualClock } from "@stackwright/base/testing";
-import type { ServerClient } from "@stackwright/client";
+import { ClientError, type ServerClient } from "@stackwright/client";
 import { expect, it } from "vitest";
 import { WORKER_PROTOCOL } from "../worker/remote-protocol.ts";
 import { remoteClaimHost } from "./remote-claim-host.ts";
@@ -14,6 +14,10 @@ function hostAt(protocols: readonly number[]) {
     startClaim: async () => {
       const protocol = left.shift() ?? WORKER_PROTOCOL;
       return Promise.resolve({ data: { protocol, job: { run: "r" } } });
+    },
+    readRegistry: async () => {
+      const why = "the registry of registry.example.com: no answer";
+      return Promise.reject(new ClientError("upstream_failed", why, { retryable: true }));
     },
     endClaim: async ({ body }: { body: unknown }) => Promise.resolve(ends.push(body)),
   } as unknown as ServerClient;
@@ -53,4 +57,12 @@ it("gives a step back as lost that failed here", async () => {
   const { host, ends } = hostAt([]);
   await host.giveUp(new Error("the folder is full"));
   expect(ends).toEqual([{ given_up: "the folder is full", returned: false }]);
+});
+
+it("does not ask again and again for what a registry of another server does not give", async () => {
+  const { host, clock } = hostAt([]);
+  const asked = host.readRegistry({ kind: "published", namespace: "ours", type: "random" });
+  const failed = expect(asked).rejects.toThrow("the registry of registry.example.com");
+  await clock.advance(60_000);
+  await failed;
 });

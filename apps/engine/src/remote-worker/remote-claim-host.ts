@@ -167,8 +167,9 @@ export function isClaimLost(error: unknown): boolean {
   return isClientError(error) && (error.code === "unauthenticated" || error.code === "claim_lost");
 }
 
+/** Whether the server is away. It is not where another one failed that it asked, such as an upstream registry, which may do so for long. */
 function isAway(error: unknown): boolean {
-  return isClientError(error) && error.retryable;
+  return isClientError(error) && error.retryable && error.code !== "upstream_failed";
 }
 
 /** An end whose reason fits into a request. */
