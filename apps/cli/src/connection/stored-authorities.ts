@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { credentialsPath, readCredentials } from "./server-credentials.ts";
 
 /**
@@ -26,7 +27,9 @@ export async function trustedFor(
   hostname: string,
   env: NodeJS.ProcessEnv,
 ): Promise<string | undefined> {
-  const stored = (await storedAuthorities(env)).get(hostname);
+  // Addresses of stores have IPv6 without the brackets of URLs.
+  const host = isIPv6(hostname) ? `[${hostname}]` : hostname;
+  const stored = (await storedAuthorities(env)).get(host);
   if (stored === undefined) return undefined;
   // Loaded here: most commands open no connection.
   const { getCACertificates } = process.getBuiltinModule("node:tls");
