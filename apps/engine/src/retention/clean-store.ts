@@ -63,7 +63,9 @@ export async function collectRemains(
 ): Promise<void> {
   const { storage } = store;
   const nowMs = clock.wallMs();
-  onRemoved("runs", await expireRuns(storage, runRetention, nowMs, signal));
+  const { runs, logs } = await expireRuns(storage, runRetention, nowMs, signal);
+  onRemoved("runs", runs);
+  onRemoved("logs of runs", logs);
   onRemoved("mirrored versions", await expireUpstream(storage, nowMs, signal));
   onRemoved("plan sets", await expirePlanSets(storage, signal));
   // First, so that the collection frees what only they refer to.

@@ -1,8 +1,7 @@
-import { listResources, type Resource, type StorageBackend, WILDCARD } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
+import type { Resource, StorageBackend } from "@stackwright/storage";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { readableRecords, removeExpired } from "./expired-records.ts";
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const DELIVERY_MS = 7 * 24 * 3_600_000;
 /** Newest deliveries of a destination that stay. */
 const PER_DESTINATION = 500;
@@ -16,13 +15,11 @@ export async function expireNotifications(
   const kind = SERVER_KINDS.notificationDelivery;
   const kept = new Map<string, Pick<Resource, "id" | "version">[]>();
   let removed = 0;
-  const remove = async ({ id, version }: Pick<Resource, "id" | "version">): Promise<void> => {
-    await storage.deleteCAS(id, version);
-    removed += 1;
+  const remove = async (one: Pick<Resource, "id" | "version">): Promise<void> => {
+    if (await removeExpired(storage, one)) removed += 1;
   };
-  for await (const one of listResources(storage, "strong", kind.type, ANYWHERE, "", { signal })) {
-    const { id, version } = one;
-    if (nowMs - Number(decodeRecord(kind, one).endedAtMs) > DELIVERY_MS) await remove(one);
+  for await (const { id, version, message } of readableRecords(storage, kind, signal)) {
+    if (nowMs - Number(message.endedAtMs) > DELIVERY_MS) await remove({ id, version });
     else {
       const [destination = ""] = id.name.split(".");
       const others = kept.get(destination);

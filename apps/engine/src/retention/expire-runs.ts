@@ -1,12 +1,12 @@
-import { isEnded } from "@stackwright/core";
+import { isEnded, storedRunPhase } from "@stackwright/core";
+import { isEngineError } from "@stackwright/core/errors";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import {
+  isStorageError,
   listResourceHeads,
-  listResources,
   type Resource,
   readStored,
   type StorageBackend,
-  WILDCARD,
 } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import {
@@ -18,8 +18,8 @@ import {
   stackPlace,
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { phaseOf } from "../queue/run-row.ts";
 import { idOf } from "../queue/transaction.ts";
+import { readableRecords } from "./expired-records.ts";
 
 /** How long a server keeps its runs. */
 export interface RunRetention {
@@ -40,8 +40,6 @@ const DEFAULT_RUN_RETENTION = Object.freeze({
   logAgeMs: 90 * DAY_MS,
 });
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-
 /** The bounds with the defaults filled in. */
 export function resolveRunRetention({ perStack, maxAgeMs, logAgeMs }: RunRetention) {
   const { perStack: most, maxAgeMs: age, logAgeMs: logAge } = DEFAULT_RUN_RETENTION;
@@ -50,6 +48,18 @@ export function resolveRunRetention({ perStack, maxAgeMs, logAgeMs }: RunRetenti
     maxAgeMs: maxAgeMs ?? age,
     logAgeMs: logAgeMs ?? logAge,
   };
+}
+
+/** How many runs were removed, and how many others lost their events. */
+interface ExpiredRuns {
+  readonly runs: number;
+  readonly logs: number;
+}
+
+/** Whether a run has ended; a phase of a newer release is none that is known to be an end. */
+function hasEnded(run: Run): boolean {
+  const phase = storedRunPhase(run.phase);
+  return phase !== undefined && isEnded(phase);
 }
 
 /** What is kept of each run while all are looked through: of large installations there are 100,000. */
@@ -61,36 +71,53 @@ interface EndedRun extends Pick<Resource, "id" | "version"> {
 
 /**
  * Removes ended runs of servers that are old, or beyond the newest ones of their stack, with their events and summaries; and
- * the events alone of those that stay longer. A run that the head of its stack names stays: its operations are not recovered.
- * Resolves with the number of runs that were removed.
+ * the events alone of those that stay longer. A run that the head of its stack names stays: its operations are not recovered. So does one of which
+ * something is damaged, and the head of its stack may be. Resolves with the number of runs that were removed, and of those that lost their events alone.
  */
 export async function expireRuns(
   storage: StorageBackend,
   retention: RunRetention,
   nowMs: number,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<ExpiredRuns> {
   const { perStack, maxAgeMs, logAgeMs } = resolveRunRetention(retention);
   let removed = 0;
+  let logs = 0;
   for (const runs of (await endedRuns(storage, signal)).values()) {
     const newestFirst = runs.toSorted((a, b) => Number(b.number - a.number));
     for (const [index, one] of newestFirst.entries()) {
       signal.throwIfAborted();
       const ageMs = nowMs - one.updatedAtMs;
       const isOver = index >= perStack || ageMs > maxAgeMs;
-      if (isOver && !(await isOpen(storage, one))) {
-        await removeEvents(storage, one.reference);
-        await remove(storage, SERVER_KINDS.log, runPlace(one.reference));
-        await remove(storage, SERVER_KINDS.summary, runPlace(one.reference));
-        await remove(storage, SERVER_KINDS.policyResult, runPlace(one.reference));
-        await remove(storage, SERVER_KINDS.comparison, runPlace(one.reference));
-        // The last one: what is left of an interrupted removal is found by its run.
-        await storage.deleteCAS(one.id, one.version);
-        removed += 1;
-      } else if (ageMs > logAgeMs) await removeEvents(storage, one.reference);
+      try {
+        if (isOver && !(await isOpen(storage, one))) {
+          await removeRun(storage, one);
+          removed += 1;
+        } else if (ageMs > logAgeMs && (await removeEvents(storage, one.reference))) logs += 1;
+      } catch (error) {
+        // It is named by the doctor, and keeps none of the others.
+        if (!isDamage(error)) throw error;
+      }
     }
   }
-  return removed;
+  return { runs: removed, logs };
+}
+
+function isDamage(error: unknown): boolean {
+  return isStorageError(error, "STORAGE_CORRUPT") || isEngineError(error, "ENGINE_STATE_CORRUPT");
+}
+
+async function removeRun(
+  storage: StorageBackend,
+  { id, version, reference }: EndedRun,
+): Promise<void> {
+  await removeEvents(storage, reference);
+  await remove(storage, SERVER_KINDS.log, runPlace(reference));
+  await remove(storage, SERVER_KINDS.summary, runPlace(reference));
+  await remove(storage, SERVER_KINDS.policyResult, runPlace(reference));
+  await remove(storage, SERVER_KINDS.comparison, runPlace(reference));
+  // The last one: what is left of an interrupted removal is found by its run.
+  await storage.deleteCAS(id, version);
 }
 
 async function endedRuns(
@@ -98,17 +125,8 @@ async function endedRuns(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, EndedRun[]>> {
   const byStack = new Map<string, EndedRun[]>();
-  const { type } = RUN_KIND;
-  for await (const resource of listResources(storage, "strong", type, ANYWHERE, "", { signal })) {
-    const { id, version } = resource;
-    let run: Run;
-    try {
-      run = decodeRecord(RUN_KIND, resource);
-      if (run.mode === Run_Mode.MODE_UNSPECIFIED || !isEnded(phaseOf(run))) continue;
-    } catch {
-      // Of a newer release, or damaged: not ours to remove.
-      continue;
-    }
+  for await (const { id, version, message: run } of readableRecords(storage, RUN_KIND, signal)) {
+    if (run.mode === Run_Mode.MODE_UNSPECIFIED || !hasEnded(run)) continue;
     const stack = {
       account: id.tenancy.partition,
       project: id.tenancy.namespace,
@@ -134,13 +152,17 @@ async function isOpen(storage: StorageBackend, { reference }: EndedRun): Promise
   return head !== undefined && decodeRecord(STACK_HEAD_KIND, head).run === reference.run;
 }
 
-async function removeEvents(storage: StorageBackend, reference: RunReference): Promise<void> {
+/** Whether there were any. */
+async function removeEvents(storage: StorageBackend, reference: RunReference): Promise<boolean> {
+  let found = false;
   const { tenancy, name } = runPlace(reference);
   const { type } = SERVER_KINDS.segment;
   const segments = listResourceHeads(storage, "strong", type, tenancy, `${name}.`);
   for await (const { id, version } of segments) {
     await storage.deleteCAS(id, version);
+    found = true;
   }
+  return found;
 }
 
 async function remove<M>(

@@ -1,14 +1,7 @@
-import {
-  isStorageError,
-  listResources,
-  type Resource,
-  type StorageBackend,
-  WILDCARD,
-} from "@stackwright/storage";
-import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
+import type { Resource, StorageBackend } from "@stackwright/storage";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { readableRecords, removeExpired } from "./expired-records.ts";
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Versions of an account of which no package is kept. */
 const MAX_VERSIONS = 2_000;
@@ -31,19 +24,9 @@ export async function expireUpstream(
   const { upstreamProvider, upstreamVersion } = SERVER_KINDS;
   const old: Leftover[] = [];
   const versions = new Map<string, Leftover[]>();
-  for await (const resource of listResources(
-    storage,
-    "strong",
-    upstreamVersion.type,
-    ANYWHERE,
-    "",
-    { signal },
-  )) {
-    const message = readable(upstreamVersion, resource);
-    if (message === undefined) continue;
+  for await (const { id, version, message } of readableRecords(storage, upstreamVersion, signal)) {
     const { packages, quarantinedAtMs, askedAtMs } = message;
     if (packages.length > 0 || quarantinedAtMs !== 0n) continue;
-    const { id, version } = resource;
     const one = { resource: { id, version }, askedAtMs: Number(askedAtMs) };
     const { partition: account } = id.tenancy;
     const own = versions.get(account);
@@ -56,39 +39,16 @@ export async function expireUpstream(
       ...newestFirst.filter((one, at) => at >= maxVersions || nowMs - one.askedAtMs >= KEPT_MS),
     );
   }
-  for await (const resource of listResources(
-    storage,
-    "strong",
-    upstreamProvider.type,
-    ANYWHERE,
-    "",
-    { signal },
-  )) {
-    const message = readable(upstreamProvider, resource);
-    if (message === undefined || message.quarantined.length > 0) continue;
+  for await (const { id, version, message } of readableRecords(storage, upstreamProvider, signal)) {
+    if (message.quarantined.length > 0) continue;
     const askedAtMs = Number(message.fetchedAtMs);
-    const { id, version } = resource;
     if (nowMs - askedAtMs >= KEPT_MS) old.push({ resource: { id, version }, askedAtMs });
   }
   let removed = 0;
   for (const { resource } of old) {
     signal.throwIfAborted();
-    try {
-      await storage.deleteCAS(resource.id, resource.version);
-      removed += 1;
-    } catch (error) {
-      // It was asked for meanwhile.
-      if (!isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_WRONG_UID")) throw error;
-    }
+    // One that was asked for meanwhile stays.
+    if (await removeExpired(storage, resource)) removed += 1;
   }
   return removed;
-}
-
-/** Undefined for one of a newer release, or a damaged one: not ours to remove. */
-function readable<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
-  try {
-    return decodeRecord(kind, resource);
-  } catch {
-    return undefined;
-  }
 }

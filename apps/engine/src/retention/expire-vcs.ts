@@ -1,9 +1,8 @@
 import { VcsPullRequest_State } from "@stackwright/proto/stackwright";
-import { listResources, type StorageBackend, WILDCARD } from "@stackwright/storage";
-import { decodeRecord } from "../domain/record-kind.ts";
+import type { StorageBackend } from "@stackwright/storage";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { readableRecords, removeExpired } from "./expired-records.ts";
 
-const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const DAY_MS = 24 * 3_600_000;
 /** Longer than the time of a delivery may lie back. */
 const DELIVERY_MS = 7 * DAY_MS;
@@ -19,22 +18,15 @@ export async function expireVcs(
 ): Promise<number> {
   const { vcsDelivery, vcsPullRequest } = SERVER_KINDS;
   let removed = 0;
-  for await (const one of listResources(storage, "strong", vcsDelivery.type, ANYWHERE, "", {
-    signal,
-  })) {
-    const { receivedAtMs } = decodeRecord(vcsDelivery, one);
-    if (nowMs - Number(receivedAtMs) <= DELIVERY_MS) continue;
-    await storage.deleteCAS(one.id, one.version);
-    removed += 1;
+  for await (const one of readableRecords(storage, vcsDelivery, signal)) {
+    if (nowMs - Number(one.message.receivedAtMs) <= DELIVERY_MS) continue;
+    if (await removeExpired(storage, one)) removed += 1;
   }
-  for await (const one of listResources(storage, "strong", vcsPullRequest.type, ANYWHERE, "", {
-    signal,
-  })) {
-    const { updatedAtMs, state } = decodeRecord(vcsPullRequest, one);
+  for await (const one of readableRecords(storage, vcsPullRequest, signal)) {
+    const { updatedAtMs, state } = one.message;
     const keptMs = state === VcsPullRequest_State.STATE_OPEN ? OPEN_MS : PULL_REQUEST_MS;
     if (nowMs - Number(updatedAtMs) <= keptMs) continue;
-    await storage.deleteCAS(one.id, one.version);
-    removed += 1;
+    if (await removeExpired(storage, one)) removed += 1;
   }
   return removed;
 }

@@ -1,4 +1,10 @@
-import { type ResourceId, type StorageBackend, StorageError } from "@stackwright/storage";
+import {
+  type ReadManyOptions,
+  type Resource,
+  type ResourceId,
+  type StorageBackend,
+  StorageError,
+} from "@stackwright/storage";
 
 /** A store in which the content of some records has decayed, as its engines report it. */
 export function decayedStore<S extends StorageBackend>(
@@ -9,14 +15,26 @@ export function decayedStore<S extends StorageBackend>(
     new StorageError("STORAGE_CORRUPT", `${id.type.kind} "${id.name}" is damaged`, {
       details: { id },
     });
-  const list: StorageBackend["list"] = async (consistency, type, tenancy, prefix, options = {}) => {
-    const found = await inner.list(consistency, type, tenancy, prefix, options);
-    return found.filter(({ id, version }) => {
+  const withoutDecayed = (found: readonly Resource[], { onDamaged }: ReadManyOptions) =>
+    found.filter(({ id, version }) => {
       if (!isDecayed(id)) return true;
-      if (options.onDamaged === undefined) throw errorOf(id);
-      options.onDamaged({ id, version, reason: "its checksum", body: new Uint8Array() });
+      if (onDamaged === undefined) throw errorOf(id);
+      onDamaged({ id, version, reason: "its checksum", body: new Uint8Array() });
       return false;
     });
+  const list: StorageBackend["list"] = async (consistency, type, tenancy, prefix, options = {}) => {
+    const found = await inner.list(consistency, type, tenancy, prefix, options);
+    return withoutDecayed(found, options);
+  };
+  const listPage: StorageBackend["listPage"] = async (
+    consistency,
+    type,
+    tenancy,
+    prefix,
+    options = {},
+  ) => {
+    const found = await inner.listPage(consistency, type, tenancy, prefix, options);
+    return { ...found, resources: withoutDecayed(found.resources, options) };
   };
   const read: StorageBackend["read"] = async (consistency, id, options) => {
     if (isDecayed(id)) throw errorOf(id);
@@ -25,6 +43,7 @@ export function decayedStore<S extends StorageBackend>(
   return new Proxy(inner, {
     get: (target, key) => {
       if (key === "list") return list;
+      if (key === "listPage") return listPage;
       if (key === "read") return read;
       const member: unknown = Reflect.get(target, key, target);
       return typeof member === "function" ? member.bind(target) : member;
