@@ -5,6 +5,7 @@ import { silentLogger } from "@stackwright/base/logger";
 import { openStore, parseStoreAddress } from "@stackwright/core";
 import { createKeyRing, createRegistry } from "@stackwright/registry";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
+import { requireStore } from "./require-store.ts";
 import { collectRemains, finishProjects, sweepRecords } from "./retention/clean-store.ts";
 import { resolveRunRetention } from "./retention/expire-runs.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
@@ -69,6 +70,7 @@ export async function enforceRetention(
   const resolved = resolveServerOptions(options);
   const { directory = process.cwd(), signal = new AbortController().signal } = parts;
   const address = parseStoreAddress(resolved.store, directory);
+  await requireStore(address);
   await using store = await openStore(address, {
     blobDirectory: resolve(directory, resolved.blobDirectory ?? "blobs"),
     // The bounds that a store keeps are those of the last that named any.

@@ -9,6 +9,7 @@ import {
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
 import { createKeyRing, isRegistryError, reencryptSecrets } from "@stackwright/registry";
+import { requireStore } from "./require-store.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { keyFileOf, nextKeyFile, serverKeys } from "./server-key.ts";
 import { listServerKeyUses, type ServerKeyUse } from "./server-key-uses.ts";
@@ -42,6 +43,7 @@ export async function listServerKeys(
   const { env = process.env, directory = process.cwd(), signal } = parts;
   const resolved = resolveServerOptions(options);
   const address = parseStoreAddress(resolved.store, directory);
+  await requireStore(address);
   const keys = await serverKeys(resolved, address, env);
   await using store = await openStore(address, { blobDirectory: blobsOf(resolved, directory) });
   return await listServerKeyUses(store.storage, keys, { ...(signal && { signal }) });
@@ -60,6 +62,7 @@ export async function rotateServerKey(
   const { env = process.env, directory = process.cwd(), signal } = parts;
   const resolved = resolveServerOptions(options);
   const address = parseStoreAddress(resolved.store, directory);
+  await requireStore(address);
   const given = await serverKeys(resolved, address, env);
   // Opened before a key is created: an embedded store that is in use is left alone.
   await using store = await openStore(address, { blobDirectory: blobsOf(resolved, directory) });

@@ -86,6 +86,11 @@ describe("the group admin", () => {
     const store = ["--store", "sqlite:data"];
     const made = JSON.parse(await succeed("admin", "bootstrap", ...store)) as BootstrapCredentials;
     expect(made.token).toMatch(/^sw_/);
+    for (const words of [["list-keys"], ["rotate-keys"], ["retention", "enforce"]]) {
+      const nowhere = await run("admin", ...words, "--store", "sqlite:nowhere");
+      expect(nowhere).toMatchObject({ code: 1, error: expect.stringContaining("no store at") });
+      expect(await readdir(cwd)).not.toContain("nowhere");
+    }
     const again = await run("bootstrap", ...store);
     expect(again).toMatchObject({ code: 1, error: expect.stringContaining("--again") });
     const before = await succeed("admin", "list-keys", ...store);
@@ -271,6 +276,13 @@ describe("admin doctor on a store", { timeout: 60_000 }, () => {
   it("refuses what it cannot examine", async () => {
     expect((await doctor("--server", "http://127.0.0.1:1")).error).toContain("exclude each other");
     expect((await run("admin", "doctor", "--key-file", "x")).error).toContain("belongs to --store");
+    for (const empty of [["--account"], ["--account", ""], ["--account="]]) {
+      const unnamed = await doctor(...empty);
+      expect(unnamed).toMatchObject({
+        code: 1,
+        error: expect.stringContaining("the name of an account"),
+      });
+    }
     const nowhere = await doctor();
     expect(nowhere).toMatchObject({ code: 1 });
     await expect(readFile(join(cwd, "data", "registry.key"))).rejects.toThrow("ENOENT");

@@ -20,6 +20,11 @@ export async function doctor(
 ): Promise<ExitCode> {
   const { values, rest } = taken(words, ["--account"]);
   const account = values.get("--account");
+  if (account !== undefined && (account === "" || account.startsWith("-"))) {
+    throw new CommandError("--account needs the name of an account.", {
+      advice: "Without it all accounts of the store are examined.",
+    });
+  }
   const namesStore = rest.some((word) => /^--(?:store|config)(?:=|$)/.test(word));
   if (namesStore && options.server === undefined) {
     return storeDoctor(options, rest, account, context);
