@@ -155,6 +155,12 @@ describe("admin upgrade", { timeout: 60_000 }, () => {
       expect(due.code).toBe(2);
       expect(due.output).toContain("have layout 3, this release works with 4. Save a backup");
     }
+    // It stays of use to the release before.
+    const moved = await run("admin", "migrate", "sqlite:other");
+    expect(moved).toMatchObject({ code: 1, error: expect.stringContaining("admin upgrade") });
+    expect(await readdir(cwd)).not.toContain("other");
+    expect((await run("admin", "upgrade", "--dry-run")).code).toBe(2);
+    await succeed("admin", "verify");
     const address = { kind: "sqlite", directory: join(cwd, STORE) } as const;
     expect(await succeed("admin", "upgrade")).toContain("have layout 4 now; it was 3");
     expect(JSON.parse(await succeed("admin", "upgrade", "--json"))).toMatchObject({

@@ -10,8 +10,10 @@ import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import {
+  existingStore,
   openEmptyStore,
   openWholeStore,
+  requireNewestTables,
   type WholeStoreOptions,
   wholeAddress,
 } from "../session/whole-store.ts";
@@ -47,6 +49,11 @@ export async function storeMigrate(
   await using resources = new AsyncDisposableStack();
   // What one process may write to is held, so that nothing is written meanwhile.
   const access = from.address.kind === "sqlite" ? "write" : "read";
+  // An open for writing would change the tables of an older release, to which the store is still of use.
+  if (access === "write") {
+    await existingStore(context, options);
+    await requireNewestTables(from.address);
+  }
   const source = resources.use(await openWholeStore(context, options, access));
   const { storage, blobs } = source;
   const directory = await backupFolder(options, context, resources);

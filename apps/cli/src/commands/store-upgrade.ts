@@ -35,6 +35,11 @@ export async function storeUpgrade(
     terminal.write(`${name}: etcd has no tables; there is nothing to do.\n`);
   } else if (!isOld) {
     terminal.write(`${name}: the tables have layout ${before.stored}, that of this release.\n`);
+  } else if (before.stored === 0) {
+    const what = options.dryRun
+      ? "there are no tables yet; they would be made"
+      : "the tables were made";
+    terminal.write(`${name}: ${what}, with layout ${before.newest}.\n`);
   } else if (options.dryRun) {
     terminal.write(
       `${name}: the tables have layout ${before.stored}, this release works with ${before.newest}. ` +

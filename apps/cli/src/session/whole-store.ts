@@ -5,6 +5,7 @@ import {
   type OpenStore,
   openRestoreTarget,
   openStore,
+  readStoreLayout,
   type StoreAddress,
   storeName,
 } from "@stackwright/core";
@@ -37,7 +38,7 @@ interface EmptyStore extends OpenRestoreTarget {
 /**
  * Opens a store as a whole for reading, beside a process that writes to it; with `write` as one that writes, which an
  * embedded store allows to one process. A store behind a server is refused: its blobs and
- * its revisions are known there.
+ * its revisions are known there. So is reading tables in PostgreSQL of an older release, which an open changes.
  */
 export async function openWholeStore(
   context: CommandContext,
@@ -45,12 +46,36 @@ export async function openWholeStore(
   access: "read" | "write" = "read",
 ): Promise<WholeStore> {
   const { address, name, blobDirectory } = await existingStore(context, options);
+  if (access === "read" && address.kind === "postgres") await requireNewestTables(address);
   try {
     return { ...(await openStore(address, { readOnly: access === "read", blobDirectory })), name };
   } catch (error) {
     if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
     throw storeLockedError(error, "An embedded store is changed by one process at a time.");
   }
+}
+
+/** Refuses a store without tables, and tables of an older release, which an open would change: older releases could not use them any longer. */
+export async function requireNewestTables(address: StoreAddress): Promise<void> {
+  const name = storeName(address);
+  const layout = await readStoreLayout(address).catch((error: unknown) => {
+    throw storeAccessError(address, error);
+  });
+  if (layout === undefined || layout.stored === layout.newest) return;
+  if (layout.stored === 0) throw noStore(name);
+  throw new CommandError(
+    `The tables of ${name} have layout ${layout.stored} of an older release, and this one works with ${layout.newest}.`,
+    {
+      advice:
+        "Use the release of its servers for it, or bring the tables to this one first: stackwright admin upgrade",
+    },
+  );
+}
+
+function noStore(name: string): CommandError {
+  return new CommandError(`There is no store at ${name}.`, {
+    advice: "The address is that of --store or STACKWRIGHT_STORE.",
+  });
 }
 
 /** Opens a store that a backup is restored into, as the one that writes to it. Refuses what {@link openWholeStore} refuses. */
@@ -73,11 +98,7 @@ export async function existingStore(context: CommandContext, options: WholeStore
   const { address, name } = wholeAddress(context, options);
   if (address.kind === "sqlite") {
     const found = await stat(address.directory).catch(() => undefined);
-    if (found?.isDirectory() !== true) {
-      throw new CommandError(`There is no store at ${name}.`, {
-        advice: "The address is that of --store or STACKWRIGHT_STORE.",
-      });
-    }
+    if (found?.isDirectory() !== true) throw noStore(name);
   }
   return { address, name, blobDirectory: blobFolder(context, options) };
 }
