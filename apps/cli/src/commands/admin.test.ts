@@ -161,6 +161,13 @@ describe("admin upgrade", { timeout: 60_000 }, () => {
     expect(await readdir(cwd)).not.toContain("other");
     expect((await run("admin", "upgrade", "--dry-run")).code).toBe(2);
     await succeed("admin", "verify");
+    await succeed("admin", "backup", "copy");
+    const target = await run("admin", "restore", "copy");
+    expect(target).toMatchObject({
+      code: 1,
+      error: expect.stringContaining("of an older release"),
+    });
+    expect((await run("admin", "upgrade", "--dry-run")).code).toBe(2);
     const address = { kind: "sqlite", directory: join(cwd, STORE) } as const;
     expect(await succeed("admin", "upgrade")).toContain("have layout 4 now; it was 3");
     expect(JSON.parse(await succeed("admin", "upgrade", "--json"))).toMatchObject({

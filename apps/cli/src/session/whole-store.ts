@@ -72,6 +72,20 @@ export async function requireNewestTables(address: StoreAddress): Promise<void> 
   );
 }
 
+/** An open would change the tables of a store that is there, before it is refused for what is in it. */
+async function refuseOlderStore(address: StoreAddress): Promise<void> {
+  const layout = await readStoreLayout(address).catch((error: unknown) => {
+    // There is none.
+    if (isStorageError(error, "STORAGE_INVALID_ARGUMENT") && address.kind === "sqlite")
+      return undefined;
+    throw storeAccessError(address, error);
+  });
+  if (layout === undefined || layout.stored === 0 || layout.stored === layout.newest) return;
+  throw new CommandError(`${storeName(address)} is a store of an older release.`, {
+    advice: "A backup is restored into a new one: name another address.",
+  });
+}
+
 function noStore(name: string): CommandError {
   return new CommandError(`There is no store at ${name}.`, {
     advice: "The address is that of --store or STACKWRIGHT_STORE.",
@@ -84,6 +98,7 @@ export async function openEmptyStore(
   options: WholeStoreOptions,
 ): Promise<EmptyStore> {
   const { address, name } = wholeAddress(context, options);
+  await refuseOlderStore(address);
   try {
     const blobDirectory = blobFolder(context, options);
     return { ...(await openRestoreTarget(address, { blobDirectory })), name };
