@@ -267,6 +267,22 @@ describe("admin doctor on a store", { timeout: 60_000 }, () => {
     });
   });
 
+  it("names a damaged record of any kind, and examines the rest", async () => {
+    await applied();
+    await succeed("admin", "bootstrap", "--again", "--store", `sqlite:${STORE}`);
+    using database = new DatabaseSync(join(cwd, STORE, "store.db"));
+    for (const kind of ["Stack", "StackKeys", "AccessKey", "AccessToken"]) {
+      const row = `(SELECT rowid FROM resource WHERE instr(CAST(key AS TEXT), char(0) || '${kind}' || char(0)) > 0 LIMIT 1)`;
+      const shift = (by: number) =>
+        database.exec(`UPDATE resource SET checksum = checksum + ${by} WHERE rowid = ${row}`);
+      shift(1);
+      const found = await run("admin", "doctor", "--store", `sqlite:${STORE}`);
+      shift(-1);
+      expect(found).toMatchObject({ code: 2, error: "" });
+      expect(found.output).toMatch(new RegExp(`^error record_damaged.*${kind} "`, "m"));
+    }
+  });
+
   it("names keys that are missing, makes none, and does without them", async () => {
     const { server } = await startServer("none", { store: `sqlite:${join(cwd, "data")}` });
     await server.close();

@@ -1,3 +1,5 @@
+import { isEngineError } from "@stackwright/core/errors";
+import { isRegistryError } from "@stackwright/registry";
 import { isStorageError, type Resource, type StorageBackend, WILDCARD } from "@stackwright/storage";
 import { decodeRecord, type RecordKind } from "../domain/record-kind.ts";
 import { listReadable } from "../queue/list-readable.ts";
@@ -57,6 +59,22 @@ export class AccountRecords {
     }
   }
 
+  /** What reads the records of all accounts found, or nothing where one of them is damaged; `name` stands for it before those who may not see it. */
+  async unlessDamaged(
+    work: () => Promise<readonly Finding[]>,
+    name?: string,
+  ): Promise<readonly Finding[]> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.damage.push(
+        finding("record_damaged", name ?? `a record cannot be read: ${error.message}`),
+      );
+      return [];
+    }
+  }
+
   #decode<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
     try {
       return decodeRecord(kind, resource);
@@ -71,4 +89,12 @@ export class AccountRecords {
     const detail = `the record ${type.kind} "${name}" cannot be read: ${why}`;
     this.damage.push(finding("record_damaged", detail, project === "" ? {} : { project }));
   }
+}
+
+function isDamage(error: unknown): error is Error {
+  return (
+    isStorageError(error, "STORAGE_CORRUPT") ||
+    isEngineError(error, "ENGINE_STATE_CORRUPT") ||
+    isRegistryError(error, "REGISTRY_CORRUPT")
+  );
 }

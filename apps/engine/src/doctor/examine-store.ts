@@ -11,8 +11,19 @@ import {
   type StoreAddress,
 } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import { CredentialStore, createKeyRing, createRegistry } from "@stackwright/registry";
-import { listResourceHeads, type StorageBackend, WILDCARD } from "@stackwright/storage";
+import {
+  CredentialStore,
+  createKeyRing,
+  createRegistry,
+  isRegistryError,
+} from "@stackwright/registry";
+import {
+  isStorageError,
+  listResourceHeads,
+  type ResourceId,
+  type StorageBackend,
+  WILDCARD,
+} from "@stackwright/storage";
 import { StoreClock } from "../clock/store-clock.ts";
 import { STACK_KIND } from "../domain/run-places.ts";
 import { keyFileOf, serverKeys } from "../server-key.ts";
@@ -146,10 +157,19 @@ async function accountsOf(
   credentials: CredentialStore,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const names = new Set((await credentials.list()).map(({ account }) => account));
+  const found = await credentials.list().catch((error: unknown) => {
+    // Named with the findings.
+    if (isStorageError(error, "STORAGE_CORRUPT") || isRegistryError(error, "REGISTRY_CORRUPT")) {
+      return [];
+    }
+    throw error;
+  });
+  const names = new Set(found.map(({ account }) => account));
+  const note = ({ id }: { readonly id: ResourceId }) => void names.add(id.tenancy.partition);
   const { type } = STACK_KIND;
-  for await (const { id } of listResourceHeads(storage, "strong", type, ANYWHERE, "", { signal })) {
-    names.add(id.tenancy.partition);
+  const options = { signal, onDamaged: note };
+  for await (const head of listResourceHeads(storage, "strong", type, ANYWHERE, "", options)) {
+    note(head);
   }
   return names.size === 0 ? ["default"] : [...names].toSorted();
 }

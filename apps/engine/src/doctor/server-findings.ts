@@ -24,7 +24,7 @@ export async function serverFindings(
     ...(await clockFindings(facts)),
     ...certificateFindings(parts, facts),
     ...refusalFindings(facts),
-    ...(await keyFindings(parts, facts)),
+    ...(await parts.records.unlessDamaged(async () => keyFindings(parts, facts))),
     ...(await Promise.all(facts.directories.map(diskFindings))).flat(),
   ];
 }
