@@ -6,7 +6,7 @@ import { openStore, parseStoreAddress } from "@stackwright/core";
 import { createKeyRing, createRegistry } from "@stackwright/registry";
 import { planRetentionOf, runRetentionOf } from "./plan-expiry.ts";
 import { requireStore } from "./require-store.ts";
-import { collectRemains, finishProjects, sweepRecords } from "./retention/clean-store.ts";
+import { collectRemains, doEach, finishProjects, sweepRecords } from "./retention/clean-store.ts";
 import { resolveRunRetention } from "./retention/expire-runs.ts";
 import { parseServeArguments } from "./serve-arguments.ts";
 import { resolveServerOptions, type ServerOptions } from "./server-options.ts";
@@ -95,9 +95,11 @@ export async function enforceRetention(
     runRetention: runRetentionOf(resolved),
     onRemoved: (what: string, count: number) => void removed.set(what, count),
   };
-  await sweepRecords(cleaning, signal);
-  await finishProjects(cleaning, signal);
-  await collectRemains(cleaning, signal);
+  await doEach(signal, [
+    async () => sweepRecords(cleaning, signal),
+    async () => finishProjects(cleaning, signal),
+    async () => collectRemains(cleaning, signal),
+  ]);
   return removed;
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
+import { isStorageError } from "@stackwright/storage";
 import { collectBlobs } from "../blob-collection.ts";
 import { expireOldPlans } from "../plan-expiry.ts";
 import { finishProjectDeletions } from "../project-deletion/project-deletion.ts";
@@ -33,17 +34,21 @@ export async function sweepRecords(
   { registry, store, clock, logger, onRemoved }: CleaningOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { leftovers, auditEntries } = await registry.sweep();
-  onRemoved("leftovers", leftovers);
-  onRemoved("audit entries", auditEntries);
-  onRemoved("signatures", await sweepSignatures(registry.parts.records, clock));
   const { storage } = store;
   const nowMs = clock.wallMs();
-  onRemoved("idempotency records", await expireIdempotency(storage, nowMs, signal));
-  onRemoved("repository records", await expireVcs(storage, nowMs, signal));
-  onRemoved("notifications", await expireNotifications(storage, nowMs, signal));
   const deletions = { storage, clock, token: randomUUID, logger, random: Math.random };
-  onRemoved("deleted stacks", await finishDeletions(deletions, signal));
+  await doEach(signal, [
+    async () => {
+      const { leftovers, auditEntries } = await registry.sweep();
+      onRemoved("leftovers", leftovers);
+      onRemoved("audit entries", auditEntries);
+    },
+    async () => onRemoved("signatures", await sweepSignatures(registry.parts.records, clock)),
+    async () => onRemoved("idempotency records", await expireIdempotency(storage, nowMs, signal)),
+    async () => onRemoved("repository records", await expireVcs(storage, nowMs, signal)),
+    async () => onRemoved("notifications", await expireNotifications(storage, nowMs, signal)),
+    async () => onRemoved("deleted stacks", await finishDeletions(deletions, signal)),
+  ]);
 }
 
 /** Finishes deletions of projects that were interrupted. */
@@ -63,14 +68,37 @@ export async function collectRemains(
 ): Promise<void> {
   const { storage } = store;
   const nowMs = clock.wallMs();
-  const { runs, logs } = await expireRuns(storage, runRetention, nowMs, signal);
-  onRemoved("runs", runs);
-  onRemoved("logs of runs", logs);
-  onRemoved("mirrored versions", await expireUpstream(storage, nowMs, signal));
-  onRemoved("plan sets", await expirePlanSets(storage, signal));
-  // First, so that the collection frees what only they refer to.
-  onRemoved("plans", await expireOldPlans(store, planRetention, nowMs, signal));
-  const collected = await collectBlobs(store, signal);
-  onRemoved("blobs", collected?.removed ?? 0);
-  onRemoved("abandoned uploads", collected?.abandoned ?? 0);
+  await doEach(signal, [
+    async () => {
+      const { runs, logs } = await expireRuns(storage, runRetention, nowMs, signal);
+      onRemoved("runs", runs);
+      onRemoved("logs of runs", logs);
+    },
+    async () => onRemoved("mirrored versions", await expireUpstream(storage, nowMs, signal)),
+    async () => onRemoved("plan sets", await expirePlanSets(storage, signal)),
+    // First, so that the collection frees what only they refer to.
+    async () => onRemoved("plans", await expireOldPlans(store, planRetention, nowMs, signal)),
+    async () => {
+      const collected = await collectBlobs(store, signal);
+      onRemoved("blobs", collected?.removed ?? 0);
+      onRemoved("abandoned uploads", collected?.abandoned ?? 0);
+    },
+  ]);
+}
+
+/** Does each step, also after one that failed, as by a damaged record that it needs; then throws the first failure. A store that does not answer ends them at once. */
+export async function doEach(
+  signal: AbortSignal,
+  steps: readonly (() => Promise<void>)[],
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      if (signal.aborted || isStorageError(error, "STORAGE_INCONSISTENT")) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
