@@ -1,8 +1,9 @@
 import { systemClock } from "@stackwright/base/clock";
-import { createUlidGenerator } from "@stackwright/storage";
+import { createUlidGenerator, type ResourceType, WILDCARD } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { MemoryBlobs } from "../testing/memory-blobs.ts";
+import { STATE_KINDS } from "./kinds.ts";
 import { expirePlans, expireStackPlans } from "./plan-retention.ts";
 import { createRuns } from "./runs.ts";
 import { createStoredKeys } from "./stack-keys.ts";
@@ -46,13 +47,19 @@ describe.each(["of all stacks", "of one stack"])("the retention of plans %s", (w
   const setUp = () => {
     const { storage, stackAt } = world();
     const [one, other] = [stackAt("acme", "01A"), stackAt("acme", "01B")];
+    const damage = async (kind: ResourceType) => {
+      const tenancy = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
+      const [first] = await storage.list("strong", kind, tenancy, one.reference.stack);
+      if (first === undefined) throw new Error(`there is no ${kind.kind}`);
+      await storage.writeCAS({ ...first, data: { typeUrl: "damaged", value: new Uint8Array() } });
+    };
     const expire = async (day: number) => {
       const options = { storage, nowMs: START + day * DAY, retention };
       return which === "of all stacks"
         ? expirePlans(options)
         : expireStackPlans(one.reference, options);
     };
-    return { one, other, expire };
+    return { one, other, expire, damage };
   };
 
   it("removes plans above the age, not those at it", async () => {
@@ -63,6 +70,30 @@ describe.each(["of all stacks", "of one stack"])("the retention of plans %s", (w
     expect(await expire(11.001)).toBe(1);
     expect(await one.has(digest)).toBe(false);
     expect(await expire(12)).toBe(0);
+  });
+
+  it("a damaged plan keeps no other", async () => {
+    const { one, expire, damage } = setUp();
+    await one.save("damaged", 1);
+    await damage(STATE_KINDS.plan);
+    await one.save("plan", 1);
+    expect(await expire(12)).toBe(1);
+  });
+
+  it("keeps all plans of a stack of which a run is damaged, and no others", async () => {
+    const { one, other, expire, damage } = setUp();
+    const planDigest = await one.save("plan", 1);
+    await other.save("plan", 1);
+    await one.runs.create({
+      id: "run",
+      cause: "user:ann",
+      phase: "approved",
+      planDigest,
+      baseRevision: 0n,
+    });
+    await damage(STATE_KINDS.run);
+    expect(await expire(12)).toBe(which === "of all stacks" ? 1 : 0);
+    expect(await one.has(planDigest)).toBe(true);
   });
 
   it("keeps the newest plans of each stack, not of all together", async () => {

@@ -3,8 +3,10 @@ import {
   type CallOptions,
   isStorageError,
   type Resource,
+  type ResourceId,
   type StorageBackend,
 } from "@stackwright/storage";
+import { isEngineError } from "../errors.ts";
 import { decodeKind, memberPrefix, STATE_KINDS, stackTenancy } from "./kinds.ts";
 import { isEnded, storedRunPhase } from "./runs.ts";
 import type { StackReference } from "./stack-state.ts";
@@ -38,7 +40,10 @@ export interface ExpirePlansOptions extends CallOptions {
 export async function expirePlans(options: ExpirePlansOptions): Promise<number> {
   const { storage, signal } = options;
   const found = new FoundPlans();
-  await using snapshot = await storage.snapshot(signal === undefined ? {} : { signal });
+  await using snapshot = await storage.snapshot({
+    ...(signal !== undefined && { signal }),
+    onDamaged: ({ id }) => found.damaged(id),
+  });
   for await (const resource of snapshot) found.add(resource);
   return await found.remove(options);
 }
@@ -51,13 +56,10 @@ export async function expireStackPlans(
   const { storage, signal } = options;
   const found = new FoundPlans();
   for (const kind of [STATE_KINDS.plan, STATE_KINDS.run]) {
-    const resources = await storage.list(
-      "strong",
-      kind,
-      stackTenancy(stack),
-      memberPrefix(stack),
-      signal === undefined ? {} : { signal },
-    );
+    const resources = await storage.list("strong", kind, stackTenancy(stack), memberPrefix(stack), {
+      ...(signal !== undefined && { signal }),
+      onDamaged: ({ id }) => found.damaged(id),
+    });
     for (const resource of resources) found.add(resource);
   }
   return found.remove(options);
@@ -72,8 +74,27 @@ class FoundPlans {
   readonly #plans = new Map<string, FoundPlan[]>();
   /** Digests of the plans of runs that have not ended. */
   readonly #needed = new Set<string>();
+  /** Stacks with a run that cannot be read: which plan it needs is not known. */
+  readonly #unknown = new Set<string>();
 
   add(resource: Resource): void {
+    try {
+      this.#add(resource);
+    } catch (error) {
+      if (!isEngineError(error, "ENGINE_STATE_CORRUPT")) throw error;
+      this.damaged(resource.id);
+    }
+  }
+
+  /** Takes what cannot be read: it keeps the plans that it may need, and no others. */
+  damaged(id: ResourceId): void {
+    const { group, kind } = id.type;
+    if (group === STATE_KINDS.run.group && kind === STATE_KINDS.run.kind) {
+      this.#unknown.add(stackOf(id));
+    }
+  }
+
+  #add(resource: Resource): void {
     const { id, version } = resource;
     if (id.type.group !== STATE_KINDS.plan.group) return;
     if (id.type.kind === STATE_KINDS.run.kind) {
@@ -83,7 +104,7 @@ class FoundPlans {
       if (known === undefined || !isEnded(known)) this.#needed.add(planDigest);
     } else if (id.type.kind === STATE_KINDS.plan.kind) {
       const { digest, createdAtMs } = decodeKind(resource, StackPlan);
-      const stack = stackOf(resource);
+      const stack = stackOf(id);
       const plans = this.#plans.get(stack) ?? [];
       plans.push({ id, version, digest, createdAtMs: Number(createdAtMs) });
       this.#plans.set(stack, plans);
@@ -97,7 +118,8 @@ class FoundPlans {
     retention = DEFAULT_PLAN_RETENTION,
   }: ExpirePlansOptions): Promise<number> {
     let removed = 0;
-    for (const plans of this.#plans.values()) {
+    for (const [stack, plans] of this.#plans) {
+      if (this.#unknown.has(stack)) continue;
       const newestFirst = plans.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
       for (const [position, { id, version, digest, createdAtMs }] of newestFirst.entries()) {
         const isOld = position >= retention.perStack || nowMs - createdAtMs > retention.maxAgeMs;
@@ -115,7 +137,7 @@ class FoundPlans {
 }
 
 /** The stack that a member belongs to: its tenancy and its name without that of the member. */
-function stackOf({ id: { tenancy, name } }: Resource): string {
+function stackOf({ tenancy, name }: ResourceId): string {
   const { partition, peerName, namespace } = tenancy;
   return [partition, peerName, namespace, name.slice(0, name.lastIndexOf("."))].join("\0");
 }
