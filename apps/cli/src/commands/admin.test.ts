@@ -121,6 +121,8 @@ describe("admin migrate", { timeout: 60_000 }, () => {
       await using _writer = await openStore(address, { blobDirectory: join(cwd, "none") });
       const used = await run("admin", "migrate", "sqlite:other");
       expect(used).toMatchObject({ code: 1, error: expect.stringContaining("is in use") });
+      // It is refused behind a server as well.
+      expect(used.error).not.toContain("stackwright://");
     }
     await succeed("admin", "migrate", "sqlite:full");
     const full = await run("admin", "migrate", "sqlite:full");

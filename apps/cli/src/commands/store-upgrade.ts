@@ -72,6 +72,7 @@ async function open(address: StoreAddress, blobDirectory: string): Promise<void>
       throw storeLockedError(
         error,
         "The tables of an embedded store are changed while nothing else uses it.",
+        { isWhole: true },
       );
     }
     throw new CommandError(error.message, { cause: error });

@@ -39,10 +39,18 @@ export function lockHolder({ details: { holder } }: StorageError): string {
  * An embedded store that another process writes to.
  *
  * @param first what is to be done in the first place
+ * @param isWhole whether all of the store is meant, which no server gives out
  */
-export function storeLockedError(error: StorageError, first: string): CommandError {
+export function storeLockedError(
+  error: StorageError,
+  first: string,
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): CommandError {
+  const through = isWhole
+    ? ""
+    : ", or use the store through it: start it with --storage-port PORT, and name the store stackwright://HOST:PORT, with STACKWRIGHT_TOKEN";
   return new CommandError(`The store is in use: ${lockHolder(error)} writes to it.`, {
     cause: error,
-    advice: `${first} If it is a server (stackwright serve), end it, or use the store through it: start it with --storage-port PORT, and name the store stackwright://HOST:PORT, with STACKWRIGHT_TOKEN.`,
+    advice: `${first} If it is a server (stackwright serve), end it${through}.`,
   });
 }

@@ -51,7 +51,9 @@ export async function openWholeStore(
     return { ...(await openStore(address, { readOnly: access === "read", blobDirectory })), name };
   } catch (error) {
     if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
-    throw storeLockedError(error, "An embedded store is changed by one process at a time.");
+    throw storeLockedError(error, "An embedded store is changed by one process at a time.", {
+      isWhole: true,
+    });
   }
 }
 
@@ -104,7 +106,9 @@ export async function openEmptyStore(
     return { ...(await openRestoreTarget(address, { blobDirectory })), name };
   } catch (error) {
     if (!isStorageError(error, "STORAGE_LOCKED")) throw storeAccessError(address, error);
-    throw storeLockedError(error, "A backup is restored into a store that nothing else uses.");
+    throw storeLockedError(error, "A backup is restored into a store that nothing else uses.", {
+      isWhole: true,
+    });
   }
 }
 
