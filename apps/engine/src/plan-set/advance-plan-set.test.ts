@@ -127,7 +127,7 @@ it("ends all of its runs with one, waiting ones too, and goes with them", async 
   expect(ofSet.map((run) => phaseOf(run))).toEqual(["canceled", "canceled"]);
   await cancelRun(parts, before, { actor: "ben" });
   expect(await expirePlanSets(storage, signal)).toBe(0);
-  expect(await expireRuns(storage, {}, systemClock.wallMs() + 500 * DAY_MS, signal)).toBe(3);
+  expect((await expireRuns(storage, {}, systemClock.wallMs() + 500 * DAY_MS, signal)).runs).toBe(3);
   expect(await expirePlanSets(storage, signal)).toBe(1);
   expect(await sets()).toEqual([]);
 });

@@ -151,7 +151,7 @@ it("plans nothing anew once its plans were shown, also where a run of it is not 
   await plan(runs[0], false);
   await plan(runs[1]);
   const later = systemClock.wallMs() + 1_000;
-  expect(await expireRuns(storage, { perStack: 0 }, later, signal)).toBe(1);
+  expect((await expireRuns(storage, { perStack: 0 }, later, signal)).runs).toBe(1);
   await advancePlanSet(parts, reference);
   expect(await phase(runs[0])).toBeUndefined();
   await approvePlanSet(parts, reference, { actor: "ben", digest: (await show()).digest });
