@@ -89,7 +89,7 @@ async function runLiveLane(lane: {
   const projects = lane.projects.flatMap((name) => ["--project", name]);
   const result = await runSuiteCommand([...servers, ...vitest, ...projects], {
     cwd: root,
-    timeoutMs: minutes(45),
+    timeoutMs: minutes(55),
     env: { ...lane.env, STACKWRIGHT_REPORT: report },
   });
   return tallyVitest(report, result);
@@ -228,7 +228,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "live",
     what: "tests against real servers, provider binaries and commands",
-    limitMinutes: 51,
+    limitMinutes: 61,
     run: async ({ root, reports, seed }) => {
       // What users do is tried with what users get: the built packages. All else runs the sources.
       await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
