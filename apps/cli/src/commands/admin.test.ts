@@ -251,7 +251,7 @@ describe("admin doctor on a store", { timeout: 60_000 }, () => {
     for (const account of ["default", "other"]) {
       const token = { account, roles: ["admin"] as const, projects: [], expireTimeMs };
       const made = await server.credentials.createToken(token);
-      // Of one that was never used nobody needs to know that it ends.
+      // The end of one that was never used concerns no one.
       const headers = { authorization: `Bearer ${made.token}` };
       const answer = await fetch(`${server.url}/api/v1/doctor`, { headers });
       expect(answer.status).toBe(200);

@@ -13,7 +13,7 @@ import { type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts
 import { startServer } from "../testing/start-server.ts";
 import { tryCommand } from "../testing/try-command.ts";
 
-/* A server with a certificate that nobody vouches for, and a user who sets no variable about it. */
+/* A server with a certificate that is not trusted, and a user who sets no variable about it. */
 describe("login at a server with a certificate of its own", { timeout: 180_000 }, () => {
   const identity = createSelfSignedIdentity();
   const { fingerprint256 } = new X509Certificate(String(identity.certificate));
@@ -56,7 +56,7 @@ describe("login at a server with a certificate of its own", { timeout: 180_000 }
     return { code: await command.ended, text: command.text() };
   };
 
-  it("refuses it, and sends nothing, where nobody can compare the fingerprint", async () => {
+  it("refuses it, and sends nothing, without a terminal to compare the fingerprint in", async () => {
     const login = ["login", "--server", server];
     const refused = await tryCommand(login, { cwd: folder, env, input: `${token}\n` });
     expect(refused.code).toBe(1);

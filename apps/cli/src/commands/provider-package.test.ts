@@ -214,7 +214,7 @@ const context = { getRemainingTimeInMilliSeconds: () => 60000 };
     expect(bad).toContain("status 400");
   });
 
-  it("packs a program, and a container that lets nobody in without a token", {
+  it("packs a program, and a container that refuses calls without a token", {
     timeout: 120_000,
   }, async () => {
     const program = join(cwd, "terraform-provider-notes_v1.2.0");

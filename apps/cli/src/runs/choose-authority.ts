@@ -11,8 +11,8 @@ import { printable } from "../terminal/printable.ts";
 const PROBE_MS = 10_000;
 /** A chain of certificates that a server presents is as long as this at most. */
 const MAX_CHAIN = 10;
-/** Nobody is known who vouches for the certificate; for all other reasons another authority would be of no use. */
-const NOBODY_VOUCHES =
+/** The issuer of the certificate is unknown; for all other reasons another authority would be of no use. */
+const UNKNOWN_ISSUER =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 
 /**
@@ -65,7 +65,7 @@ async function readAuthority(path: string): Promise<string> {
   });
 }
 
-/** The certificates that a server presents, its own first, where nobody who is known here vouches for them; else undefined. */
+/** The certificates that a server presents, its own first, where their issuer is unknown; else undefined. */
 async function untrustedChain(
   { hostname, port }: URL,
   stored: string | undefined,
@@ -92,7 +92,7 @@ async function untrustedChain(
     const why = socket.authorizationError as Error | string | null | undefined;
     const code =
       typeof why === "string" ? why : (why as { code?: string } | null | undefined)?.code;
-    return isConnected && NOBODY_VOUCHES.test(code ?? "") ? chainOf(socket) : undefined;
+    return isConnected && UNKNOWN_ISSUER.test(code ?? "") ? chainOf(socket) : undefined;
   } finally {
     socket.destroy();
   }

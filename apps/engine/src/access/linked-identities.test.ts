@@ -33,7 +33,7 @@ async function start() {
   return { ...fixture, storage, decayed, signIn };
 }
 
-it("a damaged identity or user keeps nobody else from signing in", async () => {
+it("a damaged identity or user keeps no other user from signing in", async () => {
   const { storage, decayed, damage, signIn } = await start();
   expect(await signIn("ann")).toMatchObject({ name: "ann", isNew: false });
   expect(await signIn("bob")).toMatchObject({ name: "bob", isNew: false });

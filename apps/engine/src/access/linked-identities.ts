@@ -13,7 +13,7 @@ export interface LinkedIdentity extends UserIdentity {
 
 type ListParts = Pick<TransactionParts, "storage"> & { readonly logger?: Logger | undefined };
 
-/** The identities of a user. One whose record is damaged signs nobody in, and is left out. */
+/** The identities of a user. One whose record is damaged signs no user in, and is left out. */
 export async function listIdentities(
   { storage, logger }: ListParts,
   account: string,

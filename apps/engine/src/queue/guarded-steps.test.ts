@@ -162,7 +162,7 @@ it("an apply is recorded with the epoch of the fence that it begins under, after
   await beginApply(parts, applying, first.tenure.epoch);
   expect((await stored()).epoch).toBe(first.tenure.epoch);
   await first.release();
-  // Nobody has it, and somebody else has it: neither may write.
+  // Without a holder, and with another holder: neither may write.
   await expect(beginApply(parts, applying, first.tenure.epoch)).rejects.toMatchObject({
     code: "claim_lost",
   });

@@ -192,7 +192,7 @@ it("continues a deployment that was refused, with its template and its values, a
   await discard(await waiting());
   const failed = await reaches("DEPLOYMENT_FAILED");
   expect(failed["status_message"]).not.toBe("");
-  // It had changed nothing, and nobody asked to go back.
+  // It had changed nothing, and no one asked to go back.
   expect(await words()).toEqual(["good one"]);
   const { deployment_id: id } = await post("continuations", {});
   await approve(await waiting());

@@ -11,7 +11,7 @@ interface CutStore extends AsyncDisposable {
   readonly cutStore: string;
   /** Lets nothing through on that way for so long. */
   cut(ms: number): Promise<void>;
-  /** Has the store answer nobody who comes that way for so long, as servers that ended do; resolves when it answers again. */
+  /** Lets the store answer no one who comes that way for so long, as servers that ended do; resolves when it answers again. */
   lose(ms: number): Promise<void>;
   /** What can happen to the servers of the store, by name. */
   readonly faults: Readonly<Record<string, () => Promise<void>>>;

@@ -43,7 +43,7 @@ async function changesOf(
   after: UpstreamSchema,
   signal: AbortSignal,
 ): Promise<readonly SchemaChange[]> {
-  // A server on which nobody compares needs none of this.
+  // A server without comparisons needs none of this.
   const { compareSchemas } = await import("@stackwright/tfplugin");
   const read = async (schema: UpstreamSchema) => ({
     protocol: schema.protocol === 5 ? (5 as const) : (6 as const),

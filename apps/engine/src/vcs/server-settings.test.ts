@@ -193,7 +193,7 @@ it("a pull request changes no settings of the server, and is judged and executed
     expect(json).toMatchObject({ sets: [{ set: "security", outcome: "failed" }] });
   }
 
-  // The pool of the server, which has no workers: nobody else takes the run.
+  // The pool of the server, which has no workers: the run stays queued.
   const [pooled] = await runsOf("pooled");
   expect(pooled).toMatchObject({ phase: "queued" });
   const tickets = await storage.list(
