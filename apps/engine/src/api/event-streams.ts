@@ -35,7 +35,7 @@ export class EventStreams {
   async answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    open: (signal: AbortSignal) => Promise<AsyncIterable<string> | undefined>,
+    open: (signal: AbortSignal) => Promise<AsyncIterable<string | Uint8Array> | undefined>,
   ): Promise<FastifyReply> {
     const { stopping } = this.#parts;
     if (this.#count >= MAX_STREAMS) throw new ServerError("rate_limited", "too many streams");

@@ -10,11 +10,28 @@ import { cancelRun } from "../queue/cancel.ts";
 import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { LogBell } from "./log-bell.ts";
+import { LogReader } from "./log-reader.ts";
+import { SharedReads } from "./shared-reads.ts";
 import { streamRunLog } from "./stream-run-log.ts";
 
-/** A store that counts the segments that its lists give out. */
+async function textOf(pieces: AsyncIterable<string | Uint8Array> | undefined): Promise<string> {
+  let text = "";
+  for await (const piece of pieces ?? []) text += Buffer.from(piece).toString();
+  return text;
+}
+
+function seqsOf(text: string): readonly number[] {
+  return [...text.matchAll(/^id: .*:([0-9]+)$/gm)].map(([, seq]) => Number(seq));
+}
+
+/** A store that counts the segments that its lists give out, and reads of segments and logs. */
 function counted(storage: StorageBackend) {
-  const count = { listed: 0 };
+  const count = { listed: 0, read: 0 };
+  const read: StorageBackend["read"] = async (consistency, id, options) => {
+    const kinds: readonly string[] = [SERVER_KINDS.segment.type.kind, SERVER_KINDS.log.type.kind];
+    if (kinds.includes(id.type.kind)) count.read += 1;
+    return storage.read(consistency, id, options);
+  };
   const list: StorageBackend["list"] = async (consistency, type, ...rest) => {
     const found = await storage.list(consistency, type, ...rest);
     if (type.kind === SERVER_KINDS.segment.type.kind) count.listed += found.length;
@@ -25,6 +42,7 @@ function counted(storage: StorageBackend) {
     storage: new Proxy(storage, {
       get: (target, key) => {
         if (key === "list") return list;
+        if (key === "read") return read;
         const value: unknown = Reflect.get(target, key);
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
@@ -54,14 +72,10 @@ it("a reader that comes back reads what it needs, however long the log is", asyn
   const bell = new LogBell({ storage, clock, logger: silentLogger });
   onTestFinished(() => bell[Symbol.asyncDispose]());
   const { signal } = new AbortController();
-  const readAfter = async (after: number): Promise<number[]> => {
-    const lines = await streamRunLog({ storage, clock, bell }, run, { after }, signal);
-    const seen: number[] = [];
-    for await (const line of lines ?? []) {
-      const [, seq] = /^id: .*:([0-9]+)$/m.exec(line) ?? [];
-      if (seq !== undefined) seen.push(Number(seq));
-    }
-    return seen;
+  const readAfter = async (after: number): Promise<readonly number[]> => {
+    const logs = new LogReader({ storage, clock });
+    const pieces = await streamRunLog({ storage, clock, bell, logs }, run, { after }, signal);
+    return seqsOf(await textOf(pieces));
   };
   const last = (await readAfter(0)).length;
   expect(last).toBeGreaterThan(4_000);
@@ -114,12 +128,87 @@ it("a reader sees the last events that are written while it looks for them", asy
   const bell = new LogBell({ storage, clock, logger: silentLogger });
   onTestFinished(() => bell[Symbol.asyncDispose]());
   const { signal } = new AbortController();
-  const lines = await streamRunLog({ storage, clock, bell }, run, { after: 0 }, signal);
-  let text = "";
-  for await (const line of lines ?? []) text += line;
+  const logs = new LogReader({ storage, clock });
+  const pieces = await streamRunLog({ storage, clock, bell, logs }, run, { after: 0 }, signal);
+  const text = await textOf(pieces);
   expect(ending).toBeDefined();
   expect(text).not.toContain("event: gap");
-  const seqs = [...text.matchAll(/^id: .*:([0-9]+)$/gm)].map(([, seq]) => Number(seq));
+  const seqs = seqsOf(text);
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
   expect(text).toContain('"to":"canceled"');
+});
+
+it("a thousand readers of a run cost the store and the encoder what a few do, and each has every event once", async () => {
+  const READERS = 1_000;
+  const { storage, count } = counted(createMemoryStorage());
+  const fixture = createRunFixture(storage);
+  const { parts, clock } = fixture;
+  const run = await fixture.enqueue(await fixture.stack("one"), "one", Run_Mode.MODE_APPLY);
+  const bell = new LogBell({ storage, clock, logger: silentLogger });
+  onTestFinished(() => bell[Symbol.asyncDispose]());
+  const logs = new LogReader({ storage, clock });
+  const { signal } = new AbortController();
+  const buffers = new Set<ArrayBufferLike>();
+  let isAt = 0;
+  const readers = Array.from({ length: READERS }, async (_, index) => {
+    // One in ten begins in the middle.
+    const after = index % 10 === 0 ? 3 : 0;
+    let text = "";
+    for await (const piece of (await streamRunLog(
+      { storage, clock, bell, logs },
+      run,
+      { after },
+      signal,
+    )) ?? []) {
+      if (typeof piece !== "string") buffers.add(piece.buffer);
+      text += Buffer.from(piece).toString();
+      if (index === READERS - 1) isAt = seqsOf(text).at(-1) ?? 0;
+    }
+    return { after, seqs: seqsOf(text) };
+  });
+  let written = 1;
+  for (let turn = 0; turn < 8; turn += 1) {
+    const events = Array.from({ length: 10 }, () => ({ at: 1, event: { type: "x" } }));
+    await transact(parts, async (tx) => appendEvents(tx, run, events));
+    written += events.length;
+    await expect.poll(() => isAt).toBeGreaterThanOrEqual(written - 1);
+  }
+  await cancelRun(parts, run, { actor: "ann" });
+  const seen = await Promise.all(readers);
+  const last = seen[0]?.seqs.at(-1) ?? 0;
+  expect(last).toBeGreaterThan(80);
+  for (const { after, seqs } of seen) {
+    expect(seqs).toEqual(Array.from({ length: last - after }, (_, index) => after + 1 + index));
+  }
+  // 10 segments, each of one buffer that all readers are sent; a few more where some came later than the others.
+  expect(buffers.size).toBeLessThan(30);
+  expect(count.read).toBeLessThan(300);
+});
+
+it("a question that is asked during a read gets no answer from before it", async () => {
+  const reads = new SharedReads<string | undefined>((value) => value !== undefined);
+  const begun: PromiseWithResolvers<string | undefined>[] = [];
+  const make = async (): Promise<string | undefined> => {
+    const read = Promise.withResolvers<string | undefined>();
+    begun.push(read);
+    return read.promise;
+  };
+  const first = reads.read("a", make);
+  const others = [reads.read("a", make), reads.read("a", make), reads.read("a", make)];
+  begun[0]?.resolve(undefined);
+  expect(await first).toBeUndefined();
+  await expect.poll(() => begun.length).toBe(2);
+  const joined = reads.read("a", make);
+  begun[1]?.resolve("written meanwhile");
+  expect(await Promise.all([...others, joined])).toEqual(
+    Array.from({ length: 4 }, () => "written meanwhile"),
+  );
+  // A failure is that of who began the read: the others read again.
+  const failing = reads.read("a", make);
+  const patient = reads.read("a", make);
+  begun[2]?.reject(new Error("the store is away"));
+  await expect(failing).rejects.toThrow("away");
+  await expect.poll(() => begun.length).toBe(4);
+  begun[3]?.resolve("there");
+  expect(await patient).toBe("there");
 });

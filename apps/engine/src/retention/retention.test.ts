@@ -14,6 +14,7 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { LogBell } from "../logs/log-bell.ts";
+import { LogReader } from "../logs/log-reader.ts";
 import { streamRunLog } from "../logs/stream-run-log.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { idOf } from "../queue/transaction.ts";
@@ -78,17 +79,13 @@ it("a reader of events that are gone learns which, and that nothing follows", as
   const bell = new LogBell({ storage, clock, logger: silentLogger });
   onTestFinished(() => bell[Symbol.asyncDispose]());
   const lines: string[] = [];
-  for await (const line of (await streamRunLog(
-    { storage, clock, bell },
-    run,
-    { after: 0 },
-    signal,
-  )) ?? []) {
-    lines.push(line);
+  const parts = { storage, clock, bell, logs: new LogReader({ storage, clock }) };
+  for await (const text of (await streamRunLog(parts, run, { after: 0 }, signal)) ?? []) {
+    lines.push(Buffer.from(text).toString());
   }
   expect(lines.join("")).toContain('event: gap\ndata: {"type":"gap","from":1,"to":3}');
   expect(lines.at(-1)).toContain(`id: ${run.run}:3\nevent: end\n`);
-  expect(await streamRunLog({ storage, clock, bell }, run, { after: 3 }, signal)).toBeUndefined();
+  expect(await streamRunLog(parts, run, { after: 3 }, signal)).toBeUndefined();
 });
 
 it("a damaged run, log or head of a stack keeps no other run", async () => {

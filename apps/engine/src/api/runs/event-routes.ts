@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
+import { LogReader } from "../../logs/log-reader.ts";
 import { streamRunLog } from "../../logs/stream-run-log.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
 import type { EventStreams } from "../event-streams.ts";
@@ -10,6 +11,7 @@ export function eventRoutes(
   parts: ApiParts,
   streams: EventStreams,
 ): void {
+  const logs = new LogReader(parts);
   const After = Type.Object(
     {
       after: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -41,7 +43,7 @@ export function eventRoutes(
       const follow = request.query.follow !== "false";
       // A reader that has seen the end need not come back.
       return streams.answer(request, reply, async (signal) =>
-        streamRunLog(parts, run, { after, follow }, signal),
+        streamRunLog({ ...parts, logs }, run, { after, follow }, signal),
       );
     },
   );
