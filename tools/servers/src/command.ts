@@ -21,10 +21,11 @@ const USAGE = `usage: node tools/servers/src/main.ts <command>
       command with TEST_* variables that name them all, stops the servers and exits as the command
       did
   serve postgres [--newest] [--standby] [--parent <dir>]
-  serve etcd [--members <n>] [--quota-bytes <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
+  serve etcd [--members <n>] [--partitions] [--quota-bytes <n>] [--parent <dir>] [--cert <pem> --key <pem> --ca <pem>]
   serve kubernetes [--parent <dir>]
       starts one server or cluster, prints one JSON line that describes it, then obeys lines on
-      standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop
+      standard input: kill9 <i>, restart <i>, pause <i>, resume <i>, stop; with --partitions also
+      isolate <i>, which cuts a member off the others while clients reach it, and rejoin <i>
   list
       which servers this machine has
   install
@@ -40,6 +41,7 @@ const OPTIONS = {
   servers: { type: "string" },
   tools: { type: "string" },
   members: { type: "string" },
+  partitions: { type: "boolean" },
   "quota-bytes": { type: "string" },
   newest: { type: "boolean" },
   standby: { type: "boolean" },
@@ -168,6 +170,7 @@ function runForeground(
 async function serve(argv: readonly string[], signal: AbortSignal): Promise<number> {
   const { values, positionals } = parse(argv, {
     members: true,
+    partitions: true,
     "quota-bytes": true,
     newest: true,
     standby: true,
@@ -199,7 +202,10 @@ async function serve(argv: readonly string[], signal: AbortSignal): Promise<numb
     if (bin === undefined) return 1;
     const quota = values["quota-bytes"];
     const args = quota === undefined ? [] : [`--quota-backend-bytes=${quota}`];
-    const cluster = stack.use(await startEtcd({ bin, members, args, parentFolder, signal, tls }));
+    const { partitions } = values;
+    const cluster = stack.use(
+      await startEtcd({ bin, members, args, parentFolder, signal, tls, partitions }),
+    );
     servers = cluster.members;
     description = { endpoints: cluster.endpoints };
   } else if (positionals[0] === "kubernetes") {

@@ -55,6 +55,21 @@ describe.skipIf(!bin)("etcd", () => {
     expect(await put(endpoint, "k", "v")).toBe(true);
   });
 
+  it("cuts a member off the others, and not off its clients", async () => {
+    await using cluster = await startEtcd({ bin, members: 3, partitions: true });
+    const leader = await leaderIndex(cluster.endpoints);
+    const other = cluster.endpoints[(leader + 1) % 3]!;
+    cluster.members[leader]!.isolate();
+    // The others elect one of them, which commits without the member; that one commits nothing.
+    await expect.poll(() => put(other, "k", "1"), { timeout: 20_000 }).toBe(true);
+    expect(await (await fetch(`${cluster.endpoints[leader]}/version`)).json()).toBeDefined();
+    expect(await put(cluster.endpoints[leader]!, "k", "2")).toBe(false);
+    cluster.members[leader]!.rejoin();
+    await expect
+      .poll(() => get(cluster.endpoints[leader]!, "k").catch(() => ""), { timeout: 20_000 })
+      .toBe("1");
+  });
+
   it("leaves nothing behind", async () => {
     const cluster = await startEtcd({ bin });
     const { pid, dataDir } = cluster.members[0]!;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { freePorts } from "@stackwright/base/free-ports";
 import { Guard } from "./guard.ts";
 import { ManagedServer, type ServerKind } from "./managed-server.ts";
+import { PeerNetwork } from "./peer-network.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 import { type StartOptions, startWithFreshPorts } from "./start-options.ts";
 
@@ -21,27 +22,54 @@ export interface EtcdOptions extends StartOptions {
    * certificate signed by `ca`. PEM files.
    */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string } | undefined;
+  /** Has the members reach each other through a network that can cut them off: see `EtcdMember.isolate`. */
+  readonly partitions?: boolean | undefined;
 }
 
 /** One etcd server. */
 export class EtcdMember extends ManagedServer {
   /** Client URL, for example `http://127.0.0.1:40123`. */
   readonly endpoint: string;
+  readonly #way: MemberWay | undefined;
 
   /** Use `startEtcd`. */
-  constructor(kind: ServerKind, endpoint: string) {
+  constructor(kind: ServerKind, endpoint: string, way?: MemberWay) {
     super(kind);
     this.endpoint = endpoint;
+    this.#way = way;
   }
+
+  /** Cuts it off the other members; clients still reach it. Needs `partitions`. */
+  isolate(): void {
+    this.#required().isolate();
+  }
+
+  /** Connects it with the other members again. */
+  rejoin(): void {
+    this.#required().rejoin();
+  }
+
+  #required(): MemberWay {
+    if (this.#way !== undefined) return this.#way;
+    throw new Error(`${this.name} cannot be cut off: start the cluster with partitions`);
+  }
+}
+
+/** How one member is cut off the others. */
+interface MemberWay {
+  isolate(): void;
+  rejoin(): void;
 }
 
 /** Members that form one cluster; a single server is a cluster of one. */
 export class EtcdCluster implements AsyncDisposable {
   readonly members: readonly EtcdMember[];
+  readonly #network: PeerNetwork | undefined;
 
   /** Use `startEtcd`. */
-  constructor(members: readonly EtcdMember[]) {
+  constructor(members: readonly EtcdMember[], network?: PeerNetwork) {
     this.members = members;
+    this.#network = network;
   }
 
   /** Client URLs of all members. */
@@ -62,6 +90,7 @@ export class EtcdCluster implements AsyncDisposable {
 
   async stop(): Promise<void> {
     await Promise.all(this.members.map((member) => member.stop()));
+    await this.#network?.[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -76,7 +105,8 @@ export class EtcdCluster implements AsyncDisposable {
  */
 export async function startEtcd(options: EtcdOptions): Promise<EtcdCluster> {
   return startWithFreshPorts(async () => {
-    const cluster = new EtcdCluster(await createMembers(options));
+    const network = options.partitions ? await PeerNetwork.start(options.members ?? 1) : undefined;
+    const cluster = new EtcdCluster(await createMembers(options, network), network);
     try {
       await cluster.restart(options.signal);
       return cluster;
@@ -87,7 +117,10 @@ export async function startEtcd(options: EtcdOptions): Promise<EtcdCluster> {
   });
 }
 
-async function createMembers(options: EtcdOptions): Promise<EtcdMember[]> {
+async function createMembers(
+  options: EtcdOptions,
+  network: PeerNetwork | undefined,
+): Promise<EtcdMember[]> {
   const count = options.members ?? 1;
   const ports = await freePorts(3 * count);
   const token = randomBytes(8).toString("hex");
@@ -96,11 +129,13 @@ async function createMembers(options: EtcdOptions): Promise<EtcdMember[]> {
     name: `member-${index}`,
     client: `${scheme}://127.0.0.1:${ports[3 * index]}`,
     peer: `http://127.0.0.1:${ports[3 * index + 1]}`,
+    advertised: `http://127.0.0.1:${network?.ports[index] ?? ports[3 * index + 1]}`,
     // Health is asked here without certificates.
     metrics: `http://127.0.0.1:${ports[3 * index + 2]}`,
   }));
-  const initialCluster = plans.map(({ name, peer }) => `${name}=${peer}`).join(",");
-  return plans.map(({ name, client, peer, metrics }) => {
+  network?.leadTo(plans.map((_, index) => ports[3 * index + 1] ?? 0));
+  const initialCluster = plans.map(({ name, advertised }) => `${name}=${advertised}`).join(",");
+  return plans.map(({ name, client, peer, advertised, metrics }, index) => {
     const folder = createScratchFolder("etcd", { parent: options.parentFolder });
     const dataDir = join(folder, "data");
     const flags = {
@@ -109,7 +144,7 @@ async function createMembers(options: EtcdOptions): Promise<EtcdMember[]> {
       "listen-client-urls": client,
       "advertise-client-urls": client,
       "listen-peer-urls": peer,
-      "initial-advertise-peer-urls": peer,
+      "initial-advertise-peer-urls": advertised,
       "listen-metrics-urls": metrics,
       "initial-cluster": initialCluster,
       "initial-cluster-state": "new",
@@ -134,6 +169,10 @@ async function createMembers(options: EtcdOptions): Promise<EtcdMember[]> {
         guard: new Guard(folder),
       },
       client,
+      network && {
+        isolate: () => network.isolate(index),
+        rejoin: () => network.rejoin(index),
+      },
     );
   });
 }

@@ -34,8 +34,17 @@ describe("serveControl", () => {
   it.each(["kill9 1", "kill9", "explode 0", "constructor 0"])("refuses %s", async (line) => {
     await using server = new ShellServer(OBEDIENT);
     expect(await answers([server], `${line}\n`)).toEqual([
-      { ok: false, error: `"${line}": expected kill9, restart, pause, resume or stop, and 0` },
+      {
+        ok: false,
+        error: `"${line}": expected kill9, restart, pause, resume, isolate, rejoin or stop, and 0`,
+      },
     ]);
+  });
+
+  it("cuts only what has peers off them", async () => {
+    await using server = new ShellServer(OBEDIENT);
+    const [answer] = await answers([server], "isolate 0\n");
+    expect(answer).toMatchObject({ ok: false, error: expect.stringContaining("has no peers") });
   });
 
   it("answers with the reason when an order fails", async () => {

@@ -2,18 +2,21 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { ManagedServer } from "./managed-server.ts";
 
-const VERBS = ["kill9", "restart", "pause", "resume"] as const;
+const VERBS = ["kill9", "restart", "pause", "resume", "isolate", "rejoin"] as const;
 type Verb = (typeof VERBS)[number];
+
+/** What is controlled: only members of a cluster can be cut off others. */
+type ControlledServer = ManagedServer & { isolate?(): void; rejoin?(): void };
 
 /**
  * Lets another process control servers line by line, for tests that live in packages which may
- * not import this one: `kill9 0`, `restart 0`, `pause 0`, `resume 0` with the server's place in
- * the first answer. Each line is answered by one JSON line, `{"ok":true,"pid":7}` (the pid is null
+ * not import this one: `kill9 0`, `restart 0`, `pause 0`, `resume 0`, of members of etcd `isolate 0` and
+ * `rejoin 0`, with the server's place in the first answer. Each line is answered by one JSON line, `{"ok":true,"pid":7}` (the pid is null
  * when the server does not run) or `{"ok":false,"error":"..."}`, in order. Resolves at `stop` or
  * at the end of the input.
  */
 export async function serveControl(
-  servers: readonly ManagedServer[],
+  servers: readonly ControlledServer[],
   input: Readable,
   print: (line: string) => void,
 ): Promise<void> {
@@ -25,7 +28,7 @@ export async function serveControl(
   }
 }
 
-async function obey(servers: readonly ManagedServer[], line: string): Promise<object> {
+async function obey(servers: readonly ControlledServer[], line: string): Promise<object> {
   const [verb, place] = line.split(/\s+/);
   const server = servers[Number(place)];
   if (!isVerb(verb) || !server) {
@@ -33,6 +36,7 @@ async function obey(servers: readonly ManagedServer[], line: string): Promise<ob
     return { ok: false, error: `"${line}": expected ${VERBS.join(", ")} or stop, and ${places}` };
   }
   try {
+    if (server[verb] === undefined) throw new Error(`${server.name} has no peers`);
     await server[verb]();
     return { ok: true, pid: server.pid ?? null };
   } catch (error) {

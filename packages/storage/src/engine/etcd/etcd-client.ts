@@ -117,10 +117,14 @@ export class EtcdClient {
     await this.#call("read", (member, options) => member.kv.compact(request, options));
   }
 
-  /** Metadata that a stream is opened with. */
+  /**
+   * Metadata that a stream is opened with. A member that loses its leader, as one that is cut off the others does, ends the stream within
+   * four times its election timeout. Without `hasleader` it would keep it open in silence, while the others commit.
+   */
   async streamMetadata(): Promise<Record<string, string>> {
     await this.#authenticate(this.member);
-    return this.#token === undefined ? {} : { token: this.#token };
+    const metadata = { hasleader: "true" };
+    return this.#token === undefined ? metadata : { ...metadata, token: this.#token };
   }
 
   /** Switches to another member if `member` is still the one in use. */

@@ -18,7 +18,7 @@ const OPERATIONS = 400;
 let cluster: OwnServers | undefined;
 
 beforeAll(async () => {
-  cluster = await startOwnServers(["etcd", "--members", "3"]);
+  cluster = await startOwnServers(["etcd", "--members", "3", "--partitions"]);
 });
 
 afterAll(async () => {
@@ -61,6 +61,10 @@ const FAULTS: readonly {
   {
     title: "the leader is frozen for a while",
     strike: (own) => strikeLeader(own, "pause", "resume"),
+  },
+  {
+    title: "the leader is cut off the others, and not off its clients",
+    strike: (own) => strikeLeader(own, "isolate", "rejoin"),
   },
   {
     title: "connections are reset",
