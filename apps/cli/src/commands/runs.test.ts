@@ -224,6 +224,20 @@ describe("runs on a server", { timeout: 60_000 }, () => {
       "stacks",
     );
     expect(outside.error).toContain("--root names a folder above");
+    // A file that a function reads is not looked for: it comes with the folder that is named.
+    await writeFile(join(folder, "motd.txt"), "of the repository");
+    for (const module of ["", 'module "words" { source = "../../modules/words" }\n']) {
+      await writeFile(
+        join(folder, "stacks/web/main.tf"),
+        `${module}output "motd" { value = file("../../motd.txt") }\n`,
+      );
+      const place = ["runs", "start", "stacks/web", "--stack", "web/two", "--yes"];
+      const refused = await stackwright(...place);
+      expect(refused.code).toBe(1);
+      expect(refused.output + refused.error).toMatch(/upload\s+a\s+folder\s+above/);
+      expect(refused.output + refused.error).toContain("--root");
+      expect((await stackwright(...place, "--root", ".")).code).toBe(0);
+    }
   });
 
   it("asks only those whose approval would count: the run waits for another person", async () => {

@@ -22,7 +22,7 @@ import {
   summarizePlan,
 } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
-import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
+import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
@@ -35,7 +35,7 @@ import { executeToolJob } from "./execute-tool-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
 import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
-import { filesFrom } from "./folder-files.ts";
+import { uploadedFiles } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import { HandedSchemas } from "./hand-in-schemas.ts";
 import { notImported, withImportBlocks } from "./import-blocks.ts";
@@ -118,7 +118,7 @@ async function execute(
   const hooks = { job, host, signals, ground, directory };
   if (step !== "recover") await runHooks(hooks, step === "plan" ? "before_plan" : "before_apply");
   await requireRootModule(job, directory);
-  const files = withImportBlocks(filesFrom(createDirectoryFiles(bundle), root), job.imports);
+  const files = withImportBlocks(uploadedFiles(bundle, root), job.imports);
   const early = await jobEarlyValues(job, directory);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
   const meantSource = createMeantSource({ lock: lockFile?.locks ?? LockFile.empty });

@@ -9,7 +9,7 @@ import {
   planToTerraformJson,
   readStateFile,
 } from "@stackwright/core";
-import { createDirectoryFiles, type Diagnostic, hasErrors } from "@stackwright/lang";
+import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import { comparePlanJson } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { type ComparedPlans, MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../domain/compared-plans.ts";
@@ -18,7 +18,7 @@ import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
 import type { ExecutionJob, ExecutionResult, JobShadow } from "./execution-job.ts";
 import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
-import { filesFrom } from "./folder-files.ts";
+import { uploadedFiles } from "./folder-files.ts";
 import { ForwardedRuns } from "./forwarded-runs.ts";
 import {
   type JobGround,
@@ -61,7 +61,7 @@ export async function executeShadowJob(
   const { root = "" } = job.configuration;
   const directory = join(bundle, root);
   const lockFile = await readLockFile(join(directory, LOCK_FILE_NAME), { signal });
-  const files = filesFrom(createDirectoryFiles(bundle), root);
+  const files = uploadedFiles(bundle, root);
   const { blobs, env } = ground;
   const { packages } = await openJobModules({ job, host, blobs, files, directory, env, signal });
   const configuration = await loadConfiguration(files, {

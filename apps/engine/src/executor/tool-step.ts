@@ -1,9 +1,9 @@
 import type { Redactor } from "@stackwright/core";
-import { createDirectoryFiles, loadModule, selectModuleFiles } from "@stackwright/lang";
+import { loadModule, selectModuleFiles } from "@stackwright/lang";
 import type { ExecutionJob, JobTool } from "./execution-job.ts";
 import type { ExecutionSignals } from "./execution-signals.ts";
 import type { ExecutionHost } from "./executor.ts";
-import { filesFrom } from "./folder-files.ts";
+import { uploadedFiles } from "./folder-files.ts";
 import type { JobGround } from "./job-engine.ts";
 import type { ToolFolder } from "./tool-folder.ts";
 import { runTool, type ToolCall, type ToolEnd } from "./tool-process.ts";
@@ -94,7 +94,7 @@ export function errorOf({ tail }: ToolEnd): string {
 
 /** The root module of the unpacked configuration. */
 export function rootModule(bundle: string, root: string) {
-  const files = filesFrom(createDirectoryFiles(bundle), root);
+  const files = uploadedFiles(bundle, root);
   const { primary, override } = selectModuleFiles(files.names(""));
   return loadModule(new Map([...primary, ...override].map((name) => [name, files.read(name)])));
 }

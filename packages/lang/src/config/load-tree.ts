@@ -334,7 +334,8 @@ class TreeLoader {
       if (source.kind === "local") {
         const own = packageFolder === undefined ? {} : { packageFolder };
         const machine = files.machine !== undefined;
-        const joined = joinFolder(base, source.path, { machine, ...own });
+        const { adviceOutside } = files;
+        const joined = joinFolder(base, source.path, { machine, adviceOutside, ...own });
         return { files, folder: files.realFolder?.(joined) ?? joined, ...own };
       }
       const { packages } = this.#options;

@@ -183,9 +183,17 @@ export function hideCredentials(address: string): string {
 export function joinFolder(
   folder: string,
   path: string,
-  { machine, packageFolder: root }: { readonly machine: boolean; readonly packageFolder?: string },
+  {
+    machine,
+    packageFolder: root,
+    adviceOutside,
+  }: {
+    readonly machine: boolean;
+    readonly packageFolder?: string;
+    readonly adviceOutside?: string | undefined;
+  },
 ): string {
-  if (!machine) return bundlePath(`${folder}/${path}`);
+  if (!machine) return bundlePath(`${folder}/${path}`, adviceOutside);
   const joined = posix.join(folder, path).replace(/(?<=.)\/$/, "");
   if (root !== undefined && joined !== root && !joined.startsWith(`${root}/`)) {
     throw new ModuleError(

@@ -26,6 +26,8 @@ export interface Machine {
 export interface BundleFiles {
   /** Present: absolute paths, `~` and `..` beyond the root lead to files of this machine. */
   readonly machine?: Machine;
+  /** What a user does who needs a file outside of the bundle: a clause without its full stop, which errors end with. @default none */
+  readonly adviceOutside?: string;
   /** Content of a file. Throws a FunctionError where it cannot be read. */
   read(path: string): Uint8Array;
   /** Frees the memory of bytes that {@link read} returned and that have no other user. */

@@ -2,29 +2,29 @@ import { invalidArgument } from "./parameter.ts";
 
 /**
  * A path in a bundle in its shortest form, relative to the root of the bundle. What would leave the
- * bundle is refused: absolute paths, `~`, and `..` beyond the root.
+ * bundle is refused: absolute paths, `~`, and `..` beyond the root, this with the advice of the bundle.
  */
-export function bundlePath(path: string, position = 0): string {
-  if (path.includes("\0")) invalidArgument("a path must not hold null characters", position);
+export function bundlePath(path: string, adviceOutside?: string): string {
+  if (path.includes("\0")) invalidArgument("a path must not hold null characters", 0);
   if (path.startsWith("~"))
-    invalidArgument(
-      "there is no home directory here: paths are inside of the template bundle",
-      position,
-    );
+    invalidArgument("there is no home directory here: paths are inside of the template bundle", 0);
   if (path.startsWith("/")) {
     invalidArgument(
       "absolute paths are not possible: paths are relative to the root of the template bundle",
-      position,
+      0,
     );
   }
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined)
-      invalidArgument("the path leads out of the template bundle", position);
+    else if (parts.pop() === undefined) invalidArgument(leadsOut(adviceOutside), 0);
   }
   return parts.length === 0 ? "." : parts.join("/");
+}
+
+function leadsOut(advice: string | undefined): string {
+  return `the path leads out of the template bundle${advice === undefined ? "" : `; ${advice}`}`;
 }
 
 /** The last part of a path. */

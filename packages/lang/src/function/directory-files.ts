@@ -17,6 +17,8 @@ export interface DirectoryLimits {
   readonly hiddenFolders?: readonly string[];
   /** The machine, for a user who runs a configuration there: all its files can be read. @default those of the folder alone */
   readonly machine?: Machine;
+  /** See {@link BundleFiles}. @default none */
+  readonly adviceOutside?: string;
 }
 
 /** Bytes from this size on are freed when they were used. */
@@ -31,14 +33,14 @@ const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"]
  */
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
   const root = realpathSync(folder);
-  const { machine, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
+  const { machine, adviceOutside, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
   const hidden = new Set(
     limits.hiddenFolders ?? (machine === undefined ? HIDDEN_FOLDERS : [".stackwright"]),
   );
 
   /** The real place of a path in the bundle; undefined where there is nothing. */
   const locate = (path: string): string | undefined => {
-    const wanted = machine === undefined ? resolve(root, bundlePath(path)) : resolve(root, path);
+    const wanted = resolve(root, machine === undefined ? bundlePath(path, adviceOutside) : path);
     let real: string;
     try {
       real = realpathSync(wanted);
@@ -68,6 +70,7 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
   };
 
   return {
+    ...(adviceOutside !== undefined && { adviceOutside }),
     ...(machine && {
       machine,
       realFolder: (path: string) => {
@@ -129,7 +132,7 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
     },
     absolute: (path) =>
       machine === undefined
-        ? `/${relative(root, resolve(root, bundlePath(path)))
+        ? `/${relative(root, resolve(root, bundlePath(path, adviceOutside)))
             .split(sep)
             .join("/")}`
         : resolve(folder, path),

@@ -8,7 +8,7 @@ import { invalidArgument } from "./parameter.ts";
  * machine any path, `~` expanded.
  */
 export function filePath(files: BundleFiles, path: string): string {
-  if (files.machine === undefined) return bundlePath(path);
+  if (files.machine === undefined) return bundlePath(path, files.adviceOutside);
   if (path.includes("\0")) invalidArgument("a path must not hold null characters", 0);
   const clean = normalize(expandHome(files, path));
   return clean.length > 1 ? clean.replace(/\/$/, "") : clean;

@@ -1,0 +1,21 @@
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { uploadedFiles } from "./folder-files.ts";
+
+it("says how a file gets into the upload that a root module reads beside its folder", async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "uploaded-files-"));
+  onTestFinished(() => scratch.remove());
+  await mkdir(join(scratch.path, "stacks/web"), { recursive: true });
+  await writeFile(join(scratch.path, "there.txt"), "there");
+  const files = uploadedFiles(scratch.path, "stacks/web");
+  expect(Buffer.from(files.read("../../there.txt")).toString()).toBe("there");
+  const read = (path: string, from = files) => {
+    return () => from.read(path);
+  };
+  expect(read("../../absent.txt")).toThrow(/no file exists at .*absent\.txt.*--root/);
+  expect(read("../../../above.txt")).toThrow(/leads out of .*--root/);
+  expect(read("absent.txt")).toThrow(/no file exists at "stacks\/web\/absent\.txt"$/);
+  expect(read("../above.txt", uploadedFiles(scratch.path, ""))).toThrow(/leads out of .*--root/);
+});
