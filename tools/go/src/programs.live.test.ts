@@ -22,6 +22,7 @@ interface Start {
 /** Undefined for a program whose output its own users test. */
 function startOf({ name, version }: Tool): Start | undefined {
   if (name === "etcd") return { args: ["--version"], line: `etcd Version: ${version}` };
+  if (name === "opa") return { args: ["version"], line: `Version: ${version}` };
   if (name === "opentofu") return { args: ["version"], line: `OpenTofu v${version}` };
   if (name.startsWith("pulumi-resource-")) {
     return { args: ["127.0.0.1:1"], line: expect.stringMatching(/^\d+$/) };

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { compileRego } from "./compile-rego.ts";
 import { PolicyRunner } from "./policy-runner.ts";
 
-const OPA = process.env["STACKWRIGHT_OPA"] ?? "opa";
+const OPA = process.env["TEST_TOOL_OPA"] ?? "opa";
 const POLICIES = join(import.meta.dirname, "../testing/policies");
 
 async function compile(text: string | Uint8Array<ArrayBuffer>) {
@@ -23,7 +23,7 @@ async function compile(text: string | Uint8Array<ArrayBuffer>) {
 describe("sources that the opa command compiles", { timeout: 60_000 }, () => {
   beforeEach((context) => {
     const { status } = spawnSync(OPA, ["version"]);
-    context.skip(status !== 0, `${OPA} is not installed; STACKWRIGHT_OPA names another one`);
+    context.skip(status !== 0, `${OPA} is not installed, and TEST_TOOL_OPA names no other one`);
   });
 
   it("judge a plan", async () => {
