@@ -11,6 +11,8 @@ export default defineConfig({
     testTimeout: 30_000,
     // The default is a second, which is not enough on a loaded machine.
     expect: { poll: { timeout: 10_000 } },
+    // The line of a failure is all that CI prints of it: it has the values, not their lengths.
+    chaiConfig: { truncateThreshold: 400 },
     // Vitest leaves one core to itself, which is half of a machine with two; its own part is a few percent.
     maxWorkers: "100%",
     reporters: reporters(import.meta.dirname),

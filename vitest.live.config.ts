@@ -13,6 +13,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // A server that several files share is easier to reason about with one file at a time.
     fileParallelism: false,
+    // The line of a failure is all that CI prints of it: it has the values, not their lengths.
+    chaiConfig: { truncateThreshold: 400 },
     // Processes and servers share a machine of which nothing is known. What passes the second time is named as flaky.
     retry: 1,
     reporters: reporters(import.meta.dirname),
