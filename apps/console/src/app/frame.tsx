@@ -55,14 +55,15 @@ export function Frame() {
         </button>
       </header>
       <nav className="side" aria-label="Main">
-        {places.map(({ to, label, exact = false }, at) => (
+        {places.map((place, at) => (
           <Link
-            key={to}
-            to={to}
-            activeOptions={{ exact, includeSearch: false }}
-            {...(at >= PLACES_IN_BAR && { className: "wide-only" })}
+            key={place.to}
+            to={place.to}
+            activeOptions={{ exact: place.exact ?? false, includeSearch: false }}
+            activeProps={{}}
+            className={classOf(isAt(place, path), at >= PLACES_IN_BAR)}
           >
-            {label}
+            {place.label}
           </Link>
         ))}
         <button
@@ -114,4 +115,8 @@ function Connection() {
       {state === "connecting" && !isLate ? "Connecting…" : text}
     </span>
   );
+}
+
+function classOf(isActive: boolean, isBeyond: boolean): string {
+  return [isActive ? "active" : "", isBeyond ? "wide-only" : ""].filter(Boolean).join(" ");
 }

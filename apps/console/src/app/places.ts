@@ -6,6 +6,8 @@ export interface Place {
   readonly label: string;
   /** Other pages are below its address, and are not it. */
   readonly exact?: boolean;
+  /** Where the pages of its parts are, if not below its own address. */
+  readonly parts?: string;
 }
 
 type Caller = ReturnType<typeof useServer>["caller"];
@@ -14,7 +16,7 @@ type Caller = ReturnType<typeof useServer>["caller"];
 export function placesFor(caller: Caller): readonly Place[] {
   return [
     { to: "/", label: "Overview", exact: true },
-    { to: "/projects", label: "Projects" },
+    { to: "/projects", label: "Projects", parts: "/p" },
     { to: "/drift", label: "Drift" },
     { to: "/graph", label: "Graph" },
     { to: "/registry", label: "Registry" },
@@ -32,6 +34,7 @@ export function placesFor(caller: Caller): readonly Place[] {
 export const PLACES_IN_BAR = 4;
 
 /** Whether a page is a place, or below it. */
-export function isAt({ to, exact = false }: Place, path: string): boolean {
-  return path === to || (!exact && path.startsWith(`${to}/`));
+export function isAt({ to, exact = false, parts }: Place, path: string): boolean {
+  if (path === to || (!exact && path.startsWith(`${to}/`))) return true;
+  return parts !== undefined && path.startsWith(`${parts}/`);
 }

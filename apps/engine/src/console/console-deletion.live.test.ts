@@ -3,7 +3,7 @@ import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
 
 it("a stack is deleted by its name, once it is said what becomes of its objects, by administrators", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async (context) => {
   const started = await startConsole(context);
   const { page, server, call, request, waitFor, browser } = started;

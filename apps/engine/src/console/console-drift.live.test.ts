@@ -5,6 +5,7 @@ import process from "node:process";
 import { expect, it, onTestFinished } from "vitest";
 import { judgeNarrow } from "../testing/judge-narrow.ts";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
+import { takePictures } from "../testing/take-pictures.ts";
 
 // Objects of a real provider that are changed and deleted behind its back.
 
@@ -64,10 +65,12 @@ it("drift is looked at from all stacks down to the values, checked again, and pl
   // Three activations from the stacks with drift to a plan that restores one.
   await page.goto(`${server.url}/console/drift`);
   await page.getByText("1 of 1 checked stacks differ from what is recorded").waitFor();
+  await takePictures(page, "drift-of-stacks");
   await page.getByRole("table", { name: "Stacks with drift" }).getByText("one").click();
   await page.getByText("size = 1 -> 7").waitFor();
   await page.getByText('lab_object.a["y"] is gone').waitFor();
   await isLoaded(page);
+  await takePictures(page, "drift-of-stack");
   expect(await page.content()).not.toContain(SECRET);
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { expect, it, onTestFinished } from "vitest";
 import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
+import { takePictures } from "../testing/take-pictures.ts";
 
 const SOURCE = "registry.terraform.io/acme/things";
 
@@ -81,6 +82,7 @@ it("versions of a provider of another registry are compared once runs have used 
   // The stack that has an object of the type that is gone.
   await page.getByRole("link", { name: "default/one" }).waitFor();
   await isLoaded(page);
+  await takePictures(page, "upstream");
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     expect(await violationsOf(page), colorScheme).toEqual([]);

@@ -4,7 +4,7 @@ import { startIdentityPeer } from "../testing/identity-peer.ts";
 import { startSignInServer } from "../testing/start-sign-in-server.ts";
 
 it("a browser signs in with an identity provider, changes something, and signs out", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async (context) => {
   const executable = findChromium();
   context.skip(executable === undefined, "there is no Chromium on this machine");
@@ -22,7 +22,7 @@ it("a browser signs in with an identity provider, changes something, and signs o
   const browser = await startChromium(executable ?? "", server.url, {});
   onTestFinished(async () => browser[Symbol.asyncDispose]());
   const page = await browser.context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(`${server.url}/console/settings`);
   await page.getByRole("link", { name: "Sign in with peer" }).click();
   await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();

@@ -22,7 +22,7 @@ interface ConsoleOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-interface TestConsole {
+export interface TestConsole {
   readonly server: ServerProcess;
   readonly token: string;
   readonly browser: TestBrowser;

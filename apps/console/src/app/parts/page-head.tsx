@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { Fragment, type ReactNode, useEffect, useRef } from "react";
 
 interface PageHeadProps {
   /** What the page is about; also the title of the window. */
@@ -25,7 +25,13 @@ export function PageHead({ title, part, children, actions }: PageHeadProps) {
     <header className="page-head">
       <div>
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {title.split(/(?<=\/)/).map((piece, index) => (
+            // An address is broken between its parts first.
+            <Fragment key={`${index} ${piece}`}>
+              {index > 0 && <wbr />}
+              {piece}
+            </Fragment>
+          ))}
         </h1>
         {children}
       </div>

@@ -24,6 +24,7 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useId, useMemo, useState } from "react";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { useKept } from "../parts/use-kept.ts";
 import { useServer } from "../session/server-context.tsx";
 import { DiffText } from "./diff-text.tsx";
 import { PlanDependents } from "./plan-dependents.tsx";
@@ -48,10 +49,12 @@ interface PlanTabProps {
   readonly planDigest: string | undefined;
   /** The run is still to make its plan. */
   readonly isComing: boolean;
+  /** It is the only plan of its page, whose address has its filters. */
+  readonly isOne?: boolean;
 }
 
 /** The plan of a run for a decision: risk first, reasons with every change, the rest folded. */
-export function PlanTab({ place, planDigest, isComing }: PlanTabProps) {
+export function PlanTab({ place, planDigest, isComing, isOne = false }: PlanTabProps) {
   if (planDigest === undefined) {
     return (
       <Empty title={isComing ? "The plan is being made" : "This run has no plan"}>
@@ -59,15 +62,17 @@ export function PlanTab({ place, planDigest, isComing }: PlanTabProps) {
       </Empty>
     );
   }
-  return <StoredPlan place={place} digest={planDigest} />;
+  return <StoredPlan place={place} digest={planDigest} isOne={isOne} />;
 }
 
 function StoredPlan({
   place,
   digest,
+  isOne,
 }: {
   readonly place: PlanTabProps["place"];
   readonly digest: string;
+  readonly isOne: boolean;
 }) {
   const { client } = useServer();
   const query = useQuery(planViewQuery(client, place, digest));
@@ -76,7 +81,7 @@ function StoredPlan({
       {(view) => (
         <>
           <PlanDependents place={place} digest={digest} />
-          <PlanViewer view={view} />
+          <PlanViewer view={view} isOne={isOne} />
         </>
       )}
     </Loaded>
@@ -99,11 +104,11 @@ function NoteList({ head, items, more }: Listed) {
 }
 
 /** A view of a plan, whatever it is of. */
-function PlanViewer({ view }: { readonly view: PlanView }) {
+function PlanViewer({ view, isOne }: { readonly view: PlanView; readonly isOne: boolean }) {
   // A page may show several plans.
   const id = useId();
-  const [text, setText] = useState("");
-  const [action, setAction] = useState("");
+  const [text, setText] = useKept(isOne ? "q" : undefined);
+  const [action, setAction] = useKept(isOne ? "action" : undefined);
   const wanted = useDeferredValue(text).trim().toLowerCase();
   const groups = useMemo(() => filterGroups(view, wanted, action), [view, wanted, action]);
   const found = groups.reduce((sum, { entries }) => sum + entries.length, 0);

@@ -5,6 +5,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
+import { useKept } from "../../parts/use-kept.ts";
 import { mayDo, useServer } from "../../session/server-context.tsx";
 import { ModulesList } from "./modules-list.tsx";
 import { PublishModuleDialog } from "./publish-module-dialog.tsx";
@@ -23,7 +24,7 @@ interface Provider {
 export function RegistryPage() {
   const { registry, caller } = useServer();
   const [publishing, setPublishing] = useState<"provider" | "module">();
-  const [text, setText] = useState("");
+  const [text, setText] = useKept("q");
   const query = useQuery({
     queryKey: ["providers"],
     queryFn: async ({ signal }) =>

@@ -104,17 +104,26 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
         isOver={isOver}
       />
       <p className="quiet legend">
-        <span className="bar-sample waits" /> waits for other steps{" "}
-        <span className="bar-sample queued" /> waits for a place{" "}
-        <span className="bar-sample good" /> call of the provider{" "}
-        <span className="bar-sample bad" /> not done <span className="bar-sample unresolved" />{" "}
-        unresolved
+        {LEGEND.map(([tone, text]) => (
+          <span key={tone}>
+            <span className={`bar-sample ${tone}`} /> {text}
+          </span>
+        ))}
       </p>
     </>
   );
 }
 
 const NOTHING: readonly WaitingStep[] = [];
+
+/** How bars look, and what they stand for. */
+const LEGEND = [
+  ["waits", "waits for other steps"],
+  ["queued", "waits for a place"],
+  ["good", "call of the provider"],
+  ["bad", "not done"],
+  ["unresolved", "unresolved"],
+] as const;
 
 /** What decides how long the apply takes; nothing where no step waits for another. */
 function CriticalPath({

@@ -1,16 +1,22 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { Empty } from "../../parts/states.tsx";
+import { useKept } from "../../parts/use-kept.ts";
 import type { LogLine, RunProgress } from "../../run/run-progress.ts";
 
 const ROW_PX = 20;
 const LEVELS = { all: "all lines", warning: "warnings and errors", error: "errors" } as const;
 
+function isLevelName(name: string): name is keyof typeof LEVELS {
+  return Object.hasOwn(LEVELS, name);
+}
+
 /** The events of a run as lines, the newest in view until the user scrolls up. */
 export function LogTab({ progress }: { readonly progress: RunProgress }) {
   const { lines, droppedLines, isEnded } = progress;
-  const [text, setText] = useState("");
-  const [level, setLevel] = useState<keyof typeof LEVELS>("all");
+  const [text, setText] = useKept("q");
+  const [given, setLevel] = useKept("level", "all");
+  const level = isLevelName(given) ? given : "all";
   const wanted = useDeferredValue(text).trim().toLowerCase();
   const shown = useMemo(
     () => lines.filter((line) => isLevel(line, level) && isMatch(line, wanted)),
@@ -31,7 +37,7 @@ export function LogTab({ progress }: { readonly progress: RunProgress }) {
         <select
           aria-label="Filter the log by level"
           value={level}
-          onChange={(event) => setLevel(event.target.value as keyof typeof LEVELS)}
+          onChange={(event) => setLevel(event.target.value)}
         >
           {Object.entries(LEVELS).map(([value, label]) => (
             <option key={value} value={value}>

@@ -177,6 +177,7 @@ function RunTab({
         <>
           {run.tool !== "stackwright" && run.plan_digest !== undefined && <PlanComparison />}
           <PlanTab
+            isOne
             place={{ ...place, run: run.id }}
             planDigest={run.plan_digest}
             isComing={BEFORE_PLAN.has(run.phase)}

@@ -9,6 +9,7 @@ import { ShownText } from "../../parts/shown-text.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-address.ts";
+import { useKept } from "../../parts/use-kept.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { useStackPlace } from "../use-place.ts";
 import { stateQuery } from "./stack-queries.ts";
@@ -51,11 +52,17 @@ export function ResourcesTab() {
 function Resources({ resources }: { readonly resources: readonly Resource[] }) {
   const { address: chosen } = useFilters<{ address: string }>();
   const navigate = useNavigate();
-  const [text, setText] = useState("");
+  const [text, setText] = useKept("q");
   const wanted = useDeferredValue(text).trim().toLowerCase();
   const found = useMemo(() => resources.filter((one) => isMatch(one, wanted)), [resources, wanted]);
   const choose = (address: string | undefined): void =>
-    void navigate({ to: ".", search: address === undefined ? {} : { address }, replace: true });
+    void navigate({
+      to: ".",
+      // Without a value a name is not in the address.
+      search: (all: object) => ({ ...all, address }),
+      replace: true,
+      resetScroll: false,
+    });
   return (
     <>
       <div className="filters" role="search">
@@ -167,7 +174,7 @@ function ResourceList({ resources, chosen, choose }: ResourceListProps) {
                 choose(address);
               }}
             >
-              <span className="address" title={name}>
+              <span className="address" title={name} aria-hidden="true">
                 <AddressText address={address} />
                 {deposed !== undefined && <span className="quiet"> (deposed {deposed})</span>}
               </span>
