@@ -33,6 +33,7 @@ import {
   showProvider,
   updateProvider,
 } from "./domain/providers.ts";
+import type { OnDamagedRecord } from "./domain/record-store.ts";
 import { type ResolvedPrivateProvider, resolvePrivateProvider } from "./domain/resolve.ts";
 import { readSchema, writeSchema } from "./domain/schema-cache.ts";
 import { type RegistryScope, SYSTEM_TENANCY, scopeTenancy } from "./domain/scope.ts";
@@ -318,10 +319,16 @@ export class Registry {
     await this.#parts.audit.note(scopeTenancy(scope), context, facts);
   }
 
-  /** Deletes what crashes left over, and audit entries past their time. */
-  async sweep(): Promise<{ readonly leftovers: number; readonly auditEntries: number }> {
-    const leftovers = await sweepDeletedRecords(this.#parts);
-    const auditEntries = await this.#parts.audit.prune(this.#parts.policy.auditDays);
+  /**
+   * Deletes what crashes left over, and audit entries past their time. A damaged record goes to `onDamaged` and keeps none of the others; without
+   * it the first one ends the call.
+   */
+  async sweep(
+    onDamaged?: OnDamagedRecord,
+  ): Promise<{ readonly leftovers: number; readonly auditEntries: number }> {
+    const leftovers = await sweepDeletedRecords(this.#parts, onDamaged);
+    const { auditDays } = this.#parts.policy;
+    const auditEntries = await this.#parts.audit.prune(auditDays, onDamaged);
     return { leftovers, auditEntries };
   }
 

@@ -2,6 +2,7 @@ import type * as EngineModule from "@stackwright/engine";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import type { DoctorOptions } from "../commands/doctor.ts";
+import { EXIT } from "../exit-code.ts";
 import { openingStore } from "./opening-store.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { defineStoreCommands } from "./store-commands.ts";
@@ -19,7 +20,7 @@ interface StoreWork {
     engine: Engine,
     words: readonly string[],
     context: CommandContext,
-  ) => Promise<string>;
+  ) => Promise<string | { readonly text: string; readonly isDamaged: boolean }>;
   /** The name that it had before there was the group; accepted, and in no help. */
   readonly former?: readonly [group: string, name: string] | readonly [name: string];
 }
@@ -80,13 +81,15 @@ const RETENTION_WORK: readonly StoreWork[] = [
   {
     name: "enforce",
     description: "remove at once what is past its time, and blobs that nothing needs",
-    usage: "[--json] [--store ADDRESS] [options of the server]",
+    usage: "[--dry-run] [--json] [--store ADDRESS] [options of the server]",
     help: `
-  --json           as JSON
+  --dry-run        only says what would be removed, by name; works beside a server on an embedded store too
+  --json           as JSON, with all names
 
 Each server does it by itself within an hour. Give the options of the server, such as --config FILE: without them the bounds are those of a server
 without options, and more may be removed than the server would. Bounds of the history that are named are kept by the store from then on.
-Servers on a shared store may run meanwhile; an embedded store must not be in use.
+Servers on a shared store may run meanwhile; an embedded store must not be in use, unless for a dry run. Damaged records stay, are named, and keep
+no others but blobs: these stay while a record is damaged. Exit code 1 where there was one.
 `,
     work: async ({ runRetentionEnforce }, words, { env, directory, signal }) =>
       runRetentionEnforce(words, env, directory, signal),
@@ -165,8 +168,11 @@ function defineWork(command: Command, { usage, help, work }: StoreWork, run: Com
     .action(async (_options: unknown, own: Command) => {
       const engine = await import("@stackwright/engine");
       await run(own, async (context) => {
-        context.terminal.write(await openingStore(async () => work(engine, own.args, context)));
-        return 0;
+        const done = await openingStore(async () => work(engine, own.args, context));
+        const { text, isDamaged } =
+          typeof done === "string" ? { text: done, isDamaged: false } : done;
+        context.terminal.write(text);
+        return isDamaged ? EXIT.failed : EXIT.ok;
       });
     });
 }

@@ -121,7 +121,7 @@ export async function examineStore(
 }
 
 /** Tables of a server's database are brought to the layout of this release by an open, which is not for a doctor to do. */
-async function refuseOldTables(address: StoreAddress): Promise<void> {
+export async function refuseOldTables(address: StoreAddress): Promise<void> {
   if (address.kind === "sqlite") return;
   const layout = await readStoreLayout(address);
   if (layout === undefined || layout.stored >= layout.newest) return;

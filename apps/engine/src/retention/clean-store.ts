@@ -3,10 +3,11 @@ import type { Clock } from "@stackwright/base/clock";
 import type { Logger } from "@stackwright/base/logger";
 import type { OpenStore, PlanRetention } from "@stackwright/core";
 import { type Registry, sweepSignatures } from "@stackwright/registry";
-import { isStorageError } from "@stackwright/storage";
+import { isStorageError, type ResourceId } from "@stackwright/storage";
 import { collectBlobs } from "../blob-collection.ts";
 import { expireOldPlans } from "../plan-expiry.ts";
 import { finishProjectDeletions } from "../project-deletion/project-deletion.ts";
+import { logDamaged } from "../queue/list-readable.ts";
 import { finishDeletions } from "../stack-deletion/stack-deletion.ts";
 import { expireIdempotency } from "./expire-idempotency.ts";
 import { expireNotifications } from "./expire-notifications.ts";
@@ -27,11 +28,15 @@ interface CleaningOptions {
   readonly runRetention: RunRetention;
   /** Receives what was removed, and how many. */
   readonly onRemoved: (what: string, count: number) => void;
+  /** Receives damaged records that a step met; they stay, and the others are done. @default they are logged */
+  readonly onDamaged?: (id: ResourceId, reason: string) => void;
+  /** Removes no blobs; `store` is a preview then. @default false */
+  readonly dryRun?: boolean;
 }
 
 /** Removes what crashes left over, and records past their time. Any number of processes may do so on one store. */
 export async function sweepRecords(
-  { registry, store, clock, logger, onRemoved }: CleaningOptions,
+  { registry, store, clock, logger, onRemoved, onDamaged = logDamaged(logger) }: CleaningOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { storage } = store;
@@ -39,11 +44,14 @@ export async function sweepRecords(
   const deletions = { storage, clock, token: randomUUID, logger, random: Math.random };
   await doEach(signal, [
     async () => {
-      const { leftovers, auditEntries } = await registry.sweep();
+      const { leftovers, auditEntries } = await registry.sweep(onDamaged);
       onRemoved("leftovers", leftovers);
       onRemoved("audit entries", auditEntries);
     },
-    async () => onRemoved("signatures", await sweepSignatures(registry.parts.records, clock)),
+    async () => {
+      const { records } = registry.parts;
+      onRemoved("signatures", await sweepSignatures(records, clock, onDamaged));
+    },
     async () => onRemoved("idempotency records", await expireIdempotency(storage, nowMs, signal)),
     async () => onRemoved("repository records", await expireVcs(storage, nowMs, signal)),
     async () => onRemoved("notifications", await expireNotifications(storage, nowMs, signal)),
@@ -63,7 +71,16 @@ export async function finishProjects(
 
 /** Removes runs and plans past their time, and then the blobs that nothing refers to any longer. Reads all resources. */
 export async function collectRemains(
-  { store, clock, planRetention, runRetention, onRemoved }: CleaningOptions,
+  {
+    store,
+    clock,
+    logger,
+    planRetention,
+    runRetention,
+    onRemoved,
+    onDamaged = logDamaged(logger),
+    dryRun,
+  }: CleaningOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { storage } = store;
@@ -79,7 +96,7 @@ export async function collectRemains(
     // First, so that the collection frees what only they refer to.
     async () => onRemoved("plans", await expireOldPlans(store, planRetention, nowMs, signal)),
     async () => {
-      const collected = await collectBlobs(store, signal);
+      const collected = await collectBlobs(store, signal, { onDamaged, dryRun });
       onRemoved("blobs", collected?.removed ?? 0);
       onRemoved("abandoned uploads", collected?.abandoned ?? 0);
     },

@@ -15,7 +15,10 @@ export function decayedStore<S extends StorageBackend>(
     new StorageError("STORAGE_CORRUPT", `${id.type.kind} "${id.name}" is damaged`, {
       details: { id },
     });
-  const withoutDecayed = (found: readonly Resource[], { onDamaged }: ReadManyOptions) =>
+  const withoutDecayed = <T extends Pick<Resource, "id" | "version">>(
+    found: readonly T[],
+    { onDamaged }: ReadManyOptions,
+  ) =>
     found.filter(({ id, version }) => {
       if (!isDecayed(id)) return true;
       if (onDamaged === undefined) throw errorOf(id);
@@ -36,6 +39,26 @@ export function decayedStore<S extends StorageBackend>(
     const found = await inner.listPage(consistency, type, tenancy, prefix, options);
     return { ...found, resources: withoutDecayed(found.resources, options) };
   };
+  const listHeads: StorageBackend["listHeads"] = async (
+    consistency,
+    type,
+    tenancy,
+    prefix,
+    options = {},
+  ) => {
+    const found = await inner.listHeads(consistency, type, tenancy, prefix, options);
+    return { ...found, resources: withoutDecayed(found.resources, options) };
+  };
+  const snapshot: StorageBackend["snapshot"] = async (options = {}) => {
+    const whole = await inner.snapshot(options);
+    return {
+      async *[Symbol.asyncIterator]() {
+        for await (const resource of whole) yield* withoutDecayed([resource], options);
+      },
+      close: async () => whole.close(),
+      [Symbol.asyncDispose]: async () => whole.close(),
+    };
+  };
   const read: StorageBackend["read"] = async (consistency, id, options) => {
     if (isDecayed(id)) throw errorOf(id);
     return inner.read(consistency, id, options);
@@ -44,6 +67,8 @@ export function decayedStore<S extends StorageBackend>(
     get: (target, key) => {
       if (key === "list") return list;
       if (key === "listPage") return listPage;
+      if (key === "listHeads") return listHeads;
+      if (key === "snapshot") return snapshot;
       if (key === "read") return read;
       const member: unknown = Reflect.get(target, key, target);
       return typeof member === "function" ? member.bind(target) : member;

@@ -3,7 +3,12 @@ import type { Clock } from "@stackwright/base/clock";
 import { UsedSignature } from "@stackwright/proto/stackwright";
 import type { ReplayGuard } from "@stackwright/request-signing";
 import { isStorageError } from "@stackwright/storage";
-import { deleteOperation, type RecordStore, recordKind } from "../domain/record-store.ts";
+import {
+  deleteOperation,
+  type OnDamagedRecord,
+  type RecordStore,
+  recordKind,
+} from "../domain/record-store.ts";
 import { SYSTEM_TENANCY } from "../domain/scope.ts";
 
 const USED = recordKind("UsedSignature", UsedSignature);
@@ -37,10 +42,14 @@ export function createStoreReplayGuard(records: RecordStore): ReplayGuard {
   };
 }
 
-/** Deletes signatures that no server can still accept. Returns how many. */
-export async function sweepSignatures(records: RecordStore, clock: Clock): Promise<number> {
+/** Deletes signatures that no server can still accept. Returns how many. A damaged one goes to `onDamaged`, and stays. */
+export async function sweepSignatures(
+  records: RecordStore,
+  clock: Clock,
+  onDamaged?: OnDamagedRecord,
+): Promise<number> {
   const nowMs = BigInt(Math.floor(clock.wallMs() - CLOCK_DIFFERENCE_MS));
-  const found = await records.list(USED, SYSTEM_TENANCY, "");
+  const found = await records.list(USED, SYSTEM_TENANCY, "", { onDamaged });
   const old = found.filter(({ value }) => value.expireTimeMs < nowMs);
   for (let at = 0; at < old.length; at += 32) {
     await records.storage.batch(old.slice(at, at + 32).map(deleteOperation));

@@ -4,6 +4,7 @@ import { AuditEntry as AuditMessage } from "@stackwright/proto/stackwright";
 import {
   type BatchOperation,
   createUlidGenerator,
+  type DamagedResource,
   listResourceHeads,
   type Tenancy,
   ulidTime,
@@ -12,6 +13,7 @@ import {
 import { AuditOrder, dayOf, LATE_MS } from "./audit-order.ts";
 import type { RequestContext } from "./model.ts";
 import {
+  type OnDamagedRecord,
   type RecordName,
   type RecordStore,
   recordKind,
@@ -182,10 +184,10 @@ export class AuditLog {
 
   /**
    * Drops the entries of all accounts that are older than so many days; returns how many. Names begin with the day, so nothing becomes old
-   * before the day changes. The first call looks at the names of all entries, and so does one when what was not there then may be old by
+   * before the day changes. An entry that is damaged goes to `onDamaged`, and stays. The first call looks at the names of all entries, and so does one when what was not there then may be old by
    * now, or where there are too many trails; the others look at the days that became old since the last one.
    */
-  async prune(keepDays: number): Promise<number> {
+  async prune(keepDays: number, onDamaged?: OnDamagedRecord): Promise<number> {
     const nowMs = this.#clock.wallMs();
     const beforeMs = nowMs - keepDays * DAY_MS;
     const oldest = dayOf(beforeMs);
@@ -194,18 +196,18 @@ export class AuditLog {
     let removed = 0;
     if (known?.trails === undefined || beforeMs >= known.walkedAtMs - LATE_MS) {
       const trails = new Map<string, Tenancy>();
-      removed = await this.#removeBefore(oldest, EVERYWHERE, "", trails);
+      removed = await this.#removeBefore(oldest, EVERYWHERE, "", { onDamaged, trails });
       const remembered = trails.size > this.#mostTrails ? undefined : [...trails.values()];
       this.#pruned = { oldest, walkedAtMs: nowMs, trails: remembered };
     } else {
       for (const tenancy of known.trails) {
         for (let day = known.oldest; day < oldest; day = nextDay(day)) {
-          removed += await this.#removeBefore(oldest, tenancy, `${day}/`);
+          removed += await this.#removeBefore(oldest, tenancy, `${day}/`, { onDamaged });
         }
       }
       this.#pruned = { ...known, oldest };
     }
-    await this.#order.prune(beforeMs);
+    await this.#order.prune(beforeMs, onDamaged);
     return removed;
   }
 
@@ -214,7 +216,13 @@ export class AuditLog {
     day: string,
     tenancy: Tenancy,
     prefix: string,
-    trails?: Map<string, Tenancy>,
+    {
+      onDamaged,
+      trails,
+    }: {
+      readonly onDamaged: OnDamagedRecord | undefined;
+      readonly trails?: Map<string, Tenancy>;
+    },
   ): Promise<number> {
     const { storage } = this.#records;
     let removed = 0;
@@ -224,7 +232,13 @@ export class AuditLog {
       removed += old.length;
       old = [];
     };
-    const heads = listResourceHeads(storage, "strong", AUDIT_KIND.type, tenancy, prefix);
+    const options = onDamaged && {
+      onDamaged: ({ id, reason }: DamagedResource) => {
+        trails?.set(`${id.tenancy.partition}\0${id.tenancy.namespace}`, id.tenancy);
+        onDamaged(id, reason);
+      },
+    };
+    const heads = listResourceHeads(storage, "strong", AUDIT_KIND.type, tenancy, prefix, options);
     for await (const { id, version } of heads) {
       trails?.set(`${id.tenancy.partition}\0${id.tenancy.namespace}`, id.tenancy);
       if (id.name >= day) continue;

@@ -5,13 +5,16 @@ import {
   createUlidGenerator,
   isStorageError,
   listResourceHeads,
+  type ResourceId,
   type Tenancy,
   type UnversionedType,
   ulidTime,
   WILDCARD,
 } from "@stackwright/storage";
+import { isRegistryError } from "../errors.ts";
 import {
   deleteOperation,
+  type OnDamagedRecord,
   type RecordStore,
   recordKind,
   type StoredRecord,
@@ -119,34 +122,49 @@ export class AuditOrder {
 
   /**
    * Drops segments of which all entries are older than that: from the first one on, up to one that stays. One that was numbered by a clock
-   * far ahead of this one was numbered before the one behind it, and goes with that.
+   * far ahead of this one was numbered before the one behind it, and goes with that. A damaged segment ends the work on its trail alone.
    */
-  async prune(beforeMs: number): Promise<void> {
+  async prune(beforeMs: number, onDamaged?: OnDamagedRecord): Promise<void> {
     const aheadMs = this.#clock.wallMs() + AHEAD_MS;
     const everywhere = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
-    for (const { value, resource } of await this.#records.list(ORDER_KIND, everywhere, "")) {
-      const { tenancy } = resource.id;
-      const whole = Math.floor(Number(value.count) / SEGMENT_SIZE);
-      const old: BatchOperation[] = [];
-      let undated: BatchOperation[] = [];
-      for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
-        const segment = await this.#segment(tenancy, index);
-        if (segment === undefined) continue;
-        const numberedAtMs = Number(segment.value.numberedAtMs);
-        if (numberedAtMs > aheadMs) {
-          undated.push(deleteOperation(segment));
-          if (undated.length >= MAX_UNDATED) break;
-          continue;
-        }
-        if (numberedAtMs >= beforeMs - LATE_MS) break;
-        old.push(...undated, deleteOperation(segment));
-        undated = [];
-        while (old.length >= DROPPED_AT_ONCE) {
-          await this.#records.storage.batch(old.splice(0, DROPPED_AT_ONCE));
-        }
+    for (const order of await this.#records.list(ORDER_KIND, everywhere, "", { onDamaged })) {
+      try {
+        await this.#pruneTrail(order, beforeMs, aheadMs);
+      } catch (error) {
+        const isDamage =
+          isStorageError(error, "STORAGE_CORRUPT") || isRegistryError(error, "REGISTRY_CORRUPT");
+        if (onDamaged === undefined || !isDamage) throw error;
+        onDamaged(damagedIdOf(error) ?? order.resource.id, error.message);
       }
-      if (old.length > 0) await this.#records.storage.batch(old);
     }
+  }
+
+  async #pruneTrail(
+    { value, resource }: StoredRecord<OrderMessage>,
+    beforeMs: number,
+    aheadMs: number,
+  ): Promise<void> {
+    const { tenancy } = resource.id;
+    const whole = Math.floor(Number(value.count) / SEGMENT_SIZE);
+    const old: BatchOperation[] = [];
+    let undated: BatchOperation[] = [];
+    for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
+      const segment = await this.#segment(tenancy, index);
+      if (segment === undefined) continue;
+      const numberedAtMs = Number(segment.value.numberedAtMs);
+      if (numberedAtMs > aheadMs) {
+        undated.push(deleteOperation(segment));
+        if (undated.length >= MAX_UNDATED) break;
+        continue;
+      }
+      if (numberedAtMs >= beforeMs - LATE_MS) break;
+      old.push(...undated, deleteOperation(segment));
+      undated = [];
+      while (old.length >= DROPPED_AT_ONCE) {
+        await this.#records.storage.batch(old.splice(0, DROPPED_AT_ONCE));
+      }
+    }
+    if (old.length > 0) await this.#records.storage.batch(old);
   }
 
   /** The first segment that was not dropped, of so many. They are dropped in their order, so it is found by halves. */
@@ -331,6 +349,11 @@ export class AuditOrder {
   async #segment(tenancy: Tenancy, index: number): Promise<StoredRecord<AuditSegment> | undefined> {
     return this.#records.read({ kind: SEGMENT_KIND, tenancy, name: segmentName(index) });
   }
+}
+
+/** The record that an error of the store is about. */
+function damagedIdOf(error: unknown): ResourceId | undefined {
+  return isStorageError(error) ? error.details.id : undefined;
 }
 
 function keyOf({ partition, namespace }: Tenancy): string {

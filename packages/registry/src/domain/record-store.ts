@@ -60,6 +60,15 @@ export interface StoredRecord<T> {
   readonly resource: Resource;
 }
 
+/** Receives each record that is left out as damaged, and why. */
+export type OnDamagedRecord = (id: ResourceId, reason: string) => void;
+
+/** Options of {@link RecordStore.list}. */
+interface ListRecordsOptions extends CallOptions {
+  /** Without it the first damaged record ends the call: what is left out would be taken for not stored. */
+  readonly onDamaged?: OnDamagedRecord | undefined;
+}
+
 /** Names a record. */
 export interface RecordName<T> {
   readonly kind: RecordKind<T>;
@@ -85,10 +94,24 @@ export class RecordStore {
     kind: RecordKind<T>,
     tenancy: Tenancy,
     prefix: string,
-    options?: CallOptions,
+    { signal, onDamaged }: ListRecordsOptions = {},
   ): Promise<readonly StoredRecord<T>[]> {
-    const found = await this.storage.list("strong", kind.type, tenancy, prefix, options);
-    return found.map((resource) => decodeRecord(kind, resource));
+    if (onDamaged === undefined) {
+      const found = await this.storage.list("strong", kind.type, tenancy, prefix, { signal });
+      return found.map((resource) => decodeRecord(kind, resource));
+    }
+    const found = await this.storage.list("strong", kind.type, tenancy, prefix, {
+      signal,
+      onDamaged: ({ id, reason }) => onDamaged(id, reason),
+    });
+    return found.flatMap((resource) => {
+      try {
+        return [decodeRecord(kind, resource)];
+      } catch (error) {
+        onDamaged(resource.id, error instanceof Error ? error.message : String(error));
+        return [];
+      }
+    });
   }
 
   /** Stores a value if nothing, or exactly `replaces`, is stored under the name. */

@@ -190,13 +190,14 @@ export class ChunkedBlobStore implements BlobStore {
       const page = await this.#engine.expired(started, after, EXPIRED_PAGE);
       for (const sha256 of page) {
         if (live.has(sha256)) continue;
-        if (await this.#engine.remove(sha256, started)) removed += 1;
+        if (options.dryRun === true || (await this.#engine.remove(sha256, started))) removed += 1;
         else held += 1;
       }
       const last = page.at(-1);
       if (last === undefined || page.length < EXPIRED_PAGE) break;
       after = last;
     }
+    if (options.dryRun === true) return { removed, held, abandoned: 0 };
     const abandoned = await this.#engine.removeUploads(started - this.#uploadIdleMs);
     return { removed, held, abandoned };
   }

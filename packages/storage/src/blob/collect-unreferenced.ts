@@ -1,5 +1,5 @@
 import { StorageError } from "../errors.ts";
-import type { Resource, UnversionedType } from "../resource.ts";
+import type { Resource, ResourceId, UnversionedType } from "../resource.ts";
 import type { CallOptions, StorageBackend } from "../types.ts";
 import type { BlobGcResult, BlobStore } from "./types.ts";
 
@@ -10,12 +10,21 @@ export interface BlobReferenceKind {
   readonly blobs?: (resource: Resource) => Iterable<string>;
 }
 
+const DIGEST = /^[0-9a-f]{64}$/;
+
 /** Options of {@link collectUnreferenced}. */
 export interface CollectUnreferencedOptions extends CallOptions {
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   /** All kinds that are known. */
   readonly kinds: readonly BlobReferenceKind[];
+  /** As of `BlobGcOptions`. @default false */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Receives each resource that is damaged, and why: what it refers to is not known, so all blobs stay then, and only what interrupted writers left
+   * is removed. Without it the first one ends the call with `STORAGE_CORRUPT`, or with the error of its kind.
+   */
+  readonly onDamaged?: ((id: ResourceId, reason: string) => void) | undefined;
 }
 
 /**
@@ -30,23 +39,53 @@ export interface CollectUnreferencedOptions extends CallOptions {
 export async function collectUnreferenced(
   options: CollectUnreferencedOptions,
 ): Promise<BlobGcResult> {
-  const { storage, blobs, kinds, signal } = options;
+  const { storage, blobs, kinds, signal, dryRun, onDamaged } = options;
   const callOptions = signal === undefined ? {} : { signal };
   const declared = new Map(kinds.map((kind) => [nameOf(kind.type), kind]));
   const groups = new Set(kinds.map((kind) => kind.type.group));
   return blobs.collect({
     ...callOptions,
+    dryRun,
     references: async function* () {
-      await using snapshot = await storage.snapshot(callOptions);
+      let isDamaged = false;
+      const note =
+        onDamaged &&
+        ((id: ResourceId, reason: string): void => {
+          isDamaged = true;
+          onDamaged(id, reason);
+        });
+      await using snapshot = await storage.snapshot({
+        ...callOptions,
+        ...(note && { onDamaged: ({ id, reason }) => note(id, reason) }),
+      });
       for await (const resource of snapshot) {
         const { type } = resource.id;
         const kind = declared.get(nameOf(type));
-        if (kind !== undefined) yield* kind.blobs?.(resource) ?? [];
+        if (kind !== undefined) yield* referencesOf(kind, resource, note);
         else if (groups.has(type.group)) throw undeclared(type);
         else yield* digestsIn(resource.data?.value);
       }
+      if (isDamaged) for await (const { sha256 } of blobs.list(callOptions)) yield sha256;
     },
   });
+}
+
+function referencesOf(
+  { blobs }: BlobReferenceKind,
+  resource: Resource,
+  onDamaged: ((id: ResourceId, reason: string) => void) | undefined,
+): readonly string[] {
+  if (blobs === undefined) return [];
+  try {
+    const digests = [...blobs(resource)];
+    if (onDamaged === undefined || digests.every((digest) => DIGEST.test(digest))) return digests;
+    onDamaged(resource.id, "it refers to a blob by what is not a digest");
+    return digests.filter((digest) => DIGEST.test(digest));
+  } catch (error) {
+    if (onDamaged === undefined) throw error;
+    onDamaged(resource.id, error instanceof Error ? error.message : String(error));
+    return [];
+  }
 }
 
 function nameOf({ group, kind }: UnversionedType): string {

@@ -51,6 +51,8 @@ export interface BlobGcOptions extends CallOptions {
    * has to show every reference that was committed before it was called, so it reads strongly.
    */
   readonly references: () => AsyncIterable<string> | Iterable<string>;
+  /** Removes nothing, and counts what it would remove; contents of writers that have gone away are not counted. @default false */
+  readonly dryRun?: boolean | undefined;
 }
 
 /** What a collection has done. */
