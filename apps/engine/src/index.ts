@@ -4,6 +4,9 @@ export { bootstrap, runBootstrap } from "./bootstrap-command.ts";
 export { serveHelp } from "./console/serve-help.ts";
 export { runStoreDoctor } from "./doctor-command.ts";
 export { runExecuteCommand } from "./execute-command.ts";
+export { examineRecords } from "./operate/examine-records.ts";
+export { findLiveProcesses } from "./operate/live-processes.ts";
+export { RestoredStore, thawRestored } from "./operate/restored-store.ts";
 export {
   enforceRetention,
   retentionRows,

@@ -87,6 +87,8 @@ interface RunServerOptions {
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of this server, for operators of the store. @default it does not say */
+  readonly release?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** Where bundles are unpacked and providers installed. */
   readonly directory: string;
@@ -399,6 +401,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         limits: stepLimitsOf(options.limits),
         planWaitMs: options.planWaitHours && options.planWaitHours * HOUR_MS,
         observer: options.metrics,
+        release: options.release,
         spans: options.spans,
         ...(executor === "none" ? { capacity: 0 } : capacity !== undefined && { capacity }),
       });

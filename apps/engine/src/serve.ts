@@ -235,6 +235,7 @@ export async function serve(
   });
   const runs = stack.use(
     openRunServer({
+      release: parts.version,
       identity: new IdentityIssuer({ keys: identityKeys, clock, origin }),
       store,
       address,

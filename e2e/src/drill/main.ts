@@ -141,6 +141,8 @@ async function restore(
   const verified = await fleet.run(command, ["store", "verify", "--store", store]);
   if (verified.code !== 0) throw new Error(`${engine}: ${verified.output}${verified.error}`);
   const verifyMs = performance.now() - began - restoreMs;
+  const thawed = await fleet.run(command, ["admin", "thaw", "--store", store]);
+  if (thawed.code !== 0) throw new Error(`${engine}: ${thawed.output}${thawed.error}`);
   const next = fleet.on(store);
   await using _server = killed(await next.server(command, place, ["--executor", "in-process"]));
   await applyAll(next, place, ["stack-0"], { resources, version: -1, clients: 1 });

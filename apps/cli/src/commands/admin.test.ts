@@ -51,6 +51,7 @@ describe("the group admin", () => {
       expect.arrayContaining([
         "backup",
         "restore",
+        "thaw",
         "verify",
         "migrate",
         "upgrade",
@@ -149,7 +150,9 @@ describe("admin upgrade", { timeout: 60_000 }, () => {
   it("says which layout the tables have, and brings them to that of the release", async () => {
     await applied();
     const current = await succeed("admin", "upgrade", "--dry-run");
-    expect(current).toMatch(/: the tables have layout 4, that of this release\.\n$/);
+    expect(current).toMatch(
+      /: the tables have layout 4, that of this release\.\nThis release reads all \d+ records\.\nNo server, worker or command changes the store now\.\n$/,
+    );
 
     change("DROP TABLE history; PRAGMA user_version = 3");
     for (let times = 0; times < 2; times += 1) {
@@ -230,6 +233,52 @@ describe("admin retention", { timeout: 60_000 }, () => {
     const removed = JSON.parse(await enforce("--plans-per-stack", "1", "--json")) as object;
     expect(removed).toMatchObject({ removed: { plans: 2, runs: 0 } });
     expect(await enforce("--plans-per-stack", "1")).toBe("Nothing is past its time.\n");
+    {
+      using database = new DatabaseSync(join(cwd, STORE, "store.db"));
+      database.exec(
+        "UPDATE resource SET checksum = checksum + 1 WHERE rowid = (SELECT max(rowid) FROM resource)",
+      );
+    }
+    const damaged = await run("admin", "retention", "enforce", ...store);
+    expect(damaged.code).toBe(1);
+    expect(damaged.output).toMatch(/^Nothing is past its time\.\nDamaged: \S+ \S+ \S+: /);
+    expect(damaged.output).toContain("1 record damaged: no blobs are removed until");
+    expect((await run("admin", "upgrade", "--dry-run")).output).toMatch(
+      /\d+ records were read\.\nDamaged \(see stackwright admin damaged\): 1\n/,
+    );
+  });
+
+  it("lists in a dry run what it would remove, by name, and removes nothing", async () => {
+    await applied();
+    for (const word of ["one", "two", "three"]) {
+      await succeed("plan", "--var", `word=${word}`, "--out", `${word}.plan`);
+    }
+    const words = [
+      "--store",
+      `sqlite:${STORE}`,
+      "--plans-per-stack",
+      "1",
+      "--history-commits",
+      "5",
+    ];
+    const enforce = async (...more: string[]) =>
+      succeed("admin", "retention", "enforce", ...words, ...more);
+    const address = { kind: "sqlite", directory: join(cwd, STORE) } as const;
+    {
+      await using _writer = await openStore(address, { blobDirectory: join(cwd, "none") });
+      const text = await enforce("--dry-run");
+      expect(text).toMatch(/^Would be removed; nothing was:\n {2}plans: 2\n/);
+      expect(text).toMatch(/Records:\n {2}StackPlan: 2\n {4}default\/default \S+\n {4}default/);
+    }
+    const { records, would_remove: counts } = JSON.parse(await enforce("--dry-run", "--json")) as {
+      readonly records: readonly { readonly kind: string }[];
+      readonly would_remove: object;
+    };
+    expect(records.map(({ kind }) => kind)).toEqual(["StackPlan", "StackPlan"]);
+    expect(counts).toMatchObject({ plans: 2 });
+    expect(await succeed("admin", "history")).toContain("it keeps up to 16384 commits");
+    const removed = JSON.parse(await enforce("--json")) as object;
+    expect(removed).toMatchObject({ removed: { plans: 2 } });
     expect((await run("up", "--yes", "one.plan")).code).toBe(1);
     expect(await succeed("up", "--yes", "three.plan")).toContain("1 changed");
     await enforce("--history-commits", "5");

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { systemClock } from "@stackwright/base/clock";
 import { parseStoreAddress, storeName } from "@stackwright/core";
-import { STORE_BLOB_KINDS } from "@stackwright/engine";
+import { findLiveProcesses, STORE_BLOB_KINDS } from "@stackwright/engine";
 import type { StorageBackend } from "@stackwright/storage";
 import { restoreBackup, verifyStore, writeBackup } from "@stackwright/storage/backup";
 import type { CommandContext } from "../command-context.ts";
@@ -56,6 +57,7 @@ export async function storeMigrate(
   }
   const source = resources.use(await openWholeStore(context, options, access));
   const { storage, blobs } = source;
+  if (access === "read") await refuseLive(from.name, storage, signal);
   const directory = await backupFolder(options, context, resources);
   const kinds = STORE_BLOB_KINDS;
 
@@ -100,6 +102,22 @@ export async function storeMigrate(
       "Start the servers with its address and the key of the former store.\n",
   );
   return EXIT.ok;
+}
+
+/** Refuses a shared store while servers, workers or commands work on it, before anything is copied. */
+async function refuseLive(
+  name: string,
+  storage: StorageBackend,
+  signal: AbortSignal,
+): Promise<void> {
+  const live = await findLiveProcesses(storage, { clock: systemClock, signal });
+  if (live.length === 0) return;
+  const shown = live.slice(0, 10).map((one) => `${one.kind} ${one.name}`);
+  const more = live.length > shown.length ? ` and ${live.length - shown.length} more` : "";
+  throw new CommandError(`${name} is in use: ${shown.join(", ")}${more}. Nothing was copied.`, {
+    advice:
+      "Stop all servers, workers and commands that use it, and repeat the command. One that was killed is noticed after 15 seconds.",
+  });
 }
 
 /** Where the backup goes; the folder does not exist yet. */

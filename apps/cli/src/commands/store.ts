@@ -1,5 +1,5 @@
-import { resolve } from "node:path";
-import { STORE_BLOB_KINDS } from "@stackwright/engine";
+import { basename, resolve } from "node:path";
+import { RestoredStore, STORE_BLOB_KINDS, thawRestored } from "@stackwright/engine";
 import { isStorageError } from "@stackwright/storage";
 import {
   type BackupManifest,
@@ -34,6 +34,13 @@ export interface RestoreOptions extends WholeStoreOptions {
   readonly at?: string;
   /** Address of the store whose history reaches there. */
   readonly history?: string;
+  /** Freezes the projects with runs of a server, and ends logins. */
+  readonly freeze: boolean;
+}
+
+export interface ThawOptions extends WholeStoreOptions {
+  /** @default all of them */
+  readonly account?: string;
 }
 
 /** Copies a store with its blobs into a folder. Exit code 1 when the store has lost something. */
@@ -89,6 +96,8 @@ export async function storeRestore(
   await using source = await openLaterMoment(context, options);
   await using store = await openEmptyStore(context, options);
   const { target, blobs } = store;
+  const reason = `the store was restored from the backup ${basename(directory)}: compare plans with what exists, then stackwright admin thaw`;
+  const amend = options.freeze ? new RestoredStore({ reason, atMs: Date.now() }) : undefined;
   const restored = await withAdvice(async () =>
     restoreBackup({
       directory,
@@ -97,6 +106,7 @@ export async function storeRestore(
       withoutDamaged: options.withoutDamaged,
       onProblem: (problem) => terminal.writeError(`Damaged: ${problem}\n`),
       ...(source !== undefined && { later: source.later }),
+      ...(amend !== undefined && { amend }),
       signal,
     }),
   );
@@ -105,8 +115,41 @@ export async function storeRestore(
   terminal.write(
     `Restored ${directory} into ${store.name}${as}: ${resources} resources, ${count} blobs.\n`,
   );
+  if (amend !== undefined) terminal.write(securedText(amend));
   for (const name of lost) terminal.writeError(`Lost in the store of the history: ${name}\n`);
   return lost.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Frozen projects that are named. */
+const MAX_NAMED = 10;
+
+function securedText({ projects, logins }: RestoredStore): string {
+  const ended = logins === 0 ? "" : `Logins to the console that are ended: ${logins}.\n`;
+  if (projects.length === 0) return ended;
+  return (
+    `${ended}Frozen projects, as what exists may be newer than the backup: ${namesOf(projects)}.\n` +
+    "Servers plan in them, and apply nothing. Compare the plans, and end it then: stackwright admin thaw\n"
+  );
+}
+
+function namesOf(projects: RestoredStore["projects"]): string {
+  const names = projects.slice(0, MAX_NAMED).map(({ account, project }) => `${account}/${project}`);
+  const more = projects.length - names.length;
+  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
+}
+
+/** Ends what `admin restore` froze. Servers may run. */
+export async function storeThaw(options: ThawOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal, signal } = context;
+  await using store = await openWholeStore(context, options, "write");
+  const { account } = options;
+  const thawed = await thawRestored(store.storage, { account, signal });
+  terminal.write(
+    thawed.length === 0
+      ? `${store.name}: no project is frozen by a restore.\n`
+      : `${store.name}: not frozen any longer: ${namesOf(thawed)}.\n`,
+  );
+  return EXIT.ok;
 }
 
 /** The moment that `--at` names, and the store that `--history` names. Disposing closes that store. */

@@ -91,7 +91,7 @@ describe("the options of the commands", () => {
       [...STORE, "--all-stacks", "--from-key-file", "--from-key-variable", "--from-key-command"],
     ],
     ["admin backup", ["--store", "--blobs"]],
-    ["admin restore", ["--store", "--blobs", "--without-damaged"]],
+    ["admin restore", ["--store", "--blobs", "--without-damaged", "--no-freeze"]],
     ["admin verify", ["--store", "--blobs"]],
     ["admin damaged list", ["--store", "--blobs"]],
     ["admin damaged export", ["--store", "--blobs"]],

@@ -1,5 +1,10 @@
 import type { Command } from "commander";
-import type { BackupOptions, RestoreOptions, WholeStoreOptions } from "../commands/store.ts";
+import type {
+  BackupOptions,
+  RestoreOptions,
+  ThawOptions,
+  WholeStoreOptions,
+} from "../commands/store.ts";
 import type { HistoryOptions } from "../commands/store-history.ts";
 import type { MigrateOptions } from "../commands/store-migrate.ts";
 import type { UpgradeOptions } from "../commands/store-upgrade.ts";
@@ -29,7 +34,8 @@ with its digests first. The resources appear in one step at the end: repeat a co
 store until it has ended.
 
 The store is a new one to all that knew the former one: versions and cursors from before are refused, locks that were held are
-given up. Saved plans have to be made again.
+given up. Saved plans have to be made again. What exists may be newer than the backup, so each project with runs of a server is frozen: its
+servers plan, and apply nothing until \`stackwright admin thaw\`. Logins to the console are ended. --no-freeze leaves both as they are in the backup.
 
   --at 2026-03-01T14:30:00Z --history ADDRESS     as the store was at a time behind the backup
   --at 104 --history ADDRESS                      as it was at a revision
@@ -39,6 +45,11 @@ moment; others may write to it meanwhile. \`stackwright admin history\` says how
 changed more than one resource. Exit code 1 also when blobs are lost that came after the backup.
 `;
 
+const THAW_HELP = `
+Ends the freezes that \`stackwright admin restore\` made; those of users stay. Servers on a shared store may run; an embedded store must not be in use: end them
+at its server then, by \`stackwright runs unfreeze --whole-project\`.
+`;
+
 const VERIFY_HELP = `
 With a folder: compares all of a backup with its digests. Without one: reads all resources and blobs of the store, while others may use
 it. Names each damaged record. Exit code 1 when there is one, and for a folder that is not a complete backup.
@@ -46,8 +57,8 @@ it. Names each damaged record. Exit code 1 when there is one, and for a folder t
 
 const MIGRATE_HELP = `
 The store of --store is backed up, the backup is restored into the store at ADDRESS, and that one is verified. Stop all that writes to the store
-before: an embedded one is held meanwhile, and for a shared one the command ends with exit code 1 where something was written after the backup, as
-the new store lacks it then. The former store stays as it is. Start the servers with the new address, and with the key of the former store:
+before: an embedded one is held meanwhile. A shared one is refused while a server, a worker or a command that changes a stack gives signs of life; and the
+command ends with exit code 1 where something was written after the backup, as the new store lacks it then. The former store stays as it is. Start the servers with the new address, and with the key of the former store:
 for an embedded one move its registry.key, or name it with --key-file.
 
 The new store is a new one to all that knew the former one, as after \`stackwright admin restore\`.
@@ -57,6 +68,10 @@ const UPGRADE_HELP = `
 A server, and each command that writes, brings the tables to its release when it opens the store. This does the same at a time of your choice, before
 servers of the new release start. Save a backup with the former release first: older releases do not open the tables afterwards. Servers of the release
 before may continue to run on PostgreSQL; an embedded store must not be in use. etcd has no tables.
+
+It also reads all records, and names those that this release cannot read: of kinds or in a form that a newer release has written, or damaged. Exit code 1
+where there are some. And it names the servers and workers that run, with their releases; with one that died this takes 15 seconds. Records in PostgreSQL with
+tables of an older release are read when the tables are changed. Nothing of it is changed by --dry-run.
 `;
 
 const HISTORY_HELP = `
@@ -92,10 +107,19 @@ export function defineStoreCommands(store: Command, define: Define, run: Command
     .option("--without-damaged", "restore the rest of a damaged backup", false)
     .option("--at <moment>", "a time or a revision behind the backup; with --history")
     .option("--history <address>", "the store whose history reaches there")
+    .option("--no-freeze", "freezes no project, and ends no login")
     .addHelpText("after", RESTORE_HELP)
     .action(async (folder: string, options: RestoreOptions, command: Command) => {
       const { storeRestore } = await import("../commands/store.ts");
       await run(command, async (context) => storeRestore(folder, options, context));
+    });
+
+  withStore(define("thaw", "let the projects of a restored store be applied again", store))
+    .option("--account <name>", "those of one account (default: all)")
+    .addHelpText("after", THAW_HELP)
+    .action(async (options: ThawOptions, command: Command) => {
+      const { storeThaw } = await import("../commands/store.ts");
+      await run(command, async (context) => storeThaw(options, context));
     });
 
   withStore(define("verify [folder]", "look for damage in a backup, or in a store", store))

@@ -23,7 +23,7 @@ async function archive() {
   return Uint8Array.from(await buffer(packTarball([file])));
 }
 
-it("runs of a backup continue at a server with the restored store: one is approved, the next is planned", {
+it("runs of a backup continue at a server with the restored store: planned at once, applied once it is thawed", {
   timeout: 180_000,
 }, async () => {
   const scratch = await mkdtempDisposable(join(tmpdir(), "restored-runs-"));
@@ -84,6 +84,8 @@ it("runs of a backup continue at a server with the restored store: one is approv
 
   const restored = await command("store", "restore", "b", "--store", "sqlite:other");
   expect(restored).toMatchObject({ code: 0, error: "" });
+  expect(restored.output).toContain("Frozen projects, as what exists may be newer than the backup");
+  expect(restored.output).toContain(" backup: default/web.\n");
   const next = await start("sqlite:other");
   onTestFinished(() => next.server.close());
   expect(await next.call("GET", waiting)).toMatchObject({
@@ -92,6 +94,24 @@ it("runs of a backup continue at a server with the restored store: one is approv
   });
   expect((await next.call("GET", queued))["phase"]).toBe("queued");
   await next.call("POST", `${waiting}/approvals`, { plan_digest: plan });
-  await next.reaches(waiting, "applied");
-  await next.reaches(queued, "no_changes");
+  const freeze = "/api/v1/projects/web/freeze";
+  expect(await next.call("GET", freeze)).toMatchObject({
+    actor: "admin restore",
+    reason: expect.stringContaining("restored from the backup b"),
+  });
+  await next.reaches(waiting, "approved");
+  await next.server.close();
+  const thaw = async () => command("admin", "thaw", "--store", "sqlite:other");
+  expect(await thaw()).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("not frozen any longer: default/web"),
+  });
+  expect((await thaw()).output).toContain("no project is frozen by a restore");
+  const thawed = await start("sqlite:other");
+  onTestFinished(() => thawed.server.close());
+  await thawed.reaches(waiting, "applied");
+  await thawed.reaches(queued, "no_changes");
+
+  const asItIs = await command("store", "restore", "b", "--no-freeze", "--store", "sqlite:third");
+  expect(asItIs.output).not.toContain("Frozen");
 });

@@ -23,7 +23,7 @@ interface PreviewStorage {
 }
 
 /**
- * A store on which work is tried out: nothing is written to `inner`, and whoever reads through the preview finds what was written or deleted through
+ * A store on which work is tried out: nothing is written to `inner`, and reads of the preview show what was written to it and deleted from
  * it. It is for work of one process, such as a cleaning, whose records it keeps in memory by name.
  */
 export function previewStorage(inner: StorageBackend): PreviewStorage {

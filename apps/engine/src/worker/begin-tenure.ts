@@ -9,7 +9,7 @@ export type WorkerParts = TenureParts & {
   readonly renewer?: Renewer | undefined;
 };
 
-/** Takes a lease under a new name, says which keys the server has, and begins to work. */
+/** Takes a lease under a new name, says which keys and which release the server has, and begins to work. */
 export async function beginTenure(parts: WorkerParts, signal: AbortSignal): Promise<Tenure> {
   const { storage, clock, timing, renewer } = parts;
   const id = parts.token();
@@ -44,7 +44,8 @@ async function publishKeys(
   await transact(parts, async (tx) => {
     lost.throwIfAborted();
     tx.guard(guard);
-    tx.create(SERVER_KINDS.serverKeys, place, { keyIds: [...parts.keys.keyIds] });
+    const { keys, release = "" } = parts;
+    tx.create(SERVER_KINDS.serverKeys, place, { keyIds: [...keys.keyIds], release });
     return Promise.resolve();
   });
 }

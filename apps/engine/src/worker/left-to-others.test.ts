@@ -45,7 +45,7 @@ async function start() {
   const server = async (id: string, keys: readonly number[]) => {
     const worker = await fixture.worker(id);
     const keyIds = keys.map((byte) => keyOf(byte).id);
-    await put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: id }, { keyIds });
+    await put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: id }, { keyIds, release: "" });
     return worker;
   };
   return { ...fixture, ticket, serverWith, server };
@@ -90,7 +90,11 @@ it("waits a minute after the last server that has the key was seen", async () =>
   // It has the key, holds its lease, and died: it renews no more.
   const dead = createLeases({ storage, owner: "B", clock: createManualClock() });
   await dead.acquire({ tenancy: SITE, name: "worker.B" });
-  await put(SERVER_KINDS.serverKeys, { tenancy: SITE, name: "B" }, { keyIds: ["key-1"] });
+  await put(
+    SERVER_KINDS.serverKeys,
+    { tenancy: SITE, name: "B" },
+    { keyIds: ["key-1"], release: "" },
+  );
   expect(await isLeft()).toBe(true);
   await clock.advance(TTL_MS);
   expect(await isLeft()).toBe(true);

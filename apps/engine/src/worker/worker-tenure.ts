@@ -44,6 +44,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly observer?: WorkerObserver | undefined;
   /** Of the leases of all workers. */
   readonly timing?: LeaseTiming;
+  /** The release of the server, for operators of the store. @default it does not say */
+  readonly release?: string | undefined;
   /** How often everything is looked through, in milliseconds. @default 10,000 */
   readonly sweepMs?: number;
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */

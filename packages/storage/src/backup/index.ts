@@ -11,7 +11,12 @@ export {
 } from "./damaged-resources.ts";
 export type { RestorePoint } from "./later-commits.ts";
 export { shownResource } from "./resource-line.ts";
-export type { LaterMoment, RestoreBackupOptions, RestoredBackup } from "./restore-backup.ts";
+export type {
+  LaterMoment,
+  RestoreAmendment,
+  RestoreBackupOptions,
+  RestoredBackup,
+} from "./restore-backup.ts";
 export { restoreBackup, restoreTargetOf } from "./restore-backup.ts";
 export type { BackupVerification, VerifyBackupOptions } from "./verify-backup.ts";
 export { verifyBackup } from "./verify-backup.ts";

@@ -27,8 +27,18 @@ export interface RestoreBackupOptions extends CallOptions {
   readonly withoutDamaged?: boolean;
   /** Receives each damaged record by name, as it is found. */
   readonly onProblem?: (problem: string) => void;
+  /** Changes what is restored, in the same step. @default nothing */
+  readonly amend?: RestoreAmendment;
   /** Restores the store as it was at a later moment than that of the backup. @default that of the backup */
   readonly later?: LaterMoment;
+}
+
+/** What a restored store has that its backup has not, or the other way around. */
+export interface RestoreAmendment {
+  /** Receives each resource that is to be restored; `undefined` leaves it out. */
+  resource(resource: Resource): Resource | undefined;
+  /** Resources that are not in the backup, asked for once all others were given. */
+  added(): Iterable<Resource>;
 }
 
 /** A moment behind a backup, and the store whose history reaches there. */
@@ -115,10 +125,15 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   // Another text in front of a number: no version of the new line is one of the old.
   const line = randomUUID().slice(0, 8);
   let resources = 0;
-  const apply = async (resource: Resource): Promise<void> => {
+  const write = async (resource: Resource): Promise<void> => {
     signal?.throwIfAborted();
     resources += 1;
     await restore.apply(withVersion(resource, `${line}-${resources}`));
+  };
+  const { amend } = options;
+  const apply = async (resource: Resource): Promise<void> => {
+    const amended = amend === undefined ? resource : amend.resource(resource);
+    if (amended !== undefined) await write(amended);
   };
   for await (const resource of backupResources(directory, manifest, known)) {
     if (commits?.hasChanged(resource) !== true) await apply(resource);
@@ -133,6 +148,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
     blobs += await newer.copy(later.blobs, options.blobs, call);
     lost.push(...newer.missing());
   }
+  for (const resource of amend?.added() ?? []) await write(resource);
   await restore.commit();
   return {
     manifest,

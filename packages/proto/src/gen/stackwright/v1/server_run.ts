@@ -230,6 +230,8 @@ export interface TriggerGraph {
 export interface ServerKeys {
   /** Ids of the key-encryption keys, which say nothing of the keys themselves. */
   keyIds: string[];
+  /** Its release, such as "1.4.0"; empty of one that does not say. */
+  release: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2027,13 +2029,16 @@ export const TriggerGraph: MessageFns<TriggerGraph> = {
 };
 
 function createBaseServerKeys(): ServerKeys {
-  return { keyIds: [] };
+  return { keyIds: [], release: "" };
 }
 
 export const ServerKeys: MessageFns<ServerKeys> = {
   encode(message: ServerKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.keyIds) {
       writer.uint32(10).string(v!);
+    }
+    if (message.release !== "") {
+      writer.uint32(18).string(message.release);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2065,6 +2070,14 @@ export const ServerKeys: MessageFns<ServerKeys> = {
             }
 
             message.keyIds.push(reader.string(true));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.release = reader.string(true);
             continue;
           }
         }
@@ -2100,6 +2113,7 @@ export const ServerKeys: MessageFns<ServerKeys> = {
   fromPartial(object: DeepPartial<ServerKeys>): ServerKeys {
     const message = createBaseServerKeys();
     message.keyIds = object.keyIds?.map((e) => e) || [];
+    message.release = object.release ?? "";
     return message;
   },
 };
