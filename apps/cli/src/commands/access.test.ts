@@ -44,6 +44,13 @@ it("users, teams, roles and tokens are made, listed and ended", { timeout: 60_00
   const id = own[0]?.id ?? "";
   expect(await output("tokens", "revoke", id)).toBe(`Revoked ${id}.\n`);
   expect((await as(made, "tokens", "list")).code).toBe(1);
+  const worker = ["--role", "worker", "--project", "web", "--description", "builder 1"] as const;
+  expect(await output("tokens", "create", ...worker)).toMatch(/^sw_\S+\n$/);
+  const tokens = JSON.parse(await output("tokens", "list", "--json")) as { roles: string[] }[];
+  expect(tokens.find(({ roles }) => roles.includes("worker") && roles.length === 1)).toMatchObject({
+    projects: ["web"],
+    description: "builder 1",
+  });
   expect(await output("roles", "take", "--team", "ops", "--project", "web")).toContain("ops away");
   expect(await output("teams", "remove", "ops", "bot")).toContain("no listed members");
   expect(await output("teams", "delete", "ops")).toBe("Deleted the team ops.\n");
@@ -52,6 +59,9 @@ it("users, teams, roles and tokens are made, listed and ended", { timeout: 60_00
     [["roles", "give", "viewer"], "--user"],
     [["roles", "give", "viewer", "--user", "none"], 'no User "none"'],
     [["tokens", "create", "--role", "viewer"], "belongs to no user"],
+    [["tokens", "create", "--role", "viewer", "--pool", "inside"], "has no pool"],
+    [["tokens", "create", "--role", "worker", "--user", "bot"], "is not of a user"],
+    [["tokens", "create", "--role", "worker", "--pool", "IN"], "The token was not made"],
     [["users", "create", "bot"], 'There is a user "bot"'],
     [["users", "link", "bot", "--provider", "corp", "--subject", "1"], 'sign in with no "corp"'],
     [["users", "unlink", "bot", "0".repeat(64)], "has no identity"],

@@ -157,8 +157,9 @@ function defineTokenCommands(define: Define, run: CommandAction): void {
     .option("--user <name>", "of this service account; without it of the caller")
     .option("--project <name>", "in this project alone; may be repeated", collect, [])
     .option("--stack <name>", "for PROJECT/STACK alone; may be repeated", collect, [])
+    .option("--pool <name>", "with --role worker: the pool whose runs it executes")
     .option("--description <text>", "what it is for")
-    .option("--days <n>", "days until it expires, up to 366; 90 by default")
+    .option("--days <n>", "days until it expires, up to 366; 90 by default, a worker's never")
     .action(async (options: TokenOptions, command: Command) => {
       const { tokensCreate } = await import("../commands/tokens.ts");
       await run(command, async (context) => tokensCreate(options, context));

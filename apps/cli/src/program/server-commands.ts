@@ -14,8 +14,8 @@ import { openingStore } from "./opening-store.ts";
 import type { CommandAction, Define } from "./program.ts";
 
 const WORKER_HELP = `
-The token comes from the running server: POST /api/v1/registry/tokens with {"roles": ["worker"]}. With {"projects": ["web"]} the worker
-executes runs of this project alone. The server needs --storage-port; with --executor none it executes no runs itself.
+The token comes from the running server: stackwright tokens create --role worker. With --project web the worker executes runs of this
+project alone, with --pool inside those of this pool. The server needs --storage-port; with --executor none it executes no runs itself.
 SIGTERM drains the worker, a second signal ends it at once.
 `;
 

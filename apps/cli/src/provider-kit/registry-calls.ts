@@ -57,16 +57,17 @@ export async function callRegistry(
   }
 }
 
-/** The error that an answer is, with what the user can do about it. */
+/** The error that an answer is, with what the user can do about it: by its status, as it is said here or by the caller. */
 export function registryError(
   what: string,
   { status, body }: RegistryAnswer,
   { server }: Pick<ServerAccess, "server">,
+  advices: Readonly<Record<number, string>> = {},
 ): CommandError {
   const error = isJsonObject(body["error"]) ? body["error"] : body;
   const code = textOf(error["code"]) ?? textOf(error["error_code"]);
   const message = textOf(error["message"]) ?? textOf(error["error_msg"]) ?? "no reason was given";
-  const advice = ADVICE[status];
+  const advice = advices[status] ?? ADVICE[status];
   return new CommandError(
     `${what}: ${printable(message)} (${[status, code].filter(Boolean).join(", ")}, ${server}).`,
     advice === undefined ? {} : { advice },

@@ -1,0 +1,87 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { connect } from "node:tls";
+import { promisify } from "node:util";
+import { freePorts } from "@stackwright/base/free-ports";
+import { expect, it, onTestFinished } from "vitest";
+import { spawnCommand } from "../testing/spawned-command.ts";
+
+// docs/tls.md as a reader follows it: its commands as they are written there, with other ports.
+
+const PAGE = join(import.meta.dirname, "../../../../docs/tls.md");
+const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
+
+it("the page about TLS leads to a command, a worker and terraform that trust an own authority", {
+  timeout: 600_000,
+}, async (context) => {
+  for (const [program, word] of [
+    ["terraform", "version"],
+    ["openssl", "version"],
+  ] as const) {
+    context.skip(spawnSync(program, [word]).status !== 0, `${program} cannot be run here`);
+  }
+  const scratch = await mkdtempDisposable(join(tmpdir(), "tls-guide-"));
+  onTestFinished(() => scratch.remove());
+  const folder = scratch.path;
+  await mkdir(join(folder, "bin"));
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
+  await writeFile(join(folder, "bin/stackwright"), program, { mode: 0o755 });
+  const env = {
+    HOME: folder,
+    NO_COLOR: "1",
+    CHECKPOINT_DISABLE: "1",
+    PATH: `${join(folder, "bin")}:${dirname(process.execPath)}:${process.env["PATH"]}`,
+  };
+  const shell = async (text: string): Promise<string> =>
+    (await promisify(execFile)("sh", ["-ec", text], { cwd: folder, env })).stdout;
+  const [port = 0, storagePort = 0] = await freePorts(2);
+  const page = (await readFile(PAGE, "utf8"))
+    .replaceAll("7400", String(port))
+    .replaceAll("7420", String(storagePort));
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
+  expect(blocks).toHaveLength(10);
+  const [certify = "", serve = "", fingerprint = "", login = "", token = "", ...others] = blocks;
+  const [work = "", run = "", terraform = "", renew = "", list = ""] = others;
+  /** The words of a block that is one command in the foreground. */
+  const wordsOf = (block: string): string[] => block.trim().split(" ").slice(1);
+
+  await shell(certify);
+  await using server = spawnCommand(wordsOf(serve), { cwd: folder });
+  await server.waitFor(/The server is at https:/);
+  const first = await serverCertificate(port, join(folder, "authority.pem"));
+  expect(await shell(fingerprint)).toContain(first.fingerprint256);
+  expect(await shell(login)).toContain("The account has no projects.");
+  await shell(token);
+  await using worker = spawnCommand(wordsOf(work), { cwd: folder });
+  expect(await shell(run)).toMatch(/Run 1 is applied, revision \d+\./);
+  expect(worker.text()).not.toBe("");
+  await shell(terraform);
+  expect(await readFile(join(folder, "site/page.txt"), "utf8")).toBe("hello");
+
+  await shell(renew);
+  await expect
+    .poll(
+      async () =>
+        (await serverCertificate(port, join(folder, "authority.pem"))).fingerprint256 ===
+        first.fingerprint256,
+      { timeout: 60_000, interval: 500 },
+    )
+    .toBe(false);
+  expect(await shell(list)).toMatch(/^1 .*applied/m);
+});
+
+/** The certificate that the server presents, which has to be of the authority and for this host. */
+async function serverCertificate(port: number, authority: string) {
+  const ca = await readFile(authority);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect({ host: "localhost", port, servername: "localhost", ca }, resolve);
+  socket.once("error", reject);
+  try {
+    await promise;
+    return socket.getPeerCertificate();
+  } finally {
+    socket.destroy();
+  }
+}
