@@ -1,11 +1,12 @@
-import { globSync, readFileSync } from "node:fs";
-import { copyFile, mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireCommand } from "@stackwright-tools/processes";
 import { writeArchive } from "./archive.ts";
 import { completeManifest, type PackageManifest } from "./metadata/complete-manifest.ts";
-import { type PublicAddress, readPublicAddress } from "./metadata/public-address.ts";
+import { addressOfFile, type PublicAddress, readPublicAddress } from "./metadata/public-address.ts";
+import { linkForReaders } from "./metadata/reader-links.ts";
 import type { PartContext } from "./parts.ts";
 
 /** Folders of the packages that are published, sorted. */
@@ -22,10 +23,10 @@ export function publishedPackages(root: string): readonly string[] {
 }
 
 /**
- * Packs every package, whose manifests get the public address of the project where that is known. pnpm gives all files one time, and
- * sorts them.
+ * Packs every package. Manifests get the public address of the project where that is known, and links of a README that lead out of its
+ * package lead there.
  */
-export async function makePackages({ root, output, time }: PartContext): Promise<void> {
+export async function makePackages({ root, output, version, time }: PartContext): Promise<void> {
   const target = join(output, "packages");
   await mkdir(target, { recursive: true });
   const address = readPublicAddress(root);
@@ -36,27 +37,42 @@ export async function makePackages({ root, output, time }: PartContext): Promise
       timeoutMs: 120_000,
     });
     const [name = ""] = await readdir(scratch.path);
-    const packed = join(scratch.path, name);
-    if (address === undefined) await copyFile(packed, join(target, name));
-    else await completePackage(packed, join(target, name), { folder, address, time });
+    const settings = { folder, address, version, time };
+    await completePackage(join(scratch.path, name), join(target, name), settings);
   }
 }
 
-/** Writes a package again with a complete manifest. */
+/** What a package is completed with. */
+interface PackageSettings {
+  /** Of the package in the repository. */
+  readonly folder: string;
+  readonly address: PublicAddress | undefined;
+  readonly version: string;
+  readonly time: Date;
+}
+
+/** Writes a package again with a complete manifest, and with links in its README that work outside of the repository. */
 export async function completePackage(
   packed: string,
   output: string,
-  {
-    folder,
-    address,
-    time,
-  }: { readonly folder: string; readonly address: PublicAddress; readonly time: Date },
+  { folder, address, version, time }: PackageSettings,
 ): Promise<void> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-package-"));
   await requireCommand(["tar", "--extract", "--file", packed, "--directory", scratch.path]);
   const path = join(scratch.path, "package/package.json");
   const manifest = JSON.parse(await readFile(path, "utf8")) as PackageManifest;
-  const text = JSON.stringify(completeManifest(manifest, folder, address), undefined, 2);
-  await writeFile(path, `${text}\n`);
+  if (address !== undefined) {
+    const text = JSON.stringify(completeManifest(manifest, folder, address), undefined, 2);
+    await writeFile(path, `${text}\n`);
+  }
+  const readme = join(scratch.path, "package/README.md");
+  const page = linkForReaders(await readFile(readme, "utf8"), {
+    page: `${folder}/README.md`,
+    isPacked: (file) =>
+      file.startsWith(`${folder}/`) &&
+      existsSync(join(scratch.path, "package", file.slice(folder.length + 1))),
+    addressOf: address && ((file) => addressOfFile(address, version, file)),
+  });
+  await writeFile(readme, page);
   await writeArchive({ folder: scratch.path, content: "package", output, time });
 }

@@ -70,9 +70,10 @@ it("a package is written again with a complete manifest, and the same bytes each
   await mkdir(at("package/bin"), { recursive: true });
   await writeFile(at("package/package.json"), JSON.stringify(COMPLETE));
   await writeFile(at("package/bin/tool"), "#!/bin/sh\n", { mode: 0o755 });
+  await writeFile(at("package/README.md"), "[a](bin/tool), [b](DESIGN.md)\n");
   await requireCommand(["tar", "-czf", at("packed.tgz"), "-C", scratch.path, "package"]);
   const address = publicAddress({ repository: REPOSITORY }) ?? expect.fail();
-  const settings = { folder: "packages/tool", address, time: new Date(0) };
+  const settings = { folder: "packages/tool", address, version: "0.1.0", time: new Date(0) };
   for (const name of ["one.tgz", "two.tgz"]) {
     await completePackage(at("packed.tgz"), at(name), settings);
   }
@@ -82,6 +83,13 @@ it("a package is written again with a complete manifest, and the same bytes each
     name: "@acme/tool",
     repository: { url: `git+${REPOSITORY}`, directory: "packages/tool" },
   });
+  expect(await requireCommand(["tar", "-xzOf", at("one.tgz"), "package/README.md"])).toBe(
+    "[a](bin/tool), [b](https://code.acme.org/acme/tool/blob/v0.1.0/packages/tool/DESIGN.md)\n",
+  );
+  await completePackage(at("packed.tgz"), at("none.tgz"), { ...settings, address: undefined });
+  expect(await requireCommand(["tar", "-xzOf", at("none.tgz"), "package/README.md"])).toBe(
+    "[a](bin/tool), b\n",
+  );
   const listed = await requireCommand(["tar", "-tvzf", at("one.tgz")]);
   expect(listed).toMatch(/^-rwxr-xr-x .* package\/bin\/tool$/m);
 });

@@ -44,6 +44,20 @@ export function publicAddress({
   };
 }
 
+/** Where people read a file of the repository as it was released. Git servers differ in the path; others than these have that of GitHub. */
+export function addressOfFile(
+  { repository }: Pick<PublicAddress, "repository">,
+  version: string,
+  path: string,
+): string {
+  const page = repository.replace(/\.git$/, "");
+  const host = new URL(page).hostname;
+  let way = "blob";
+  if (/(?:^|\.)gitlab\./.test(host)) way = "-/blob";
+  if (/(?:^|\.)(?:codeberg|gitea|forgejo)\./.test(host)) way = "src/tag";
+  return `${page}/${way}/v${version}/${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]

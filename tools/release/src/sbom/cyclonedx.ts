@@ -16,13 +16,16 @@ interface BillInputs {
   readonly others: ReadonlyMap<string, LockedPackage>;
   readonly licenseOf: (one: LockedPackage) => string | undefined;
   readonly commit: string;
+  /** Public URL of the repository, where it has one. */
+  readonly repository?: string | undefined;
   readonly time: Date;
   /** Version of the Node that executables contain. */
   readonly node: string;
 }
 
 /** A bill of materials in the form of CycloneDX 1.6. Equal inputs give an equal bill. */
-export function cycloneDx({ own, others, licenseOf, commit, time, node }: BillInputs): object {
+export function cycloneDx(inputs: BillInputs): object {
+  const { own, others, licenseOf, commit, repository, time, node } = inputs;
   const [subject, ...libraries] = own;
   const components = [
     ...libraries.map((one) => ownComponent(one, "library")),
@@ -61,7 +64,12 @@ export function cycloneDx({ own, others, licenseOf, commit, time, node }: BillIn
     version: 1,
     metadata: {
       timestamp: time.toISOString(),
-      component: ownComponent(subject, "application"),
+      component: {
+        ...ownComponent(subject, "application"),
+        ...(repository !== undefined && {
+          externalReferences: [{ type: "vcs", url: repository }],
+        }),
+      },
       properties: [{ name: "stackwright:commit", value: commit }],
     },
     components,

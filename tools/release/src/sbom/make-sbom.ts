@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { readPublicAddress } from "../metadata/public-address.ts";
 import { publishedPackages } from "../packages.ts";
 import type { PartContext } from "../parts.ts";
 import { ReleaseError } from "../release-error.ts";
@@ -50,6 +51,7 @@ export async function makeSbom({
     others: packages,
     licenseOf: (one) => installed.of(one),
     commit,
+    repository: readPublicAddress(root)?.repository,
     time,
     // Executables are made with programs of the version that runs this, and no other.
     node: process.versions.node,
