@@ -3,10 +3,15 @@ export interface Settings {
   readonly command: string;
   readonly arguments: readonly string[];
   readonly providers: boolean;
+  readonly plannedChanges: boolean;
 }
 
 /** The program that the editor starts, which speaks the protocol over standard input and output. */
-export function serverCommand({ command, arguments: before, providers }: Settings): {
+export function serverCommand({
+  command,
+  arguments: before,
+  providers,
+}: Pick<Settings, "command" | "arguments" | "providers">): {
   readonly command: string;
   readonly args: string[];
 } {
@@ -14,7 +19,13 @@ export function serverCommand({ command, arguments: before, providers }: Setting
   return { command, args: providers ? args : [...args, "--no-providers"] };
 }
 
-/** What the server learns of the editor: whether programs that the workspace brings may be started. Then it asks nothing itself. */
-export function initializationOptions(isTrusted: boolean): { readonly trusted: boolean } {
-  return { trusted: isTrusted };
+/**
+ * What the server learns of the editor: whether programs that the workspace brings may be started, so that it asks nothing itself, and whether
+ * saved files are planned.
+ */
+export function initializationOptions(
+  isTrusted: boolean,
+  { plannedChanges }: Pick<Settings, "plannedChanges">,
+): { readonly trusted: boolean; readonly plannedChanges: boolean } {
+  return { trusted: isTrusted, plannedChanges };
 }

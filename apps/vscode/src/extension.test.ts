@@ -87,7 +87,7 @@ it("starts a server that speaks the protocol", { timeout: 120_000 }, async () =>
     const answer = await connection.sendRequest<{ readonly serverInfo: object }>("initialize", {
       processId: process.pid,
       capabilities: {},
-      initializationOptions: initializationOptions(false),
+      initializationOptions: initializationOptions(false, { plannedChanges: false }),
     });
     expect(answer.serverInfo).toMatchObject({ name: "stackwright" });
     await connection.sendRequest("shutdown");

@@ -31,7 +31,8 @@ async function restarted(
   before: Promise<LanguageClient | undefined>,
 ): Promise<LanguageClient | undefined> {
   await (await before)?.dispose();
-  const { command, args } = serverCommand(settings());
+  const set = settings();
+  const { command, args } = serverCommand(set);
   const client = new LanguageClient(
     "stackwright",
     "Stackwright",
@@ -41,7 +42,7 @@ async function restarted(
         { scheme: "file", language: "terraform" },
         { scheme: "file", language: "terraform-vars" },
       ],
-      initializationOptions: initializationOptions(workspace.isTrusted),
+      initializationOptions: initializationOptions(workspace.isTrusted, set),
       synchronize: {
         fileEvents: workspace.createFileSystemWatcher("**/*.{tf,tofu,tfvars,tf.json,lock.hcl}"),
       },
@@ -65,5 +66,6 @@ function settings(): Settings {
     command: configuration.get("command", "stackwright"),
     arguments: configuration.get<string[]>("arguments", []),
     providers: configuration.get("providers", true),
+    plannedChanges: configuration.get("plannedChanges", false),
   };
 }

@@ -1,3 +1,4 @@
+export type { PlannedChange } from "./features/planned-hints.ts";
 export type { WorkspaceLimits } from "./index/workspace.ts";
 export type {
   DescribedAttribute,

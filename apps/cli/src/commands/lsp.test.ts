@@ -14,7 +14,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 
 const COMMAND = fileURLToPath(new URL("../../bin/stackwright.mjs", import.meta.url));
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 50_000 };
 const TEXT = `resource "terraform_data" "a" {
   input = upper("x")
 }
@@ -23,7 +23,7 @@ output "o" {
 }
 `;
 
-describe("lsp", { timeout: 60_000 }, () => {
+describe("lsp", { timeout: 120_000 }, () => {
   let cleanup: AsyncDisposableStack;
   let child: ChildProcess;
   let connection: ProtocolConnection;
@@ -65,7 +65,7 @@ describe("lsp", { timeout: 60_000 }, () => {
     connection.listen();
     const root = pathToFileURL(folder).href;
     await connection.sendRequest("initialize", {
-      initializationOptions: { trusted: true },
+      initializationOptions: { trusted: true, plannedChanges: true },
       processId: process.pid,
       capabilities: {},
       rootUri: root,
@@ -75,7 +75,7 @@ describe("lsp", { timeout: 60_000 }, () => {
     await connection.sendNotification("textDocument/didOpen", {
       textDocument: { uri, languageId: "terraform", version: 1, text: TEXT },
     });
-  });
+  }, 60_000);
   afterEach(async () => {
     await cleanup.disposeAsync();
   });
@@ -110,6 +110,34 @@ describe("lsp", { timeout: 60_000 }, () => {
     await expect
       .poll(() => problems.map(({ message }) => message), SOON)
       .toEqual([expect.stringContaining("Invalid function argument")]);
+  });
+
+  it("shows after a save what a plan of the recorded state would do, until the text is another one", async () => {
+    const hints = async (): Promise<readonly (readonly [number, unknown])[]> => {
+      const range = { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } };
+      const found = await connection.sendRequest<
+        readonly { readonly position: { readonly line: number }; readonly label: unknown }[]
+      >("textDocument/inlayHint", { textDocument: { uri }, range });
+      return found.map(({ position, label }) => [position.line, label] as const);
+    };
+    const change = async (text: string, version: number) => {
+      await connection.sendNotification("textDocument/didChange", {
+        textDocument: { uri, version },
+        contentChanges: [{ text }],
+      });
+      await writeFile(path, text);
+    };
+    const text =
+      'resource "terraform_data" "a" {\n  count = 3\n}\n\nresource "terraform_data" "b" {\n}\n';
+    await change(text, 2);
+    expect(await hints()).toEqual([]);
+    await connection.sendNotification("textDocument/didSave", { textDocument: { uri } });
+    await expect.poll(hints, SOON).toEqual([
+      [0, "plan: +3"],
+      [4, "plan: +1"],
+    ]);
+    await change(`${text}\n`, 3);
+    expect(await hints()).toEqual([]);
   });
 
   it("ends with its editor", async () => {

@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { commandProvisioners } from "../session/command-provisioners.ts";
 import { openModules } from "../session/modules.ts";
 import { openEngine } from "../session/open-engine.ts";
+import { plannedChanges } from "../session/planned-changes.ts";
 import { loadProject, type Project } from "../session/project.ts";
 import { TrustedFolders } from "../session/trusted-folders.ts";
 import { createTerminal, type TerminalStreams } from "../terminal/terminal.ts";
@@ -81,7 +82,7 @@ function installedPackages(context: CommandContext): Required<LanguageHost>["pac
 
 function installedProviders(
   context: CommandContext,
-): Required<Pick<LanguageHost, "schemas" | "validate">> {
+): Required<Pick<LanguageHost, "schemas" | "validate" | "plan">> {
   const asInstalled = async (project: Project, of: CommandContext) =>
     openEngine(project, of, { asInstalled: true });
   return {
@@ -96,6 +97,10 @@ function installedProviders(
       const project = await loadProject(of, undefined, UNCHANGED);
       await using engine = await asInstalled(project, of);
       return await diagnosticsOf(project, engine, signal);
+    },
+    plan: async (folder, signal) => {
+      const of = contextOf(context, folder, signal);
+      return plannedChanges(await loadProject(of, undefined, UNCHANGED), of);
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   ErrorCodes,
   FoldingRangeRequest,
   HoverRequest,
+  InlayHintRequest,
   MarkupKind,
   type Position,
   PrepareRenameRequest,
@@ -33,6 +34,7 @@ import { complete } from "../features/completion.ts";
 import type { FeatureContext } from "../features/feature-context.ts";
 import { hover } from "../features/hover.ts";
 import { definition, documentLinks, highlights, references } from "../features/navigation.ts";
+import { type PlannedChange, plannedHints } from "../features/planned-hints.ts";
 import { prepareRename, RenameRefused, rename } from "../features/rename.ts";
 import { semanticTokens } from "../features/semantic-tokens.ts";
 import { signatureHelp } from "../features/signature-help.ts";
@@ -53,6 +55,8 @@ interface FeatureWorld {
   readonly workspace: Workspace;
   readonly context: () => FeatureContext;
   readonly checks: Pick<FolderChecks, "problems">;
+  /** What a plan of a folder would do, as far as it is known. */
+  readonly planned: (folder: string) => readonly PlannedChange[];
   /** The folders that are open, absolute. */
   readonly roots: () => readonly string[];
   readonly state: () => ServerState;
@@ -125,7 +129,11 @@ class FeatureRequests {
 
   /** What is said about the text. */
   #reading(): void {
-    const { context, checks } = this.#world;
+    const { context, checks, planned } = this.#world;
+    this.#of(InlayHintRequest.type, ({ path, lines }, { range }) => {
+      const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
+      return this.#indexed(path, (index) => plannedHints(index, planned(dirname(path)), within));
+    });
     this.#at(HoverRequest.type, ({ path, lines }, offset) => {
       const found = hover(context(), path, offset);
       if (found === undefined) return null;

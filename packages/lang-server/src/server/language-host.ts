@@ -1,4 +1,5 @@
 import type { Diagnostic, ModulePackages } from "@stackwright/lang";
+import type { PlannedChange } from "../features/planned-hints.ts";
 import type { SchemasBySource } from "../schema/provider-schemas.ts";
 import type { TrustDecision } from "./provider-trust.ts";
 
@@ -14,7 +15,12 @@ export interface LanguageHost {
   /** All that a check of the saved files finds, providers asked. Called after a file is saved, one call at a time. */
   readonly validate?: (folder: string, signal: AbortSignal) => Promise<readonly Diagnostic[]>;
   /**
-   * The same where no program may be started: for folders that need none, about which the user is not asked, and the schemas for folders that
+   * What a plan of the saved files of a folder would do, by its recorded state. Called after a save where the client asks for it
+   * (`plannedChanges` of its initialization options), for trusted folders, one call at a time.
+   */
+  readonly plan?: (folder: string, signal: AbortSignal) => Promise<readonly PlannedChange[]>;
+  /**
+   * Schemas and checks where no program may be started: for folders that need none, about which the user is not asked, and the schemas for folders that
    * are not trusted.
    */
   readonly withoutPrograms?: {

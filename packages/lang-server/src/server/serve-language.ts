@@ -31,6 +31,7 @@ import { answerFeatures, type ServerState } from "./feature-requests.ts";
 import { FolderChecks } from "./folder-checks.ts";
 import { FramedInput } from "./framed-input.ts";
 import type { LanguageHost } from "./language-host.ts";
+import { PlannedChanges } from "./planned-changes.ts";
 import { ProviderTrust, type TrustDecision } from "./provider-trust.ts";
 
 /** How a client is served. */
@@ -82,6 +83,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   signatureHelpProvider: { triggerCharacters: ["(", ","] },
   codeActionProvider: { codeActionKinds: ["quickfix", FORMAT_ALL] },
   semanticTokensProvider: { legend: LEGEND, full: true, range: true },
+  inlayHintProvider: true,
   diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: false },
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
 };
@@ -96,6 +98,10 @@ class Server implements LanguageServer {
   readonly #schemas = new Map<string, ProviderSchemas>();
   readonly #checks: FolderChecks;
   readonly #trust: ProviderTrust;
+  readonly #planned: PlannedChanges;
+  /** Whether the client asked for what a plan would do. */
+  #plans = false;
+  #refreshesHints = false;
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
@@ -140,12 +146,22 @@ class Server implements LanguageServer {
       onSchemas: (folder) => this.#readSchemas(folder),
       onError: (error) => this.#log(error),
     });
+    this.#planned = new PlannedChanges({
+      clock: options.clock ?? systemClock,
+      plan: async (folder, signal) => this.#plan(folder, signal),
+      onChanged: () => {
+        if (!this.#refreshesHints) return;
+        void this.#connection.sendRequest("workspace/inlayHint/refresh").catch(() => undefined);
+      },
+      onError: (error) => this.#log(error),
+    });
     this.#life();
     this.#synchronization();
     answerFeatures(this.#connection, {
       workspace: this.#workspace,
       context: () => this.#context,
       checks: this.#checks,
+      planned: (folder) => this.#planned.of(folder),
       roots: () => [...this.#roots],
       state: () => this.#state,
     });
@@ -160,6 +176,7 @@ class Server implements LanguageServer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#planned[Symbol.asyncDispose]();
     await this.#checks[Symbol.asyncDispose]();
     this.#connection.dispose();
     this.#input.destroy();
@@ -183,6 +200,12 @@ class Server implements LanguageServer {
     }
     if (validate === undefined || !(await this.#trust.allows(folder))) return [];
     return validate(folder, signal);
+  }
+
+  async #plan(folder: string, signal: AbortSignal) {
+    const { plan } = this.#options.host ?? {};
+    const mayPlan = (await this.#needsNone(folder, signal)) || (await this.#trust.allows(folder));
+    return plan === undefined || !mayPlan ? [] : plan(folder, signal);
   }
 
   async #readSchemas(folder: string): Promise<void> {
@@ -215,8 +238,13 @@ class Server implements LanguageServer {
       const { rootUri } = params as { readonly rootUri?: string | null };
       if (folders.length === 0 && typeof rootUri === "string") folders.push(rootUri);
       for (const uri of folders) this.#addRoot(uri);
-      const { trusted } = (params.initializationOptions ?? {}) as { readonly trusted?: unknown };
+      const { trusted, plannedChanges } = (params.initializationOptions ?? {}) as {
+        readonly trusted?: unknown;
+        readonly plannedChanges?: unknown;
+      };
       if (typeof trusted === "boolean") this.#trust.ofEditor = trusted;
+      this.#plans = plannedChanges === true && this.#options.host?.plan !== undefined;
+      this.#refreshesHints = params.capabilities.workspace?.inlayHint?.refreshSupport === true;
       return {
         capabilities: CAPABILITIES,
         serverInfo: { name: "stackwright", version: this.#options.version },
@@ -303,6 +331,7 @@ class Server implements LanguageServer {
       const path = pathOf(textDocument.uri);
       if (path !== undefined && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
+        if (this.#plans) this.#planned.saved(path);
       }
     });
     this.#whileRunning(DidCloseTextDocumentNotification.type, ({ textDocument: { uri } }) => {
@@ -335,6 +364,7 @@ class Server implements LanguageServer {
     if (fileRole(path) === undefined && !path.endsWith(".tf.json")) return undefined;
     this.#workspace.setOpen(path, document.getText());
     this.#checks.changed(path);
+    this.#planned.changed(path);
     return path;
   }
 }

@@ -56,6 +56,7 @@ export class TestClient implements AsyncDisposable {
     texts: WorkspaceTexts,
     host: LanguageHost = {},
     limits: WorkspaceLimits = {},
+    initializationOptions: object = {},
   ): Promise<TestClient> {
     const client = new TestClient(host, limits);
     for (const [path, marked] of Object.entries(texts)) {
@@ -69,6 +70,7 @@ export class TestClient implements AsyncDisposable {
     await client.connection.sendRequest("initialize", {
       processId: null,
       capabilities: {},
+      initializationOptions,
       rootUri: uriOf(client.folder),
       workspaceFolders: [{ uri: uriOf(client.folder), name: "test" }],
     });
