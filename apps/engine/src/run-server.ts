@@ -62,6 +62,7 @@ import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
 import { guardedFetch } from "./upstream/guarded-fetch.ts";
 import { withUpstreamNamespaces } from "./upstream/own-namespaces.ts";
+import { providerStandings } from "./upstream/provider-standing.ts";
 import { UpstreamMirror } from "./upstream/upstream-mirror.ts";
 import { upstreamHostsOf, upstreamNamespacesOf } from "./upstream/upstream-names.ts";
 import { upstreamPlugin } from "./upstream-api/upstream-plugin.ts";
@@ -211,6 +212,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
     options.upstreamNamespaces ?? [],
     upstreamHosts.keys(),
   );
+  const ownHosts = (): readonly string[] => [LOCAL_REGISTRY, new URL(options.origin()).host];
   const claimed = {
     logger,
     identity: options.identity,
@@ -220,7 +222,15 @@ export function openRunServer(options: RunServerOptions): RunServer {
       options.publishedProviders &&
       withUpstreamNamespaces(options.publishedProviders, upstream, upstreamNamespaces),
     onJudged: (result: PolicyResult) => options.metrics?.judged(result),
-    ownHosts: () => [LOCAL_REGISTRY, new URL(options.origin()).host],
+    findStanding:
+      options.publishedProviders &&
+      providerStandings({
+        published: options.publishedProviders,
+        mirror: upstream,
+        namespaces: upstreamNamespaces,
+        ownHosts,
+      }),
+    ownHosts,
     modules: () => ({ hosts: options.moduleHosts ?? [] }),
     stackOf: async ({ account, project, stack: id }: StackReference) => {
       const all = await stacks.list({ account, project });

@@ -78,6 +78,7 @@ interface WorkerRouteParts
     | "ownHosts"
     | "modules"
     | "publishedProviders"
+    | "findStanding"
     | "findProvider"
     | "provisionerProjects"
     | "stackOf"

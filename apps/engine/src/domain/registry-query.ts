@@ -18,7 +18,28 @@ export type RegistryQuery =
       readonly version: string;
       /** Such as `linux_amd64`. */
       readonly platform: string;
-    };
+    }
+  /** Whether versions may still be used, of providers of the server's registry and of the registries that it mirrors. */
+  | { readonly kind: "standing"; readonly providers: readonly ProviderVersion[] };
+
+/** A version of a provider by its address in full canonical form. */
+export interface ProviderVersion {
+  readonly source: string;
+  readonly version: string;
+}
+
+/** What a registry says of a version that lies installed. */
+export interface ProviderStanding {
+  /** `unknown` where no registry of the server has the version, or the account does not see it. */
+  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined";
+  /** 0 where nothing happened to it, or the time was not recorded. */
+  readonly sinceMs: number;
+  /** Of a quarantine, as it was given. */
+  readonly reason: string;
+}
+
+/** Versions in one query. */
+export const MAX_STANDINGS = 100;
 
 export interface RegistryAnswer {
   /** Versions of a module that are offered. */
@@ -37,6 +58,8 @@ export interface RegistryAnswer {
   }[];
   /** Of a version of a published provider; absent where there is none for the platform. */
   readonly package?: RegisteredPackage;
+  /** Of versions, in the order in which they were asked for. */
+  readonly standing?: readonly ProviderStanding[];
 }
 
 /** A package of a published provider, with what its registry signed: texts of bytes are in base64. */

@@ -57,6 +57,7 @@ import type { ExecutionHost } from "./executor.ts";
 import { identityFolder } from "./job-identity.ts";
 import { jobPulumiOrigin, readJoinedPrograms } from "./joined-programs.ts";
 import { installOwnProviders, isOwnProvider } from "./own-providers.ts";
+import { requireUsableProviders } from "./require-usable-providers.ts";
 
 /** The store as an executor reaches it. */
 export interface JobGround {
@@ -175,6 +176,7 @@ export async function openJobEngine(
           own,
           signal,
         });
+  await requireUsableProviders(installed.values(), host, signal);
   const environment = { ...stackEnvironment({ variables: job.environment, own: env }) };
   const carrier = providerCarrier(env);
   const programs = [

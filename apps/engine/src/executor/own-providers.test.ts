@@ -10,12 +10,15 @@ import {
 } from "@stackwright/provider-source";
 import { createPublishedProviders } from "@stackwright/registry/terraform";
 import { createMemoryStorage } from "@stackwright/storage/memory";
-import { parseCliConfiguration } from "@stackwright/tfplugin/install";
+import { type InstalledProvider, parseCliConfiguration } from "@stackwright/tfplugin/install";
 import { expect, it, onTestFinished } from "vitest";
 import type { RegistryAnswer, RegistryQuery } from "../domain/registry-query.ts";
 import { startApi } from "../testing/start-api.ts";
+import { providerStandings } from "../upstream/provider-standing.ts";
 import { readRegistry } from "../worker/read-registry.ts";
+import { openJobEngine } from "./job-engine.ts";
 import { installOwnProviders, isOwnProvider } from "./own-providers.ts";
+import { requireUsableProviders } from "./require-usable-providers.ts";
 
 const HOST = "stacks.example.com";
 const SOURCE = `${HOST}/acme/notes`;
@@ -90,15 +93,58 @@ async function start() {
     });
     return found.get(source);
   };
+  const mirror = { address: () => undefined, quarantineOf: async () => undefined };
+  const findStanding = providerStandings({
+    published: publishedProviders,
+    mirror,
+    namespaces: new Map(),
+    ownHosts: () => [HOST],
+  });
+  const isUsable = async (provider: InstalledProvider | undefined) => {
+    const stack = { account: "default", project: "web", stack: "one" };
+    const readFrom = async (query: RegistryQuery) =>
+      readRegistry({ storage, findStanding }, stack, query);
+    const { signal } = new AbortController();
+    await requireUsableProviders(provider ? [provider] : [], { readRegistry: readFrom }, signal);
+  };
+  /** The engine of a step whose configuration requires the provider. */
+  const openEngine = async () => {
+    const stack = { account: "default", project: "web", stack: "one" };
+    const requirements = new Map([[SOURCE, { constraints: VersionConstraints.any }]]);
+    const job = {
+      ownHosts: [HOST],
+      providersFolder: scratch.path,
+      stack,
+      environment: {},
+      configuration: {},
+    };
+    const readFrom = async (query: RegistryQuery) =>
+      readRegistry({ storage, publishedProviders, findStanding }, stack, query);
+    const parts = {
+      host: { readRegistry: readFrom },
+      privateProviders: { handles: () => false },
+      configuration: { resolution: { requirements } },
+      directory: scratch.path,
+      state: { read: async () => ({ objects: new Map() }) },
+      signal: AbortSignal.timeout(30_000),
+    };
+    return openJobEngine(
+      job as unknown as Parameters<typeof openJobEngine>[0],
+      { storage, blobs: registry.blobs, env: { HOME: scratch.path } },
+      parts as unknown as Parameters<typeof openJobEngine>[2],
+    );
+  };
   const claim = await call("PUT", "/api/v1/registry/namespaces/acme", { body: {} });
   expect(claim.status).toBeLessThan(300);
-  return { call, publish, install, answered, directory: scratch.path };
+  return { call, publish, install, isUsable, openEngine, answered, directory: scratch.path };
 }
 
 const locked = (hash: string): string =>
   `provider "${SOURCE}" {\n  version = "1.0.0"\n  hashes = [\n    "${hash}",\n  ]\n}\n`;
 
-it("installs what the registry of the account has, by its signature and the lock file", async () => {
+it("installs what the registry of the account has, by its signature and the lock file", {
+  timeout: 60_000,
+}, async () => {
   const { publish, install } = await start();
   await publish("1.0.0");
   await publish("1.1.0");
@@ -121,7 +167,9 @@ it("installs what the registry of the account has, by its signature and the lock
   });
 });
 
-it("has no private provider of another account, not even one that lies there", async () => {
+it("has no private provider of another account, not even one that lies there", {
+  timeout: 60_000,
+}, async () => {
   const { call, publish, install } = await start();
   await publish("1.0.0");
   const lock = locked(String((await install())?.digest));
@@ -143,7 +191,7 @@ it("has no private provider of another account, not even one that lies there", a
   expect(String((await install({ account: "other" }))?.version)).toBe("1.0.0");
 });
 
-it("refuses a package that is not what the registry signed", async () => {
+it("refuses a package that is not what the registry signed", { timeout: 60_000 }, async () => {
   const { publish, install, answered } = await start();
   await publish("1.0.0");
   await install();
@@ -169,7 +217,34 @@ it("refuses a package that is not what the registry signed", async () => {
   });
 });
 
-it("takes none of the files of a configuration where the operator says what providers come from", async () => {
+it("a version that lies installed with its hash is refused from its withdrawal until it is back", {
+  timeout: 60_000,
+}, async () => {
+  const { call, publish, install, isUsable, openEngine, directory } = await start();
+  await publish("1.0.0");
+  const lock = locked(String((await install())?.digest));
+  const before = Date.now();
+  const gone = await call("DELETE", "/api/v1/registry/providers/acme/notes/1.0.0");
+  expect(gone.status).toBe(204);
+  const present = await install({ lock });
+  expect(present?.origin).toBe("present");
+  const error = (await isUsable(present).catch((thrown: unknown) => thrown)) as Error;
+  expect(error).toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
+  const [, since = ""] =
+    /^provider stacks.example.com\/acme\/notes 1.0.0 is withdrawn from the registry since (\S+);/.exec(
+      error.message,
+    ) ?? [];
+  expect(Date.parse(since)).toBeGreaterThanOrEqual(before);
+  // A step of a run ends there: nothing of it comes to the start of a provider.
+  await writeFile(join(directory, ".terraform.lock.hcl"), lock);
+  await expect(openEngine()).rejects.toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
+  await publish("1.0.0");
+  await isUsable(await install({ lock }));
+});
+
+it("takes none of the files of a configuration where the operator says what providers come from", {
+  timeout: 60_000,
+}, async () => {
   const { publish, install, directory } = await start();
   await publish("1.0.0");
   const folder = join(directory, "terraform.d/plugins", SOURCE, "9.0.0", PLATFORM);

@@ -25,6 +25,7 @@ it("runs find providers of upstream namespaces beside those that were published"
         { version: "9.0.0", protocols: [account, type], platforms: [] },
       ],
       package: async () => undefined,
+      standing: async () => undefined,
     },
     {
       address: (host, namespace, type) => ProviderAddress.parse(`${host}/${namespace}/${type}`),

@@ -14,6 +14,7 @@ export function withUpstreamNamespaces(
     return place && mirror.address(place.host, place.namespace, type);
   };
   return {
+    ...published,
     async versions(account, name, options) {
       if (!namespaces.has(name.namespace)) return published.versions(account, name, options);
       const address = addressOf(name);

@@ -201,6 +201,20 @@ export class UpstreamMirror {
       .filter(([, , { quarantinedAtMs }]) => quarantinedAtMs !== 0n);
   }
 
+  /** The quarantine of a version, from its record alone; undefined where it is not in one. */
+  async quarantineOf(
+    account: string,
+    address: ProviderAddress,
+    version: string,
+  ): Promise<{ readonly sinceMs: number; readonly reason: string } | undefined> {
+    const place = placeOf(account, `${address.toString()}/${version}`);
+    const row = await transact(this.#options, async (tx) =>
+      tx.find(SERVER_KINDS.upstreamVersion, place),
+    );
+    const { quarantinedAtMs = 0n, quarantineReason: reason = "" } = row?.message ?? {};
+    return quarantinedAtMs === 0n ? undefined : { sinceMs: Number(quarantinedAtMs), reason };
+  }
+
   /** Offers a version no longer, or again. */
   async quarantine(
     account: string,

@@ -1,14 +1,18 @@
 import type { StackReference } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
+import { ProviderAddress } from "@stackwright/provider-source";
 import type { PublishedProviders } from "@stackwright/registry/terraform";
 import type { StorageBackend } from "@stackwright/storage";
 import type {
+  ProviderStanding,
+  ProviderVersion,
   RegisteredPackage,
   RegisteredProvider,
   RegistryAnswer,
   RegistryQuery,
 } from "../domain/registry-query.ts";
 import { moduleVersions } from "../modules/module-versions.ts";
+import type { FindStanding } from "../upstream/provider-standing.ts";
 
 /** Finds a version of a private provider of an account. */
 export type FindProvider = (
@@ -21,6 +25,8 @@ interface ReadingParts {
   readonly storage: StorageBackend;
   /** @default there are none */
   readonly publishedProviders?: PublishedProviders | undefined;
+  /** @default no version of a provider is known */
+  readonly findStanding?: FindStanding | undefined;
   /** Absent where the server has no table of functions. */
   readonly findProvider?: FindProvider | undefined;
 }
@@ -34,7 +40,7 @@ const MAX_REASON = 1_000;
  * call.
  */
 export async function readRegistry(
-  { storage, findProvider, publishedProviders }: ReadingParts,
+  { storage, findProvider, publishedProviders, findStanding }: ReadingParts,
   { account }: StackReference,
   query: RegistryQuery,
 ): Promise<RegistryAnswer> {
@@ -51,6 +57,12 @@ export async function readRegistry(
     const found = await packageOf(publishedProviders, account, query);
     return { ...none, ...(found !== undefined && { package: found }) };
   }
+  if (query.kind === "standing") {
+    const standing = await Promise.all(
+      query.providers.map(async (one) => standingOf(findStanding, account, one)),
+    );
+    return { ...none, standing };
+  }
   const { namespace, name, system } = query;
   const all = await moduleVersions(storage, account, { namespace, name, system });
   return {
@@ -64,6 +76,25 @@ export async function readRegistry(
         reason: withdrawnReason.slice(0, MAX_REASON),
       })),
   };
+}
+
+async function standingOf(
+  find: FindStanding | undefined,
+  account: string,
+  { source, version }: ProviderVersion,
+): Promise<ProviderStanding> {
+  const address = parsedAddress(source);
+  const found = address && (await find?.(account, address, version));
+  if (found === undefined) return { state: "unknown", sinceMs: 0, reason: "" };
+  return { ...found, reason: found.reason.slice(0, MAX_REASON) };
+}
+
+function parsedAddress(source: string): ProviderAddress | undefined {
+  try {
+    return ProviderAddress.parse(source);
+  } catch {
+    return undefined;
+  }
 }
 
 async function packageOf(

@@ -7,6 +7,7 @@ import { WORKER_PROTOCOL } from "./remote-protocol.ts";
 const SAID: Readonly<Record<number, string>> = {
   6: "df815aff4b403dc9",
   7: "bbd0950d198c7640",
+  8: "f4510ce33afc376e",
 };
 
 /** A schema without what only people read. */

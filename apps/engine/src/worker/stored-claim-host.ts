@@ -42,6 +42,7 @@ import { endShadow, type ShadowedPlan } from "../queue/shadow-run.ts";
 import { findStackTool } from "../queue/stack-tool.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
 import { recordRunState } from "../terraform-state/record-run-state.ts";
+import type { FindStanding } from "../upstream/provider-standing.ts";
 import { recordSchema } from "../upstream-schemas/record-schema.ts";
 import type { ClaimHost } from "./claim-host.ts";
 import { adoptionOf, claimJob } from "./claim-job.ts";
@@ -65,6 +66,8 @@ export interface StoredClaimParts extends TransactionParts {
   readonly modules?: () => NonNullable<ExecutionJob["modules"]>;
   /** Finds published providers for runs. @default there are none */
   readonly publishedProviders?: PublishedProviders | undefined;
+  /** @default no version of a provider is known */
+  readonly findStanding?: FindStanding | undefined;
   /** Finds private providers for runs. @default there are none */
   readonly findProvider?: FindProvider | undefined;
   /** Vouches for runs. @default runs get no tokens */

@@ -1332,6 +1332,13 @@ export interface RegistryAnswer {
   readonly asciiArmor: string;
 })[];
   } | undefined;
+  /** of versions of providers, in the order of the query */
+  readonly standing?: readonly ({
+  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined";
+  /** 0 where that is not recorded */
+  readonly sinceMs: number;
+  readonly reason: string;
+})[] | undefined;
 }
 
 export type RegistryQuery = {
@@ -1353,6 +1360,12 @@ export type RegistryQuery = {
   readonly type: string;
   readonly version: string;
   readonly platform: string;
+} | {
+  readonly kind: "standing";
+  readonly providers: readonly ({
+  readonly source: string;
+  readonly version: string;
+})[];
 };
 
 export type RepeatedRunMode = "apply" | "plan_only" | "destroy" | "refresh_only";
@@ -3063,7 +3076,7 @@ export interface Operations {
     };
     readonly output: OtherStack;
   };
-  /** Get the versions of a private module of the account, the function of a private provider, or the versions or a package of a published provider, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
+  /** Get the versions of a private module of the account, the function of a private provider, the versions or a package of a published provider, or whether versions of providers may still be used, for the run of a claim: `POST /api/v1/worker/claims/{run}/registry`. */
   readonly ReadRegistry: {
     readonly input: {
       readonly run: string;

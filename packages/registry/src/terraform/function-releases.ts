@@ -101,6 +101,7 @@ export class FunctionReleases {
       withdrawn: false,
       createTimeMs: nowMs,
       deprecation: "",
+      withdrawTimeMs: 0n,
     };
     const at = releaseAt(scope.region, key);
     try {

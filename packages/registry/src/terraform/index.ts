@@ -8,6 +8,7 @@ export type {
   PublishedName,
   PublishedPackage,
   PublishedProviders,
+  PublishedStanding,
   PublishedVersion,
 } from "./published-providers.ts";
 export { createPublishedProviders } from "./published-providers.ts";

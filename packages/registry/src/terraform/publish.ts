@@ -169,6 +169,7 @@ async function addArchive(
       withdrawn: false,
       createTimeMs: nowMs,
       deprecation: "",
+      withdrawTimeMs: 0n,
     };
     const archive: ProviderArchive = {
       platform: publication.platform,
@@ -186,7 +187,7 @@ async function addArchive(
     await records.storage.batch([
       // The namespace must be the account's still, and must not be released for lack of releases.
       touchNamespace(namespace),
-      writeOperation(at, { ...before, archives, withdrawn: false }, stored),
+      writeOperation(at, { ...before, archives, withdrawn: false, withdrawTimeMs: 0n }, stored),
       audit.entry(at.tenancy, context, {
         action: "archive.publish",
         target: `${publication.key.name}/${publication.platform}`,
@@ -260,7 +261,8 @@ export async function changeRelease(
     if (stored === undefined || stored.value.withdrawn) {
       throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
     }
-    const value = { ...stored.value, ...change };
+    const withdrawTimeMs = change.withdrawn === true ? BigInt(clock.wallMs()) : 0n;
+    const value = { ...stored.value, ...change, withdrawTimeMs };
     await records.storage.batch([
       touchNamespace(owned),
       writeOperation(at, value, stored),

@@ -36,6 +36,12 @@ export interface PublishedPackage {
   readonly signingKeys: readonly PublicSigningKey[];
 }
 
+/** Whether a version of a published provider may still be used. */
+export type PublishedStanding =
+  | { readonly state: "offered" }
+  /** `sinceMs` is 0 where it was not recorded when that happened. */
+  | { readonly state: "withdrawn"; readonly sinceMs: number };
+
 /** What an account can install of the providers that were published to a registry. */
 export interface PublishedProviders {
   /** Newest first; none where there is no such provider, or where it is a private one of another account. */
@@ -52,6 +58,13 @@ export interface PublishedProviders {
     platform: string,
     options?: CallOptions,
   ): Promise<PublishedPackage | undefined>;
+  /** Of one version, whatever its platforms. Undefined where the account sees no such provider or version. */
+  standing(
+    account: string,
+    name: PublishedName,
+    version: string,
+    options?: CallOptions,
+  ): Promise<PublishedStanding | undefined>;
 }
 
 /**
@@ -91,6 +104,12 @@ export function createPublishedProviders({
         protocols,
         platforms,
       }));
+    },
+    async standing(account, name, version, options = {}) {
+      const release = await (await find(account, name, options))?.recorded(version, options);
+      if (release === undefined) return undefined;
+      const { withdrawn, withdrawnAtMs } = release;
+      return withdrawn ? { state: "withdrawn", sinceMs: withdrawnAtMs } : { state: "offered" };
     },
     async package(account, name, version, platform, options = {}) {
       const release = await (await find(account, name, options))?.release(version, options);

@@ -23,6 +23,8 @@ export interface OfferedProvider {
   versions(options?: CallOptions): Promise<readonly OfferedVersion[]>;
   /** The release of a version; `undefined` if there is none, or it was withdrawn. */
   release(version: string, options?: CallOptions): Promise<Release | undefined>;
+  /** The same, withdrawn ones included. */
+  recorded(version: string, options?: CallOptions): Promise<Release | undefined>;
 }
 
 /** Parts of a {@link ReleaseIndex}. */
@@ -91,7 +93,14 @@ export class ReleaseIndex {
 
   #publishedProvider(scope: RegistryScope, namespace: string, type: string): OfferedProvider {
     const { registry } = this.#options;
+    const recorded = async (version: string, options?: CallOptions) => {
+      if (!isTypeName(type) || !isReleaseVersion(version)) return undefined;
+      const name = `${namespace}/${type}/${version}`;
+      const key = { origin: "published", account: scope.account, name } as const;
+      return readRelease(registry, scope.region, key, options);
+    };
     return {
+      recorded,
       async versions(options) {
         if (!isTypeName(type)) return [];
         const tenancy = scopeTenancy(scope);
@@ -107,10 +116,7 @@ export class ReleaseIndex {
           .toSorted(newestFirst);
       },
       async release(version, options) {
-        if (!isTypeName(type) || !isReleaseVersion(version)) return undefined;
-        const name = `${namespace}/${type}/${version}`;
-        const key = { origin: "published", account: scope.account, name } as const;
-        const release = await readRelease(registry, scope.region, key, options);
+        const release = await recorded(version, options);
         return release?.withdrawn === false ? release : undefined;
       },
     };
@@ -118,7 +124,21 @@ export class ReleaseIndex {
 
   #functionProvider(scope: RegistryScope, name: string): OfferedProvider {
     const { registry, functions } = this.#options;
+    const release: OfferedProvider["release"] = async (version, options = {}) => {
+      if (functions === undefined) return undefined;
+      try {
+        const found = await registry.showVersion(scope, { name, version }, options);
+        return await functions.release(scope, found, options);
+      } catch (error) {
+        if (isRegistryError(error, "REGISTRY_VERSION_NOT_FOUND")) return undefined;
+        if (isRegistryError(error, "REGISTRY_INVALID_FIELD")) return undefined;
+        throw error;
+      }
+    };
     return {
+      release,
+      // A version of a function that is deleted leaves no release behind.
+      recorded: release,
       async versions(options = {}) {
         const found: PrivateProviderVersion[] = [];
         let marker: string | undefined;
@@ -138,17 +158,6 @@ export class ReleaseIndex {
           })),
         );
         return offered.toSorted(newestFirst);
-      },
-      async release(version, options = {}) {
-        if (functions === undefined) return undefined;
-        try {
-          const found = await registry.showVersion(scope, { name, version }, options);
-          return await functions.release(scope, found, options);
-        } catch (error) {
-          if (isRegistryError(error, "REGISTRY_VERSION_NOT_FOUND")) return undefined;
-          if (isRegistryError(error, "REGISTRY_INVALID_FIELD")) return undefined;
-          throw error;
-        }
       },
     };
   }

@@ -23,6 +23,8 @@ export interface Release {
   /** In the order in which they came. */
   readonly archives: readonly ReleaseArchive[];
   readonly withdrawn: boolean;
+  /** When it was withdrawn; 0 where that is not recorded. */
+  readonly withdrawnAtMs: number;
   readonly deprecation: string;
 }
 
@@ -72,6 +74,7 @@ export function releaseOf(
     version: value.version,
     archives: value.archives.map((archive) => ({ ...archive, size: Number(archive.size) })),
     withdrawn: value.withdrawn,
+    withdrawnAtMs: Number(value.withdrawTimeMs),
     deprecation: value.deprecation,
   };
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
 import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
-import { MAX_MODULE_LOCK } from "../../domain/registry-query.ts";
+import { MAX_MODULE_LOCK, MAX_STANDINGS } from "../../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../../domain/run-stages.ts";
 import type { SchemaAnswer } from "../../domain/upstream-schema.ts";
 import type { ExecutionEnd } from "../../executor/executor.ts";
@@ -137,6 +137,22 @@ export const RegistryQuery = Type.Union(
       },
       { additionalProperties: false },
     ),
+    Type.Object(
+      {
+        kind: Type.Literal("standing"),
+        providers: Type.Array(
+          Type.Object(
+            {
+              source: Type.String({ pattern: "^[^/]{1,253}/[^/]{1,256}/[^/]{1,256}$" }),
+              version: Type.String({ maxLength: 128 }),
+            },
+            { additionalProperties: false },
+          ),
+          { maxItems: MAX_STANDINGS },
+        ),
+      },
+      { additionalProperties: false },
+    ),
   ],
   { title: "RegistryQuery" },
 );
@@ -167,6 +183,16 @@ export const RegistryAnswer = Type.Object(
           signingKeys: Type.Array(Type.Object({ keyId: Type.String(), asciiArmor: Type.String() })),
         },
         { description: "a package of a published provider, with what its registry signed" },
+      ),
+    ),
+    standing: Type.Optional(
+      Type.Array(
+        Type.Object({
+          state: Type.Enum(["usable", "unknown", "withdrawn", "quarantined"]),
+          sinceMs: Type.Integer({ description: "0 where that is not recorded" }),
+          reason: Type.String(),
+        }),
+        { description: "of versions of providers, in the order of the query" },
       ),
     ),
   },

@@ -262,7 +262,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     `${CLAIM}/registry`,
     {
       schema: routeSchema(
-        "Get the versions of a private module of the account, the function of a private provider, or the versions or a package of a published provider, for the run of a claim",
+        "Get the versions of a private module of the account, the function of a private provider, the versions or a package of a published provider, or whether versions of providers may still be used, for the run of a claim",
         "ReadRegistry",
         { 200: RegistryAnswer },
         { params: ClaimParams, body: RegistryQuery },
@@ -273,9 +273,8 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
     async (request) => {
       try {
         const host = storedClaimHost(parts, ofClaim(request));
-        const { versions, withdrawn, provider, published, ...found } = await host.readRegistry(
-          request.body,
-        );
+        const { versions, withdrawn, provider, published, standing, ...found } =
+          await host.readRegistry(request.body);
         return {
           versions: [...versions],
           withdrawn: [...withdrawn],
@@ -286,6 +285,7 @@ export function workerRoutes(fastify: FastifyInstance, api: ApiParts): void {
               protocols: [...protocols],
             })),
           }),
+          ...(standing !== undefined && { standing: standing.map((one) => ({ ...one })) }),
           ...(found.package !== undefined && {
             package: {
               ...found.package,

@@ -339,6 +339,8 @@ export interface ProviderRelease {
   createTimeMs: bigint;
   /** Shown by the command to those who look for versions; empty for none. */
   deprecation: string;
+  /** When it was withdrawn; 0 for one that is offered, or of which that was not recorded. */
+  withdrawTimeMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3014,7 +3016,16 @@ export const RegistryNamespace: MessageFns<RegistryNamespace> = {
 };
 
 function createBaseProviderRelease(): ProviderRelease {
-  return { namespace: "", type: "", version: "", archives: [], withdrawn: false, createTimeMs: 0n, deprecation: "" };
+  return {
+    namespace: "",
+    type: "",
+    version: "",
+    archives: [],
+    withdrawn: false,
+    createTimeMs: 0n,
+    deprecation: "",
+    withdrawTimeMs: 0n,
+  };
 }
 
 export const ProviderRelease: MessageFns<ProviderRelease> = {
@@ -3042,6 +3053,12 @@ export const ProviderRelease: MessageFns<ProviderRelease> = {
     }
     if (message.deprecation !== "") {
       writer.uint32(58).string(message.deprecation);
+    }
+    if (message.withdrawTimeMs !== 0n) {
+      if (BigInt.asUintN(64, message.withdrawTimeMs) !== message.withdrawTimeMs) {
+        throw new globalThis.Error("value provided for field message.withdrawTimeMs of type uint64 too large");
+      }
+      writer.uint32(64).uint64(message.withdrawTimeMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3123,6 +3140,14 @@ export const ProviderRelease: MessageFns<ProviderRelease> = {
             message.deprecation = reader.string(true);
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withdrawTimeMs = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3164,6 +3189,9 @@ export const ProviderRelease: MessageFns<ProviderRelease> = {
       ? BigInt(object.createTimeMs)
       : 0n;
     message.deprecation = object.deprecation ?? "";
+    message.withdrawTimeMs = (object.withdrawTimeMs !== undefined && object.withdrawTimeMs !== null)
+      ? BigInt(object.withdrawTimeMs)
+      : 0n;
     return message;
   },
 };
