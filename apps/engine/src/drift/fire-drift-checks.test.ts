@@ -239,6 +239,33 @@ it("thousands of stacks that are due together are spread, and checked a few at a
   expect(new Set(causes).size).toBe(23);
 });
 
+it("checks of an account that no worker takes keep no other account out", async () => {
+  const names = Array.from({ length: 25 }, (_, index) => `s${index}`);
+  const fixture = await start(names);
+  const { parts, put, fire, runs, clock, record } = fixture;
+  const nextOf = async (stacks: readonly StackReference[]) =>
+    Math.max(
+      ...(await Promise.all(stacks.map(async (one) => Number((await record(one)).nextAtMs)))),
+    );
+  await fire();
+  clock.skip((await nextOf(fixture.stacks)) - clock.wallMs());
+  expect([await fire(), await fire()]).toEqual([20, 0]);
+  const others: StackReference[] = [];
+  for (const name of ["one", "two"]) {
+    const stack = await fixture.stack(name, "other");
+    others.push(stack);
+    await transact(parts, async (tx) => {
+      tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+    });
+    const drift = DriftRule.create({ everyMinutes: 5 });
+    await put(SERVER_KINDS.project, projectPlace(stack), Project.create({ name: "web", drift }));
+  }
+  expect(await fire()).toBe(0);
+  clock.skip((await nextOf(others)) - clock.wallMs());
+  expect(await fire()).toBe(2);
+  expect(await runs()).toHaveLength(20);
+});
+
 it("a check that saw a state which was replaced meanwhile records nothing, and is repeated", async () => {
   const { fire, record, runs, goToNext, end, first, put, clock } = await start(["one"]);
   await fire();

@@ -47,6 +47,7 @@ import {
 } from "../queue/transaction.ts";
 import type { DriftFact, DriftIndex, NamedStack } from "./drift-index.ts";
 import { inTurn } from "./in-turn.ts";
+import { OpenChecks } from "./open-checks.ts";
 import { addressesOf, type CheckedObjects, loadsOf, objectsOf } from "./stack-objects.ts";
 
 // Invariants:
@@ -54,15 +55,14 @@ import { addressesOf, type CheckedObjects, loadsOf, objectsOf } from "./stack-ob
 //   stack and time. So any number of servers make one run for each time.
 // - What deliveries of hooks ask for is requested whatever the rule of the stack says, and takes its turn by time with what is due by rules: a
 //   storm of deliveries keeps no stack from its check of all objects.
-// - A stack has one check that has not ended. Of all checks that were requested lately, a bounded number has not ended, so that stacks which
-//   are due together, such as after a night without a server, are checked one after another. How many of one project are requested, and how many
+// - A stack has one check that has not ended. Of the checks that were requested lately, a bounded number of each account has not ended, and of
+//   all, which accounts share (`open-checks.ts`). So stacks which are due together, such as after a night without a server, are checked one after
+//   another, and those of an account whose pool has no workers keep no other account out. How many of one project are requested, and how many
 //   objects of one provider they read, is bounded over time, too (`domain/drift-budget.ts`): what they may not do yet stays due.
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
 const KIND = SERVER_KINDS.drift;
 
-/** Checks that have not ended, beyond which no further one is requested. */
-const MAX_OPEN = 20;
 /** A check that has not ended after this time, such as one of a pool without workers, keeps no other one out. */
 const OPEN_MS = 30 * 60_000;
 /** Stacks whose next time is noted in one sweep. */
@@ -85,7 +85,7 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   const nowMs = parts.clock.wallMs();
   const due: DueStack[] = [];
   const unnoted: NamedStack[] = [];
-  let open = 0;
+  const waiting: StackReference[] = [];
   for (const { stack, drift } of drifts.values()) {
     if (drift === undefined) continue;
     const { check, ignoredUntilMs } = drift;
@@ -95,7 +95,7 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     const isOpen =
       check !== "" && (await each(parts, stack, async () => isOpenCheck(parts, stack, check)));
     if (isOpen === undefined) continue;
-    if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) open += 1;
+    if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) waiting.push(stack);
     if (isOpen) continue;
     const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
     const isNoted = rule !== undefined && !isUnnoted(rule, drift, nowMs);
@@ -117,12 +117,17 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   const budget = new DriftBudget(nowMs, chargedChecks(index));
   let fired = 0;
   const inOrder = due.toSorted((a, b) => a.atMs - b.atMs);
-  const unknown = inOrder.filter((one) => !hasKnownLoads(one) && budget.hasCheckFor(one.stack));
+  const open = new OpenChecks(
+    [...waiting, ...due.map(({ stack }) => stack)].map(({ account }) => account),
+  );
+  for (const stack of waiting) open.add(stack);
+  const unknown = inOrder.filter(
+    (one) => !hasKnownLoads(one) && open.hasRoomFor(one.stack) && budget.hasCheckFor(one.stack),
+  );
   const counted = inTurn(unknown, MAX_COUNTED);
   for (const one of inOrder) {
     const { stack, drift, checked } = one;
-    if (open >= MAX_OPEN) break;
-    if (!budget.hasCheckFor(stack)) continue;
+    if (!open.hasRoomFor(stack) || !budget.hasCheckFor(stack)) continue;
     const isKnown = hasKnownLoads(one);
     if (!isKnown && !counted.has(one)) continue;
     const loads = isKnown
@@ -143,7 +148,7 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
     // One that is applied, or has to be recovered, stays due, and would keep all others from it. What another server requested is read.
     if (answer !== "requested" && answer !== "elsewhere") budget.giveBack({ stack, loads });
     if (answer !== "requested") continue;
-    open += 1;
+    open.add(stack);
     fired += 1;
   }
   return fired;

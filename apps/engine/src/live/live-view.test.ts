@@ -55,7 +55,8 @@ it("the freeze of a project is in the status of each of its stacks, and goes bef
 
 it("a stack is behind all outdated ones further up, until they are made again", async () => {
   const { storage, stack, put } = createRunFixture();
-  const stacks = await Promise.all(["network", "db", "app", "front"].map(stack));
+  const names = ["network", "db", "app", "front"];
+  const stacks = await Promise.all(names.map(async (name) => stack(name)));
   const revisions = [1n, 1n, 1n, 1n];
   /** The stack at a place, made with the outputs of the one before. */
   const make = async (at: number, revision: bigint): Promise<void> => {

@@ -54,7 +54,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ["hooks of a project", "256 KiB", "api/hooks/hook-routes.ts", "MAX_BYTES = 256 * 1024"],
   ["schedules of a stack", "20", "api/schedules/schedule-routes.ts", "MAX_SCHEDULES = 20"],
   ["triggers of a stack", "20, 5,000", "api/triggers/trigger-routes.ts", "MAX_OF_ACCOUNT = 5_000"],
-  ["checks for drift", "20", "drift/fire-drift-checks.ts", "MAX_OPEN = 20"],
+  [
+    "checks for drift",
+    "20 of an account; of all accounts 100",
+    "drift/open-checks.ts",
+    "MAX_OF_ACCOUNT = 20;\nconst MAX_OPEN = 100",
+  ],
   [
     "variables of a stack",
     "1,000, 2 MiB",
