@@ -1,10 +1,13 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Clock, sleep } from "@stackwright/base/clock";
 
 /** Bytes of a page of memory, as `/proc` counts them on every platform that we run on. */
 const PAGE_BYTES = 4096;
 /** How often the memory of a group is summed up. */
 const LOOK_MS = 1_000;
+/** How many processes are looked at before others have their turn. */
+const SLICE = 64;
 
 interface ProcessFacts {
   readonly pid: number;
@@ -13,15 +16,17 @@ interface ProcessFacts {
   readonly bytes: number;
 }
 
-/** The processes of the system; undefined on one without `/proc`. */
+/**
+ * The processes of the system; undefined on one without `/proc`. What is read there is never waited for, so that it is read at once: by a
+ * pool of threads each look would cost many times as much as the answer.
+ */
 async function listProcesses(): Promise<readonly ProcessFacts[] | undefined> {
-  const entries = await readdir("/proc").catch(() => undefined);
-  if (entries === undefined) return undefined;
+  const numbers = processNumbers();
+  if (numbers === undefined) return undefined;
   const found: ProcessFacts[] = [];
-  for (const entry of entries) {
-    if (!/^[0-9]+$/.test(entry)) continue;
-    // A process may end between the list and the look.
-    const text = await readFile(`/proc/${entry}/stat`, "utf8").catch(() => "");
+  for (const [index, entry] of numbers.entries()) {
+    if (index % SLICE === SLICE - 1) await nextTurn();
+    const text = statusOf(entry);
     // The name of the program, in parentheses, may contain spaces.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [parent, group, pages] = [1, 2, 21].map((at) => Number(fields[at] ?? 0));
@@ -33,6 +38,23 @@ async function listProcesses(): Promise<readonly ProcessFacts[] | undefined> {
     });
   }
   return found;
+}
+
+function processNumbers(): readonly string[] | undefined {
+  try {
+    return readdirSync("/proc").filter((entry) => /^[0-9]+$/.test(entry));
+  } catch {
+    return undefined;
+  }
+}
+
+function statusOf(number: string): string {
+  try {
+    return readFileSync(`/proc/${number}/stat`, "utf8");
+  } catch {
+    // It ended between the list and the look.
+    return "";
+  }
 }
 
 /**

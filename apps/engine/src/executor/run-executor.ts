@@ -28,6 +28,8 @@ interface ExecutorStreams {
 }
 
 const ORPHAN_MS = 10_000;
+/** Many an apply is over before its lease is renewed for the first time, after 5 s: it needs no thread that renews. */
+const RENEWAL_DELAY_MS = 1_000;
 /** Beyond so many bytes that the worker has not read, output is dropped and counted: some programs do not wait. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
@@ -104,8 +106,11 @@ export async function runExecutor({
     const { address, token, tls } = store;
     const connection = { address, token, ...(tls !== undefined && { tls }) };
     await using stack = new AsyncDisposableStack();
+    const openingBlobs = createRemoteBlobs(connection);
+    // It is awaited after the store, which may fail before it.
+    openingBlobs.catch(() => undefined);
     const storage = stack.use(await createRemoteStorage(connection));
-    const blobs = stack.use(await createRemoteBlobs(connection));
+    const blobs = stack.use(await openingBlobs);
     const renewer = stack.use(
       createThreadRenewer({
         source: {
@@ -113,6 +118,7 @@ export async function runExecutor({
           factory: "createRemoteStorage",
           options: connection,
         },
+        startDelayMs: RENEWAL_DELAY_MS,
       }),
     );
     const signals = { stop: stop.signal, force: force.signal };

@@ -4,7 +4,16 @@ import type { StorageError } from "../errors.ts";
 import type { StorageBackend } from "../types.ts";
 import { createUlidGenerator } from "../ulid.ts";
 import { mayPass, Renewal } from "./renewal.ts";
-import type { ThreadData, ThreadMessage, ThreadRequest } from "./thread-protocol.ts";
+import {
+  ALIVE_AT,
+  IS_UP,
+  RENEWED_AT,
+  STAGE,
+  Stage,
+  type ThreadData,
+  type ThreadMessage,
+  type ThreadRequest,
+} from "./thread-protocol.ts";
 
 // Entry of the renewal thread. It has its own connection to the store and its own timers, so it
 // renews on time however long the turns of the other threads are. A worker that is stuck for good
@@ -16,7 +25,8 @@ if (port === null) throw new Error("the renewal thread is not a program");
 const send = (message: ThreadMessage): void => port.postMessage(message);
 
 const { source, alive, maxSilenceMs } = workerData as ThreadData;
-const aliveAt = new BigInt64Array(alive);
+const shared = new BigInt64Array(alive);
+Atomics.store(shared, IS_UP, 1n);
 const clock = systemClock;
 const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
 const renewals = new Map<number, Renewal>();
@@ -29,7 +39,7 @@ port.on("message", (request: ThreadRequest) => void handle(request));
 openStorage().catch(() => undefined);
 
 const supervision = setInterval(() => {
-  const silentMs = clock.monotonicMs() - Number(Atomics.load(aliveAt, 0)) / 1_000;
+  const silentMs = clock.monotonicMs() - Number(Atomics.load(shared, ALIVE_AT)) / 1_000;
   if (silentMs < maxSilenceMs) return;
   for (const id of renewals.keys()) void drop(id, "the worker no longer runs");
 }, maxSilenceMs / 10);
@@ -69,13 +79,16 @@ async function handle(request: ThreadRequest): Promise<void> {
   switch (request.kind) {
     case "start": {
       const { id, task } = request;
-      const renewedAt = new BigInt64Array(request.renewed);
+      const lease = new BigInt64Array(request.shared);
+      // It may have ended while this thread was loaded.
+      if (Atomics.compareExchange(lease, STAGE, Stage.waiting, Stage.begun) !== Stage.waiting)
+        return;
       const renewal = new Renewal(task, {
         storage: openStorage,
         clock,
         token,
         onRenewed: (startedAt) => {
-          Atomics.store(renewedAt, 0, BigInt(Math.floor(startedAt * 1_000)));
+          Atomics.store(lease, RENEWED_AT, BigInt(Math.floor(startedAt * 1_000)));
         },
         onLost: (error) => {
           renewals.delete(id);

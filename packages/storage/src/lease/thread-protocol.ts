@@ -11,10 +11,23 @@ export interface StorageModuleReference {
   readonly options: unknown;
 }
 
+/** What both sides know of the thread: when the side that made it last ran, in microseconds of the monotonic clock, and whether it is up. */
+export const ALIVE_BYTES = 16;
+export const ALIVE_AT = 0;
+export const IS_UP = 1;
+
+/** What both sides know of a lease: the start of its last successful renewal in microseconds, and its stage. */
+export const LEASE_BYTES = 16;
+export const RENEWED_AT = 0;
+export const STAGE = 1;
+
+/** Each lease has one begin or none: whichever side is first decides, so that one that ends early waits for no thread. */
+export const Stage = { waiting: 0n, begun: 1n, ended: 2n } as const;
+
 /** What the thread starts with. */
 export interface ThreadData {
   readonly source: StorageModuleReference;
-  /** One 64-bit integer: microseconds of the monotonic clock when the other side last ran. */
+  /** {@link ALIVE_BYTES} */
   readonly alive: SharedArrayBuffer;
   /** The thread stops to renew when the other side did not run for this long. */
   readonly maxSilenceMs: number;
@@ -26,8 +39,8 @@ export type ThreadRequest =
       readonly kind: "start";
       readonly id: number;
       readonly task: RenewalTask;
-      /** One 64-bit integer: microseconds of the start of the last successful renewal. */
-      readonly renewed: SharedArrayBuffer;
+      /** {@link LEASE_BYTES} */
+      readonly shared: SharedArrayBuffer;
     }
   | { readonly kind: "stop"; readonly id: number }
   | { readonly kind: "close" };

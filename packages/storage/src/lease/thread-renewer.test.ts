@@ -74,6 +74,18 @@ describe("renewal in a thread of its own", () => {
     await storage.writeCAS(sample(A1, HOME, "guarded"), { guards: [lease.guard] });
   });
 
+  test("renews, with a thread that starts later, what is held then", async () => {
+    await using renewer = createThreadRenewer({ source, startDelayMs: 50 });
+    // The thread has to start before the deadline.
+    const timing = { ttlMs: 60_000, renewMs: 100, stopMs: 50_000 };
+    const leases = createLeases({ storage, owner: "one", timing, renewer });
+    await using lease = await leases.acquire({ tenancy: HOME, name: "later" });
+    const ended = await leases.acquire({ tenancy: HOME, name: "ended" });
+    await ended.release();
+    await firstRenewal(lease);
+    expect(lease.isHeld()).toBe(true);
+  });
+
   test("notifies the holder when the lease was taken", async () => {
     await using renewer = createThreadRenewer({ source });
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "taken" });

@@ -2,12 +2,20 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import { StorageError } from "../errors.ts";
+import type { RenewalTask } from "./renewal.ts";
 import type { RenewalHandle, Renewer } from "./renewer.ts";
-import type {
-  StorageModuleReference,
-  ThreadData,
-  ThreadMessage,
-  ThreadRequest,
+import {
+  ALIVE_AT,
+  ALIVE_BYTES,
+  IS_UP,
+  LEASE_BYTES,
+  RENEWED_AT,
+  STAGE,
+  Stage,
+  type StorageModuleReference,
+  type ThreadData,
+  type ThreadMessage,
+  type ThreadRequest,
 } from "./thread-protocol.ts";
 
 export type { StorageModuleReference } from "./thread-protocol.ts";
@@ -23,17 +31,26 @@ export interface ThreadRenewerOptions {
    * @default 120,000
    */
   readonly maxSilenceMs?: number;
+  /**
+   * How long the first lease is held before the thread starts: one that is given back before needs none. Turns of the thread that made
+   * the lease count against it until then, so that this is a small part of the time to live.
+   *
+   * @default 0
+   */
+  readonly startDelayMs?: number;
 }
 
 interface Tracked {
   readonly onLost: (error: StorageError) => void;
-  readonly renewed: BigInt64Array<SharedArrayBuffer>;
+  readonly shared: BigInt64Array<SharedArrayBuffer>;
+  readonly task: RenewalTask;
   stopped: (() => void) | undefined;
 }
 
 /**
  * Renews in a thread of its own with its own connection to the store: for stores that other
- * processes can reach. One thread serves all leases of a worker; it starts with the first one.
+ * processes can reach. One thread serves all leases of a worker; it starts with the first one, or when that has been held for
+ * some time.
  */
 export function createThreadRenewer(options: ThreadRenewerOptions): Renewer {
   return new ThreadRenewer(options, systemClock);
@@ -42,11 +59,12 @@ export function createThreadRenewer(options: ThreadRenewerOptions): Renewer {
 class ThreadRenewer implements Renewer {
   readonly #options: ThreadRenewerOptions;
   readonly #maxSilenceMs: number;
-  readonly #alive = new BigInt64Array(new SharedArrayBuffer(8));
+  readonly #alive = new BigInt64Array(new SharedArrayBuffer(ALIVE_BYTES));
   readonly #tracked = new Map<number, Tracked>();
   readonly #clock: Clock;
   readonly #pulse: NodeJS.Timeout;
   #worker: Worker | undefined;
+  #starting: Disposable | undefined;
   #ids = 0;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
@@ -61,26 +79,31 @@ class ThreadRenewer implements Renewer {
     this.#pulse.unref();
   }
 
-  start(
-    task: Parameters<Renewer["start"]>[0],
-    onLost: (error: StorageError) => void,
-  ): RenewalHandle {
+  start(task: RenewalTask, onLost: (error: StorageError) => void): RenewalHandle {
     this.#ids += 1;
     const id = this.#ids;
-    const renewed = new BigInt64Array(new SharedArrayBuffer(8));
-    Atomics.store(renewed, 0, BigInt(Math.floor(task.acquiredAt * 1_000)));
-    this.#tracked.set(id, { onLost, renewed, stopped: undefined });
-    if (this.#closing === undefined) this.#worker ??= this.#startThread();
-    else if (this.#worker === undefined) this.#failure ??= new Error("the renewer is closed");
-    this.#send({ kind: "start", id, task, renewed: renewed.buffer });
+    const shared = new BigInt64Array(new SharedArrayBuffer(LEASE_BYTES));
+    Atomics.store(shared, RENEWED_AT, BigInt(Math.floor(task.acquiredAt * 1_000)));
+    const tracked = { onLost, shared, task, stopped: undefined };
+    this.#tracked.set(id, tracked);
+    if (this.#worker !== undefined) this.#sendStart(id, tracked);
+    else if (this.#closing === undefined) this.#startSoon();
+    else this.#failure ??= new Error("the renewer is closed");
     if (this.#failure !== undefined) this.#loseAll(this.#failure);
     return {
-      renewedAt: () => Number(Atomics.load(renewed, 0)) / 1_000,
+      renewedAt: () => Number(Atomics.load(shared, RENEWED_AT)) / 1_000,
       stop: () => this.#stop(id),
     };
   }
 
-  #startThread(): Worker {
+  #startSoon(): void {
+    const delayMs = this.#options.startDelayMs ?? 0;
+    if (delayMs === 0) this.#startThread();
+    else this.#starting ??= this.#clock.after(delayMs, () => this.#startThread());
+  }
+
+  #startThread(): void {
+    this.#starting = undefined;
     this.#beat();
     const data: ThreadData = {
       source: this.#options.source,
@@ -92,7 +115,12 @@ class ThreadRenewer implements Renewer {
     worker.on("message", (message: ThreadMessage) => this.#receive(message));
     worker.on("error", (error) => this.#fail(error));
     worker.on("exit", () => this.#fail(new Error("the renewal thread ended")));
-    return worker;
+    this.#worker = worker;
+    for (const [id, tracked] of this.#tracked) this.#sendStart(id, tracked);
+  }
+
+  #sendStart(id: number, { task, shared }: Tracked): void {
+    this.#send({ kind: "start", id, task, shared: shared.buffer });
   }
 
   async close(): Promise<void> {
@@ -106,23 +134,40 @@ class ThreadRenewer implements Renewer {
 
   async #close(): Promise<void> {
     clearInterval(this.#pulse);
+    this.#startNever();
+    for (const tracked of this.#tracked.values()) retire(tracked);
     const worker = this.#worker;
     if (worker === undefined || this.#failure !== undefined) return;
-    await new Promise<void>((resolve) => {
-      this.#closed = resolve;
-      this.#send({ kind: "close" });
-    });
+    // One that is still being loaded has no connection that it could close.
+    if (Atomics.load(this.#alive, IS_UP) !== 0n) {
+      await new Promise<void>((resolve) => {
+        this.#closed = resolve;
+        this.#send({ kind: "close" });
+      });
+    }
     worker.removeAllListeners();
+    worker.on("error", () => undefined);
     await worker.terminate();
   }
 
   #stop(id: number): Promise<void> {
     const tracked = this.#tracked.get(id);
     if (tracked === undefined || this.#failure !== undefined) return Promise.resolve();
+    if (retire(tracked)) {
+      this.#tracked.delete(id);
+      if (this.#tracked.size === 0) this.#startNever();
+      return Promise.resolve();
+    }
     return new Promise((resolve) => {
       tracked.stopped = resolve;
       this.#send({ kind: "stop", id });
     });
+  }
+
+  /** Until the next lease. */
+  #startNever(): void {
+    this.#starting?.[Symbol.dispose]();
+    this.#starting = undefined;
   }
 
   #receive(message: ThreadMessage): void {
@@ -169,6 +214,11 @@ class ThreadRenewer implements Renewer {
 
   #beat(): void {
     const now = BigInt(Math.floor(this.#clock.monotonicMs() * 1_000));
-    Atomics.store(this.#alive, 0, now);
+    Atomics.store(this.#alive, ALIVE_AT, now);
   }
+}
+
+/** Keeps the thread from ever renewing a lease; false where it has begun. */
+function retire({ shared }: Tracked): boolean {
+  return Atomics.compareExchange(shared, STAGE, Stage.waiting, Stage.ended) !== Stage.begun;
 }

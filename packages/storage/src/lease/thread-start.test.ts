@@ -1,17 +1,20 @@
 import type * as WorkerThreads from "node:worker_threads";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { HOME } from "../testing/samples.ts";
 import { createLeases } from "./leases.ts";
+import type { Renewer } from "./renewer.ts";
 import { createThreadRenewer } from "./thread-renewer.ts";
 
-const threads = vi.hoisted(() => ({ started: 0 }));
+const threads = vi.hoisted(() => ({ started: 0, isLoaded: true }));
 
 vi.mock("node:worker_threads", async (original) => {
   const real = await original<typeof WorkerThreads>();
   class Worker extends real.Worker {
-    constructor(...given: ConstructorParameters<typeof real.Worker>) {
-      super(...given);
+    constructor(...[entry, options]: ConstructorParameters<typeof real.Worker>) {
+      if (threads.isLoaded) super(entry, options);
+      // Is never done with its modules.
+      else super("setInterval(() => undefined, 1000)", { eval: true });
       threads.started += 1;
     }
   }
@@ -50,4 +53,32 @@ test("a renewer that was closed without a lease keeps none", async () => {
     }),
   ).rejects.toMatchObject({ code: "STORAGE_LEASE_LOST" });
   expect(threads.started).toBe(0);
+});
+
+test("a lease that is given back, and the end, wait for no thread that is not up", async () => {
+  threads.started = 0;
+  threads.isLoaded = false;
+  onTestFinished(() => void (threads.isLoaded = true));
+  await using storage = createMemoryStorage();
+  await using renewer = createThreadRenewer({ source });
+  const leases = createLeases({ storage, owner: "one", timing, renewer });
+  const lease = await leases.acquire({ tenancy: HOME, name: "short" });
+  await lease.release();
+  await using again = await leases.acquire({ tenancy: HOME, name: "short" });
+  expect(again.isHeld()).toBe(true);
+  expect(threads.started).toBe(1);
+});
+
+test("a thread that starts later does not start for a lease that is given back before", async () => {
+  threads.started = 0;
+  await using storage = createMemoryStorage();
+  const leasesOf = (renewer: Renewer) => createLeases({ storage, owner: "one", timing, renewer });
+  await using patient = createThreadRenewer({ source, startDelayMs: 60_000 });
+  const first = await leasesOf(patient).acquire({ tenancy: HOME, name: "first" });
+  await first.release();
+  expect(threads.started).toBe(0);
+  await using prompt = createThreadRenewer({ source, startDelayMs: 1 });
+  await using second = await leasesOf(prompt).acquire({ tenancy: HOME, name: "second" });
+  await expect.poll(() => threads.started, { timeout: 30_000 }).toBe(1);
+  expect(second.isHeld()).toBe(true);
 });
