@@ -6,10 +6,12 @@ import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } fro
 import { ExecutorChild, type ExecutorChildOptions } from "./executor-child.ts";
 import { logProcess } from "./executor-process.ts";
 import { watchGroupMemory } from "./group-memory.ts";
-import { SpareChild } from "./spare-child.ts";
+import { SpareChildren } from "./spare-children.ts";
 
 /** How long a child waits for a step: as long as a person may take to approve a plan at once. */
 const SPARE_MS = 15 * 60_000;
+/** An apply follows its plan sooner, where it is approved by itself. */
+const QUIET_MS = 500;
 
 interface ChildExecutorOptions extends ExecutorChildOptions {
   readonly logger?: Logger | undefined;
@@ -20,22 +22,28 @@ interface ChildExecutorOptions extends ExecutorChildOptions {
 
 /**
  * Executes each step in a process of its own: with an empty environment but for what reaches the network, in its own process
- * group, which is ended as a whole. Secrets pass through the control pipe alone. From the first step on, one process waits for the next.
+ * group, which is ended as a whole. Secrets pass through the control pipe alone. From the first step on, processes wait for the next ones.
  */
 export function createChildExecutor(options: ChildExecutorOptions = {}): Executor {
   const running = new Set<ChildExecution>();
-  const spare = new SpareChild({
+  const spare = new SpareChildren({
     create: () => new ExecutorChild(options),
     clock: options.clock ?? systemClock,
     waitMs: SPARE_MS,
+    quietMs: QUIET_MS,
   });
+  async function release(execution: ChildExecution): Promise<void> {
+    await execution.ended;
+    running.delete(execution);
+    if (running.size === 0) spare.rest();
+  }
   return {
     kind: "child",
     isRemote: true,
     start: (job, host) => {
       const execution = new ChildExecution(spare.take(), job, host, options);
       running.add(execution);
-      void execution.ended.then(() => running.delete(execution));
+      void release(execution);
       return execution;
     },
     [Symbol.asyncDispose]: async () => {
@@ -81,6 +89,7 @@ class ChildExecution implements Execution {
       onHello: () => starting[Symbol.dispose](),
       onFailure: (reason) => this.#end(reason === "too_large" ? reason : undefined),
     });
+    void this.#endAfterResult();
     this.ended = new Promise<ExecutionEnd>((resolve) => {
       const finish = (code: number | null, signal: string | null): void => {
         starting[Symbol.dispose]();
@@ -102,6 +111,12 @@ class ChildExecution implements Execution {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill();
     await this.ended;
+  }
+
+  /** With its result it has said everything, and has given its leases back: what it would close are connections. */
+  async #endAfterResult(): Promise<void> {
+    await this.#pipes.ended;
+    if (this.#pipes.result !== undefined) this.#child.kill();
   }
 
   #end(reason: LossReason | undefined): void {
