@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Milliseconds of a tick of the processor's account, which Linux counts alike on all platforms. */
 const TICK_MS = 10;
@@ -45,6 +46,23 @@ function familyOf(root: number, all: readonly Status[]): readonly Status[] {
 /** Processor time of a process, of what it started, and of what of that has ended and was awaited, in milliseconds. */
 export function processorMsOf(root: number): number {
   return familyOf(root, processes()).reduce((sum, { processorMs }) => sum + processorMs, 0);
+}
+
+/** How long a server is looked at, and what it may do meanwhile where it has nothing to do. */
+const LOOK_MS = 1_000;
+const RESTING_MS = 100;
+const MAX_LOOKS = 60;
+
+/** The same, once these processes do next to nothing. */
+export async function processorMsAtRest(root: number): Promise<number> {
+  let last = processorMsOf(root);
+  for (let look = 0; look < MAX_LOOKS; look += 1) {
+    await delay(LOOK_MS);
+    const now = processorMsOf(root);
+    if (now - last <= RESTING_MS) return now;
+    last = now;
+  }
+  throw new Error("the server does not come to rest");
 }
 
 /** The most resident memory of some processes and of what they started, together, from now until it is disposed. */
