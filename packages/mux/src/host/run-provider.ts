@@ -61,7 +61,7 @@ export async function runProvider(
   try {
     if (engineAddress !== undefined) await host.replace(engineAddress);
     const provider = withAttach(await make(host), host);
-    await using server = await serveResourceProvider(provider);
+    await using server = await serveResourceProvider(provider, { carrier: "frames" });
     const { address } = server;
     if ("socketPath" in address) throw new MuxError("MUX_OPTIONS_INVALID", "there is no port");
     announce(String(address.port));

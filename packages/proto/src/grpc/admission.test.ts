@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectShapes, until } from "../testing/shapes-fixture.ts";
+import { SERVER_CARRIERS, shapesOver, until } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -44,7 +44,9 @@ function portOf(address: object): number {
   return "port" in address ? Number(address.port) : 0;
 }
 
-describe("the admission of calls", () => {
+describe.each(SERVER_CARRIERS)("the admission of calls over %s", { timeout: 30_000 }, (over) => {
+  const connectShapes = shapesOver(over);
+
   it("reads nothing of a request before it has decided, and nothing after a refusal", async () => {
     const asked: string[] = [];
     const decision = deferred<void>();
@@ -153,7 +155,9 @@ describe("the admission of calls", () => {
   });
 });
 
-describe("limits of a server", () => {
+describe.each(SERVER_CARRIERS)("limits of a server over %s", { timeout: 30_000 }, (over) => {
+  const connectShapes = shapesOver(over);
+
   it("refuse a request by its announced length, and leave responses alone", async () => {
     await using fixture = await connectShapes(
       { one: ({ value }) => message("", value.length * 100) },

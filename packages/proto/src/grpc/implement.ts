@@ -1,7 +1,5 @@
-import type { Writable } from "node:stream";
 import type {
   ServiceDefinition as GrpcServiceDefinition,
-  Metadata,
   ServerDuplexStream,
   ServerReadableStream,
   ServerUnaryCall,
@@ -11,8 +9,9 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { Admit } from "./admission.ts";
-import { Outbound } from "./outbound.ts";
-import { RequestStream } from "./request-stream.ts";
+import { receiveFrom } from "./inbound.ts";
+import { finishSoon, RequestStream } from "./request-stream.ts";
+import { sendResponses } from "./send-responses.ts";
 import { type HandlerContext, type HandlerOptions, ServerCall } from "./server-call.ts";
 import {
   DEFAULT_BUFFER_BYTES,
@@ -53,10 +52,19 @@ export type ServiceImplementation<S extends ServiceDefinition> = {
 export interface ServiceBinding {
   readonly definition: GrpcServiceDefinition;
   readonly implementation: UntypedServiceImplementation;
+  /** The same for a server over frames. */
+  readonly methods: readonly BoundMethod[];
   /** Asked before a call of any of its methods begins; only {@link startServer} does so. */
   readonly admit?: Admit;
   /** The largest request message that it takes, in bytes; see {@link ServerInit.maxRequestBytes}. */
   readonly maxRequestBytes?: number;
+}
+
+/** A method with what answers it; absent for one that is not implemented. */
+export interface BoundMethod {
+  readonly method: MethodDefinition;
+  readonly handler: AnySingle | AnyStream | undefined;
+  readonly options: HandlerOptions;
 }
 
 /** Options of {@link implementService}. */
@@ -67,8 +75,8 @@ export interface ServiceOptions extends HandlerOptions {
   readonly maxRequestBytes?: number;
 }
 
-type AnySingle = SingleHandler<unknown, unknown>;
-type AnyStream = StreamHandler<unknown, unknown>;
+export type AnySingle = SingleHandler<unknown, unknown>;
+export type AnyStream = StreamHandler<unknown, unknown>;
 
 /**
  * Turns typed handlers into a service for grpc-js. The handlers are called as methods of
@@ -83,6 +91,7 @@ export function implementService<S extends ServiceDefinition>(
 ): ServiceBinding {
   const definition: Record<string, GrpcServiceDefinition[string]> = {};
   const handlers: Record<string, UntypedHandleCall> = {};
+  const methods: BoundMethod[] = [];
   for (const [name, method] of Object.entries(service)) {
     const { path, requestStream, responseStream } = method;
     definition[name] = {
@@ -95,9 +104,12 @@ export function implementService<S extends ServiceDefinition>(
       responseDeserialize: passBytes,
     };
     const handler: unknown = Reflect.get(implementation, name);
-    if (handler === undefined) continue;
-    if (typeof handler !== "function") throw new TypeError(`handler ${name} is not a function`);
-    const bound: unknown = handler.bind(implementation);
+    if (handler !== undefined && typeof handler !== "function") {
+      throw new TypeError(`handler ${name} is not a function`);
+    }
+    const bound: unknown = handler?.bind(implementation);
+    methods.push({ method, handler: bound as AnySingle | AnyStream | undefined, options });
+    if (bound === undefined) continue;
     handlers[name] = responseStream
       ? streamHandler(method, bound as AnyStream, options)
       : singleHandler(method, bound as AnySingle, options);
@@ -106,6 +118,7 @@ export function implementService<S extends ServiceDefinition>(
   return {
     definition,
     implementation: handlers,
+    methods,
     ...(admit === undefined ? {} : { admit }),
     ...(maxRequestBytes === undefined ? {} : { maxRequestBytes }),
   };
@@ -150,7 +163,7 @@ function streamHandler(
     const respond = async (): Promise<void> => {
       try {
         const responses = handler(readRequest(call, grpcCall, options), call);
-        const isSent = await sendResponses(call, grpcCall, responses, options);
+        const isSent = await sendResponses(call, grpcCall, responses, options.bufferBytes);
         call.over();
         if (isSent) grpcCall.end(call.trailer);
       } catch (error) {
@@ -175,23 +188,7 @@ function readRequest(
 ): unknown {
   // A stream of responses is an object with `request` too, unless the requests are one as well.
   if ("request" in grpcCall) return call.decode(grpcCall.request);
-  return new RequestStream(call, grpcCall, options.bufferBytes ?? DEFAULT_BUFFER_BYTES);
-}
-
-/** False when the call was cancelled before all was sent. */
-function sendResponses(
-  call: ServerCall,
-  stream: Writable & { end(trailer?: Metadata): void },
-  responses: Messages<unknown>,
-  options: HandlerOptions,
-): Promise<boolean> {
-  const outbound = new Outbound<unknown>(
-    stream,
-    (response) => call.encode(response),
-    options.bufferBytes ?? DEFAULT_BUFFER_BYTES,
-  );
-  const { signal } = call;
-  if (signal.aborted) outbound.stop();
-  else signal.addEventListener("abort", () => outbound.stop(), { once: true });
-  return outbound.sendAll(responses);
+  const inbound = receiveFrom(grpcCall, options.bufferBytes ?? DEFAULT_BUFFER_BYTES);
+  grpcCall.on("end", () => finishSoon(inbound));
+  return new RequestStream(call, inbound);
 }

@@ -18,3 +18,21 @@ export function decodeResponse(method: MethodDefinition, response: Buffer): unkn
     throw new RpcError("INTERNAL", `cannot read the response of ${method.path}`, { cause });
   }
 }
+
+/** Throws INTERNAL. */
+export function decodeRequest(method: MethodDefinition, request: Buffer): unknown {
+  try {
+    return method.requestDeserialize(request);
+  } catch (cause) {
+    throw new RpcError("INTERNAL", `cannot read the request of ${method.path}`, { cause });
+  }
+}
+
+/** Throws INTERNAL. */
+export function encodeResponse(method: MethodDefinition, response: unknown): Buffer {
+  try {
+    return asBuffer(method.responseSerialize(response));
+  } catch (cause) {
+    throw new RpcError("INTERNAL", `cannot write the response of ${method.path}`, { cause });
+  }
+}

@@ -1,7 +1,7 @@
 import { costOf, type Messages } from "./service.ts";
 
 /** Takes messages for the wire, and says of each when HTTP/2 flow control has let all of it pass. */
-interface MessageTarget {
+export interface MessageTarget {
   write(message: Buffer, onSent: () => void): unknown;
 }
 

@@ -1,27 +1,23 @@
-import type { Readable } from "node:stream";
-import { receiveFrom } from "./inbound.ts";
 import type { MessageQueue } from "./message-queue.ts";
-import type { ServerCall } from "./server-call.ts";
+
+/** What is needed of a call to read its requests. */
+interface RequestedCall {
+  readonly signal: AbortSignal;
+  decode(request: Buffer): unknown;
+}
 
 /**
  * The requests of a call, for its handler, to be iterated once. Ends when the client has sent all
  * of them; throws the reason of the call's signal when it aborts. What arrives after `return` is
  * dropped.
- *
- * A client in Node that cancels in the middle ends its stream before it resets it, in this order
- * on the wire. So the end is held back for a moment, in which the reset nearly always arrives too;
- * a handler that must not take a part for the whole needs a mark of the end in its messages.
  */
 export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
-  readonly #call: ServerCall;
+  readonly #call: RequestedCall;
   readonly #inbound: MessageQueue;
 
-  constructor(call: ServerCall, stream: Readable, bufferBytes: number) {
+  constructor(call: RequestedCall, inbound: MessageQueue) {
     this.#call = call;
-    this.#inbound = receiveFrom(stream, bufferBytes);
-    stream.on("end", () => {
-      setImmediate(() => setImmediate(() => this.#inbound.finish({})));
-    });
+    this.#inbound = inbound;
     const { signal } = call;
     const onAbort = (): void => this.#inbound.abandon({ error: signal.reason });
     if (signal.aborted) onAbort();
@@ -42,4 +38,13 @@ export class RequestStream<T> implements AsyncIterableIterator<T, undefined> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+/**
+ * Ends the requests of a stream. A client in Node that cancels in the middle ends its stream before it resets it, in this order on the
+ * wire. So the end is held back for a moment, in which the reset nearly always arrives too; a handler that must not take a part
+ * for the whole needs a mark of the end in its messages.
+ */
+export function finishSoon(inbound: MessageQueue): void {
+  setImmediate(() => setImmediate(() => inbound.finish({})));
 }

@@ -6,7 +6,7 @@ import { Status } from "../gen/google/rpc/status.ts";
 import { ErrorResourceInitFailed } from "../gen/pulumirpc/provider.ts";
 import { PropertyError } from "../property/errors.ts";
 import { structFromJson, structToJson } from "../property/json.ts";
-import { collect, connectShapes } from "../testing/shapes-fixture.ts";
+import { collect, SERVER_CARRIERS, shapesOver } from "../testing/shapes-fixture.ts";
 import { message } from "../testing/shapes-service.ts";
 import { RPC_CODES, rpcCodeOf } from "./codes.ts";
 import { RpcError } from "./rpc-error.ts";
@@ -72,7 +72,9 @@ describe("RpcError.from", () => {
   });
 });
 
-describe("details", () => {
+describe.each(SERVER_CARRIERS)("details over %s", (carrier) => {
+  const connectShapes = shapesOver(carrier);
+
   const failed: ErrorResourceInitFailed = {
     id: "i-1",
     properties: structFromJson({ size: 3 }),
@@ -175,7 +177,9 @@ describe("details", () => {
   });
 });
 
-describe("the text of an error", () => {
+describe.each(SERVER_CARRIERS)("the text of an error over %s", (carrier) => {
+  const connectShapes = shapesOver(carrier);
+
   it("of a megabyte is cut off for a client in Node, and other calls continue", async () => {
     await using fixture = await connectShapes({
       one: () => {

@@ -1,9 +1,10 @@
 import type { EventEmitter } from "node:events";
 import type { PeerCertificate } from "node:tls";
 import { Metadata } from "@grpc/grpc-js";
-import { isNodeClient, limitErrorSize } from "./node-limits.ts";
+import { statusOfFailure } from "./call-failure.ts";
+import { decodeRequest, encodeResponse } from "./message-codec.ts";
 import { RpcError, type RpcStatus } from "./rpc-error.ts";
-import { asBuffer, type MethodDefinition } from "./service.ts";
+import type { MethodDefinition } from "./service.ts";
 
 /** What a handler receives about the call, and its means to add metadata to the response. */
 export interface HandlerContext {
@@ -117,39 +118,15 @@ export class ServerCall implements HandlerContext {
   }
 
   decode(request: Buffer): unknown {
-    try {
-      return this.#definition.requestDeserialize(request);
-    } catch (error) {
-      throw new RpcError("INTERNAL", `cannot read the request of ${this.method}`, { cause: error });
-    }
+    return decodeRequest(this.#definition, request);
   }
 
   encode(response: unknown): Buffer {
-    try {
-      return asBuffer(this.#definition.responseSerialize(response));
-    } catch (error) {
-      throw new RpcError("INTERNAL", `cannot write the response of ${this.method}`, {
-        cause: error,
-      });
-    }
+    return encodeResponse(this.#definition, response);
   }
 
   /** The status of an error for grpc-js, with the trailer of the call. */
   failure(error: unknown): RpcStatus {
-    const status = this.#describe(error).toStatus();
-    const metadata = this.trailer.clone();
-    metadata.merge(status.metadata);
-    const sent = { ...status, metadata };
-    return isNodeClient(this.metadata) ? limitErrorSize(sent) : sent;
-  }
-
-  #describe(error: unknown): RpcError {
-    const { mapError, onError } = this.#options;
-    try {
-      onError?.(error, this);
-      return mapError === undefined ? RpcError.from(error) : mapError(error, this);
-    } catch (hookError) {
-      return new RpcError("INTERNAL", "an error could not be reported", { cause: hookError });
-    }
+    return statusOfFailure(error, this, this.#options);
   }
 }

@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deferred } from "@stackwright/base/deferred";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { collect, connectShapes, until } from "../testing/shapes-fixture.ts";
+import {
+  collect,
+  connectShapes,
+  SERVER_CARRIERS,
+  serverOf,
+  shapesOver,
+  until,
+} from "../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../testing/shapes-service.ts";
 import { formatListenAddress, formatTarget } from "./address.ts";
 import { openChannel } from "./channel.ts";
@@ -29,14 +36,17 @@ describe("addresses", () => {
   });
 });
 
-describe("a server", () => {
+describe.each(SERVER_CARRIERS)("a server over %s", (over) => {
+  const carrier = serverOf(over);
+  const connectShapes = shapesOver(over);
+
   it("chooses a free port of loopback", async () => {
-    await using server = await startServer({ services: [echo] });
+    await using server = await startServer({ carrier, services: [echo] });
     expect(server.address).toEqual({ host: "127.0.0.1", port: expect.any(Number) });
   });
 
   it("of this machine is reached without the proxy of the environment", async () => {
-    await using server = await startServer({ services: [echo] });
+    await using server = await startServer({ carrier, services: [echo] });
     for (const name of ["http_proxy", "https_proxy", "grpc_proxy"]) {
       vi.stubEnv(name, "http://127.0.0.1:1");
     }
@@ -49,7 +59,11 @@ describe("a server", () => {
     await using folder = await temporaryFolder();
     const socketPath = join(folder.path, "s");
     {
-      await using server = await startServer({ services: [echo], address: { socketPath } });
+      await using server = await startServer({
+        carrier,
+        services: [echo],
+        address: { socketPath },
+      });
       await using channel = openChannel(server.address);
       expect(await createClient(ShapesService, channel).one(message("a"))).toEqual(message("a"));
       expect(existsSync(socketPath)).toBe(true);
@@ -62,10 +76,11 @@ describe("a server", () => {
     const socketPath = join(folder.path, "s");
     for (const address of [undefined, { socketPath }]) {
       await using server = await startServer({
+        carrier,
         services: [echo],
         ...(address !== undefined && { address }),
       });
-      const second = startServer({ services: [echo], address: server.address });
+      const second = startServer({ carrier, services: [echo], address: server.address });
       await expect(second).rejects.toMatchObject({ code: "UNAVAILABLE" });
     }
   });
@@ -118,7 +133,7 @@ describe("a server", () => {
       one: { ...ShapesService.one, path: "/stackwright.test.Other/One" },
     } as const;
     const other = implementService(Other, { one: () => message("other") });
-    await using server = await startServer({ services: [echo, other] });
+    await using server = await startServer({ carrier, services: [echo, other] });
     await using channel = openChannel(server.address);
     expect(await createClient(Other, channel).one(message("a"))).toEqual(message("other"));
     expect(await createClient(ShapesService, channel).one(message("a"))).toEqual(message("a"));

@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { CARRIERS, shapesOver } from "../testing/shapes-fixture.ts";
+import { CLIENT_CARRIERS, shapesOver } from "../testing/shapes-fixture.ts";
 import { message, ShapesService } from "../testing/shapes-service.ts";
 import { createSelfSignedIdentity } from "./certificate.ts";
 import { openChannel } from "./channel.ts";
 import { createClient } from "./client.ts";
 import type { ChannelTls, ServerTls } from "./tls.ts";
 
-describe.each(CARRIERS)("over %s", (carrier) => {
+describe.each(CLIENT_CARRIERS)("over %s", (carrier) => {
   const connectShapes = shapesOver(carrier);
 
   const server = createSelfSignedIdentity();

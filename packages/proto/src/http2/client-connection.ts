@@ -1,5 +1,4 @@
 import type { Duplex } from "node:stream";
-import { ClientStream, type StreamFailure, type StreamListener } from "./client-stream.ts";
 import {
   HTTP2_ERRORS,
   type Http2ErrorName,
@@ -10,12 +9,10 @@ import {
   CLIENT_PREFACE,
   DEFAULT_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
-  dataFrames,
   FLAG,
   FRAME,
   goAwayFrame,
   headersFrames,
-  LARGEST_FRAME_BYTES,
   LARGEST_WINDOW_BYTES,
   pingAckFrame,
   resetFrame,
@@ -27,7 +24,20 @@ import {
 import { FrameReader } from "./frame-reader.ts";
 import type { HeaderList } from "./header-block.ts";
 import { HeaderBlocks } from "./header-blocks.ts";
+import { Http2Stream, type StreamFailure, type StreamListener } from "./http2-stream.ts";
 import { Outbox } from "./outbox.ts";
+import {
+  Answers,
+  bodyOf,
+  ConnectionReceipts,
+  checkPing,
+  readSettings,
+  resetCode,
+  takeFromWindow,
+  windowIncrement,
+  wrongSize,
+} from "./peer-frames.ts";
+import { SendWindows } from "./send-windows.ts";
 
 export interface ClientConnectionOptions {
   /** The connection owns it from here on. */
@@ -48,10 +58,6 @@ export interface ClientConnectionOptions {
   readonly firstStreamId?: number;
 }
 
-/** After so many bytes the peer may send as many more on the connection. */
-const CONNECTION_UPDATE_BYTES = 2 ** 24;
-/** A peer that asks for so many answers to pings and settings, and reads none of them, is cut off. */
-const MAX_ANSWERS = 10_000;
 /** How long the last frame may take to leave. */
 const LINGER_MS = 1000;
 
@@ -63,7 +69,6 @@ const LINGER_MS = 1000;
  * Invariants:
  * - ids of streams rise in the order in which their headers are sent;
  * - a stream is in `#streams` from its first frame until both sides have ended or one reset it, in `#waiting` before;
- * - a stream is in `#blocked` only while it has bytes and a window of its own, and the connection's window is used up;
  * - every listener gets one end or one failure, unless its own side resets the stream.
  *
  * Source: RFC 9113; RFC 7541 with a dynamic table of no bytes in both directions.
@@ -73,16 +78,13 @@ export class ClientConnection {
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #headers: HeaderBlocks;
-  readonly #streams = new Map<number, ClientStream>();
-  readonly #waiting = new Set<ClientStream>();
-  readonly #blocked = new Set<ClientStream>();
+  readonly #streams = new Map<number, Http2Stream>();
+  readonly #windows: SendWindows;
+  readonly #answers: Answers;
+  readonly #receipts: ConnectionReceipts;
+  readonly #waiting = new Map<Http2Stream, Buffer>();
   #nextId: number;
-  #sendWindow = DEFAULT_WINDOW_BYTES;
-  #peerWindow = DEFAULT_WINDOW_BYTES;
-  #peerFrameBytes = DEFAULT_FRAME_BYTES;
   #peerStreams = Number.POSITIVE_INFINITY;
-  #receivedBytes = 0;
-  #answersUnderWay = 0;
   #isReady = false;
   #hasConnected = false;
   /** Why no further stream begins here. */
@@ -94,7 +96,10 @@ export class ClientConnection {
     this.#options = options;
     this.#nextId = options.firstStreamId ?? 1;
     this.#outbox = new Outbox(socket);
-    this.#headers = new HeaderBlocks(headerBytes);
+    this.#windows = new SendWindows(this.#outbox);
+    this.#answers = new Answers(this.#outbox);
+    this.#receipts = new ConnectionReceipts(this.#outbox);
+    this.#headers = new HeaderBlocks(headerBytes, 0);
     this.#reader = new FrameReader(DEFAULT_FRAME_BYTES, this.#onFrame);
     socket.once(options.connectedBy, () => {
       this.#hasConnected = true;
@@ -111,7 +116,7 @@ export class ClientConnection {
         [SETTING.MAX_HEADER_LIST_SIZE, headerBytes],
       ]),
     );
-    this.#outbox.push(windowUpdateFrame(0, LARGEST_WINDOW_BYTES - DEFAULT_WINDOW_BYTES));
+    this.#receipts.open();
   }
 
   get isDraining(): boolean {
@@ -122,15 +127,15 @@ export class ClientConnection {
    * Begins a request with a block of headers, which is sent as soon as the peer takes one more. A failure is reported to the
    * listener, at once where the connection takes no more.
    */
-  open(block: Buffer, listener: StreamListener): ClientStream {
+  open(block: Buffer, listener: StreamListener): Http2Stream {
     const { maxWaiting } = this.#options;
-    const stream = new ClientStream(this, block, DEFAULT_WINDOW_BYTES, listener);
+    const stream = new Http2Stream(this, DEFAULT_WINDOW_BYTES, listener);
     if (this.#draining !== undefined) {
       this.#refuse(stream, this.#draining);
     } else if (this.#streams.size < this.#peerStreams) {
-      this.#begin(stream);
+      this.#begin(stream, block);
     } else if (this.#waiting.size < maxWaiting) {
-      this.#waiting.add(stream);
+      this.#waiting.set(stream, block);
     } else {
       const text = `${maxWaiting} requests wait for the server, which takes ${this.#peerStreams} at a time`;
       this.#refuse(stream, new Error(text));
@@ -138,20 +143,19 @@ export class ClientConnection {
     return stream;
   }
 
-  /** Sends what the windows let pass. For {@link ClientStream}. */
-  send(stream: ClientStream): void {
-    if (stream.id === 0) return;
-    while (this.#sendPart(stream, LARGEST_WINDOW_BYTES)) continue;
+  /** Sends what the windows let pass. For {@link Http2Stream}. */
+  send(stream: Http2Stream): void {
+    if (stream.id !== 0) this.#windows.send(stream);
   }
 
-  /** For {@link ClientStream}. */
-  reset(stream: ClientStream, code: number): void {
+  /** For {@link Http2Stream}. */
+  reset(stream: Http2Stream, code: number): void {
     if (stream.id !== 0) this.#outbox.push(resetFrame(stream.id, code));
     this.#remove(stream);
   }
 
-  /** For {@link ClientStream}. */
-  update(stream: ClientStream, bytes: number): void {
+  /** For {@link Http2Stream}. */
+  update(stream: Http2Stream, bytes: number): void {
     this.#outbox.push(windowUpdateFrame(stream.id, bytes));
   }
 
@@ -160,47 +164,14 @@ export class ClientConnection {
     this.#fail(reason, "NO_ERROR");
   }
 
-  #begin(stream: ClientStream): void {
+  #begin(stream: Http2Stream, block: Buffer): void {
     stream.id = this.#nextId;
-    stream.sendWindow = this.#peerWindow;
+    this.#windows.begin(stream);
     this.#nextId += 2;
     this.#streams.set(stream.id, stream);
-    this.#outbox.push(headersFrames(stream.id, stream.block, false, this.#peerFrameBytes));
-    this.send(stream);
+    this.#outbox.push(headersFrames(stream.id, block, false, this.#windows.frameBytes));
+    this.#windows.send(stream);
     if (this.#nextId > LARGEST_WINDOW_BYTES) this.#drain(new Error("the connection is used up"));
-  }
-
-  /** Sends at most `most` bytes of what waits; false where nothing may be sent now. */
-  #sendPart(stream: ClientStream, most: number): boolean {
-    const [body] = stream.pending;
-    if (body === undefined) return false;
-    // A window may be below zero. Source: RFC 9113, section 6.9.2.
-    const room = Math.max(0, Math.min(stream.sendWindow, this.#sendWindow, most));
-    if (room === 0 && body.bytes.length > 0) {
-      if (stream.sendWindow > 0) this.#blocked.add(stream);
-      return false;
-    }
-    const isWhole = body.bytes.length <= room;
-    const part = isWhole ? body.bytes : body.bytes.subarray(0, room);
-    const frames = dataFrames(stream.id, part, isWhole && body.isEnd, this.#peerFrameBytes);
-    this.#outbox.push(frames, isWhole ? body.onSent : undefined);
-    stream.sendWindow -= part.length;
-    this.#sendWindow -= part.length;
-    if (isWhole) stream.pending.shift();
-    else body.bytes = body.bytes.subarray(room);
-    return true;
-  }
-
-  /** Shares what the connection's window has got among the streams that wait for it, frame by frame. */
-  #sendBlocked(): void {
-    for (const stream of this.#blocked) {
-      if (this.#sendWindow <= 0) return;
-      this.#blocked.delete(stream);
-      // What is added again comes last, and is met again by this loop.
-      if (this.#sendPart(stream, this.#peerFrameBytes) && stream.pending.length > 0) {
-        this.#blocked.add(stream);
-      }
-    }
   }
 
   readonly #onEnd = (): void => this.#fail(new Error("the connection was closed"));
@@ -260,10 +231,6 @@ export class ClientConnection {
     }
   };
 
-  readonly #onAnswered = (): void => {
-    this.#answersUnderWay -= 1;
-  };
-
   #takeHeaders(id: number, headers: HeaderList, isEnd: boolean): void {
     const stream = this.#streamOf(id);
     if (stream === undefined) return;
@@ -275,26 +242,18 @@ export class ClientConnection {
   }
 
   #takeData(flags: number, id: number, payload: Buffer): void {
-    this.#receivedBytes += payload.length;
-    if (this.#receivedBytes >= CONNECTION_UPDATE_BYTES) {
-      this.#outbox.push(windowUpdateFrame(0, this.#receivedBytes));
-      this.#receivedBytes = 0;
-    }
+    this.#receipts.take(payload.length);
     const stream = this.#streamOf(id);
-    const data = (flags & FLAG.PADDED) === 0 ? payload : withoutPadding(payload);
+    const data = bodyOf(flags, payload);
     if (stream === undefined) return;
-    stream.receiveWindow -= payload.length;
-    if (stream.receiveWindow < 0) {
-      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "more was sent than the window allows");
-    }
-    if (data.length < payload.length) stream.release(payload.length - data.length);
+    takeFromWindow(stream, payload, data);
     const isEnd = (flags & FLAG.END_STREAM) !== 0;
     if (isEnd) this.#endByPeer(stream);
     stream.listener.onData(data, isEnd);
   }
 
   /** The peer has said everything. What it has not read by then it does not want. */
-  #endByPeer(stream: ClientStream): void {
+  #endByPeer(stream: Http2Stream): void {
     if (!stream.isLocalEnd || stream.pending.length > 0) {
       this.#outbox.push(resetFrame(stream.id, HTTP2_ERRORS.CANCEL));
     }
@@ -303,9 +262,8 @@ export class ClientConnection {
 
   #takeReset(id: number, payload: Buffer): void {
     const stream = this.#streamOf(id);
-    if (payload.length !== 4) throw wrongSize("RST_STREAM");
+    const code = resetCode(payload);
     if (stream === undefined) return;
-    const code = payload.readUInt32BE(0);
     this.#remove(stream);
     const name = http2ErrorName(code);
     const reason = new Error(`the server ended the call (${name})`);
@@ -315,49 +273,18 @@ export class ClientConnection {
   }
 
   #takeSettings(flags: number, id: number, payload: Buffer): void {
-    if (id !== 0) throw new Http2ProtocolError("PROTOCOL_ERROR", "settings of a stream");
-    if ((flags & FLAG.ACK) !== 0) {
-      if (payload.length !== 0) throw wrongSize("SETTINGS");
-      return;
-    }
-    if (payload.length % 6 !== 0) throw wrongSize("SETTINGS");
-    for (let offset = 0; offset < payload.length; offset += 6) {
-      this.#takeSetting(payload.readUInt16BE(offset), payload.readUInt32BE(offset + 2));
-    }
-    this.#answer(settingsAckFrame());
+    const isAsked = readSettings(flags, id, payload, (setting, value) => {
+      if (setting === SETTING.MAX_CONCURRENT_STREAMS) this.#peerStreams = value;
+      else this.#windows.takeSetting(setting, value, this.#streams.values());
+    });
+    if (!isAsked) return;
+    this.#answers.send(settingsAckFrame());
     this.#beginWaiting();
   }
 
-  #takeSetting(setting: number, value: number): void {
-    if (setting === SETTING.MAX_CONCURRENT_STREAMS) {
-      this.#peerStreams = value;
-    } else if (setting === SETTING.MAX_FRAME_SIZE) {
-      if (value < DEFAULT_FRAME_BYTES || value > LARGEST_FRAME_BYTES) {
-        throw new Http2ProtocolError("PROTOCOL_ERROR", `frames of ${value} bytes`);
-      }
-      this.#peerFrameBytes = value;
-    } else if (setting === SETTING.INITIAL_WINDOW_SIZE) {
-      if (value > LARGEST_WINDOW_BYTES) {
-        throw new Http2ProtocolError("FLOW_CONTROL_ERROR", `a window of ${value} bytes`);
-      }
-      const change = value - this.#peerWindow;
-      this.#peerWindow = value;
-      for (const stream of this.#streams.values()) this.#widen(stream, change);
-    }
-  }
-
-  #widen(stream: ClientStream, bytes: number): void {
-    stream.sendWindow += bytes;
-    if (stream.sendWindow > LARGEST_WINDOW_BYTES) {
-      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "a window is too large");
-    }
-    this.send(stream);
-  }
-
   #takePing(flags: number, id: number, payload: Buffer): void {
-    if (id !== 0) throw new Http2ProtocolError("PROTOCOL_ERROR", "a ping of a stream");
-    if (payload.length !== 8) throw wrongSize("PING");
-    if ((flags & FLAG.ACK) === 0) this.#answer(pingAckFrame(payload));
+    const isAsked = checkPing(flags, id, payload);
+    if (isAsked) this.#answers.send(pingAckFrame(payload));
   }
 
   #takeGoAway(id: number, payload: Buffer): void {
@@ -378,25 +305,17 @@ export class ClientConnection {
   }
 
   #takeWindowUpdate(id: number, payload: Buffer): void {
-    if (payload.length !== 4) throw wrongSize("WINDOW_UPDATE");
-    const increment = payload.readUInt32BE(0) & 0x7fffffff;
-    if (increment === 0) {
-      throw new Http2ProtocolError("PROTOCOL_ERROR", "a window is widened by nothing");
-    }
-    if (id !== 0) {
-      const stream = this.#streamOf(id);
-      if (stream !== undefined) this.#widen(stream, increment);
+    const increment = windowIncrement(payload);
+    if (id === 0) {
+      this.#windows.widenConnection(increment);
       return;
     }
-    this.#sendWindow += increment;
-    if (this.#sendWindow > LARGEST_WINDOW_BYTES) {
-      throw new Http2ProtocolError("FLOW_CONTROL_ERROR", "the window is too large");
-    }
-    this.#sendBlocked();
+    const stream = this.#streamOf(id);
+    if (stream !== undefined) this.#windows.widen(stream, increment);
   }
 
   /** The stream of a frame; undefined where it has ended, after which frames may still be under way. */
-  #streamOf(id: number): ClientStream | undefined {
+  #streamOf(id: number): Http2Stream | undefined {
     const stream = this.#streams.get(id);
     if (stream === undefined && (id === 0 || id % 2 === 0 || id >= this.#nextId)) {
       throw new Http2ProtocolError("PROTOCOL_ERROR", `there is no stream ${id}`);
@@ -404,23 +323,15 @@ export class ClientConnection {
     return stream;
   }
 
-  #answer(frame: Buffer): void {
-    if (this.#answersUnderWay >= MAX_ANSWERS) {
-      throw new Http2ProtocolError("ENHANCE_YOUR_CALM", "answers are asked for and not read");
-    }
-    this.#answersUnderWay += 1;
-    this.#outbox.push(frame, this.#onAnswered);
-  }
-
-  #refuse(stream: ClientStream, reason: Error): void {
+  #refuse(stream: Http2Stream, reason: Error): void {
     stream.isClosed = true;
     stream.listener.onFailure({ kind: "unprocessed", reason });
   }
 
-  #remove(stream: ClientStream): void {
+  #remove(stream: Http2Stream): void {
     stream.isClosed = true;
     stream.pending.length = 0;
-    this.#blocked.delete(stream);
+    this.#windows.forget(stream);
     if (stream.id === 0) this.#waiting.delete(stream);
     else this.#streams.delete(stream.id);
     this.#beginWaiting();
@@ -428,10 +339,10 @@ export class ClientConnection {
   }
 
   #beginWaiting(): void {
-    for (const stream of this.#waiting) {
+    for (const [stream, block] of this.#waiting) {
       if (this.#streams.size >= this.#peerStreams || this.#draining !== undefined) return;
       this.#waiting.delete(stream);
-      this.#begin(stream);
+      this.#begin(stream, block);
     }
   }
 
@@ -439,7 +350,7 @@ export class ClientConnection {
     if (this.#draining !== undefined) return;
     this.#draining = reason;
     this.#options.onDraining(reason);
-    for (const stream of this.#waiting) {
+    for (const stream of this.#waiting.keys()) {
       this.#waiting.delete(stream);
       this.#refuse(stream, reason);
     }
@@ -472,23 +383,11 @@ export class ClientConnection {
       stream.pending.length = 0;
       stream.listener.onFailure({ kind, reason });
     }
-    this.#blocked.clear();
+    this.#windows.clear();
     this.#options.onClosed();
   }
 }
 
 function notConnected(cause: Error): Error {
   return new Error(`No connection established: ${cause.message}`, { cause });
-}
-
-function withoutPadding(payload: Buffer): Buffer {
-  const padding = payload[0];
-  if (padding === undefined || padding >= payload.length) {
-    throw new Http2ProtocolError("PROTOCOL_ERROR", "a frame is padded by more than it has");
-  }
-  return payload.subarray(1, payload.length - padding);
-}
-
-function wrongSize(type: string): Http2ProtocolError {
-  return new Http2ProtocolError("FRAME_SIZE_ERROR", `a ${type} frame of a wrong size`);
 }

@@ -1,9 +1,9 @@
 import { Http2ProtocolError } from "./error-codes.ts";
 import { FLAG, FRAME } from "./frame.ts";
 import type { HeaderList } from "./header-block.ts";
-import { decodeHeaders } from "./hpack-decoder.ts";
+import { HpackDecoder } from "./hpack-decoder.ts";
 
-/** A server's answers have few different blocks of headers; those with a text of their own are not worth keeping. */
+/** A peer sends few different blocks of headers; those with a text of their own are not worth keeping. */
 const KEPT_BLOCKS = 64;
 const KEPT_BYTES = 256;
 
@@ -22,15 +22,20 @@ interface OpenBlock {
 
 /**
  * Puts blocks of headers together from HEADERS and CONTINUATION frames, and decodes them. While one is open, no other
- * frame may come. Equal blocks are equal headers (see `decodeHeaders`), so that frequent ones are decoded once.
+ * frame may come. While the table does not change, equal blocks are equal headers, so that frequent ones are decoded once.
  */
 export class HeaderBlocks {
   readonly #limitBytes: number;
+  readonly #decoder: HpackDecoder;
   readonly #known = new Map<string, HeaderList>();
+  /** The revision of the table that `#known` is of. */
+  #knownRevision = 0;
   #open: OpenBlock | undefined;
 
-  constructor(limitBytes: number) {
+  /** @param tableBytes the dynamic table that the peer has been asked for */
+  constructor(limitBytes: number, tableBytes: number) {
     this.#limitBytes = limitBytes;
+    this.#decoder = new HpackDecoder(tableBytes);
   }
 
   /** Given every frame; the headers of one that completes a block. */
@@ -75,12 +80,17 @@ export class HeaderBlocks {
   }
 
   #decode(block: Buffer): HeaderList {
-    if (block.length > KEPT_BYTES) return decodeHeaders(block, this.#limitBytes);
+    if (block.length > KEPT_BYTES) return this.#decoder.decode(block, this.#limitBytes);
+    if (this.#knownRevision !== this.#decoder.revision) {
+      this.#known.clear();
+      this.#knownRevision = this.#decoder.revision;
+    }
     const key = block.toString("latin1");
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const headers = decodeHeaders(block, this.#limitBytes);
-    if (this.#known.size < KEPT_BLOCKS) this.#known.set(key, headers);
+    const headers = this.#decoder.decode(block, this.#limitBytes);
+    const isUnchanged = this.#knownRevision === this.#decoder.revision;
+    if (isUnchanged && this.#known.size < KEPT_BLOCKS) this.#known.set(key, headers);
     return headers;
   }
 }

@@ -76,27 +76,92 @@ const HEADER_OVERHEAD_BYTES = 32;
 const LARGEST_INTEGER = 2 ** 28;
 
 /**
- * Decodes the header blocks of a peer that has been asked for a dynamic table of no bytes: so a block refers to nothing
- * that came before it, and equal bytes are equal headers.
- *
- * Throws an {@link Http2ProtocolError}: COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for more than `limitBytes` of headers.
+ * Decodes the header blocks of one peer, in their order: with a table, a block may refer to what came before it. With a table of no
+ * bytes it refers to nothing, and equal bytes are always equal headers.
  */
-export function decodeHeaders(block: Uint8Array, limitBytes: number): HeaderList {
-  return new BlockDecoder(block, limitBytes).decode();
+export class HpackDecoder {
+  readonly #table: DynamicTable;
+
+  /** @param tableBytes the largest dynamic table, which the peer has been asked for */
+  constructor(tableBytes: number) {
+    this.#table = new DynamicTable(tableBytes);
+  }
+
+  /** Rises with every change of the table: between changes equal bytes are equal headers. */
+  get revision(): number {
+    return this.#table.revision;
+  }
+
+  /** Throws an {@link Http2ProtocolError}: COMPRESSION_ERROR, or ENHANCE_YOUR_CALM for more than `limitBytes` of headers. */
+  decode(block: Uint8Array, limitBytes: number): HeaderList {
+    return new BlockDecoder(block, limitBytes, this.#table).decode();
+  }
+}
+
+/** The headers that a peer has sent with indexing, the newest first. Source: RFC 7541, section 2.3.2. */
+class DynamicTable {
+  revision = 0;
+  readonly #mostBytes: number;
+  readonly #entries: (readonly [string, string])[] = [];
+  #maxBytes: number;
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+    this.#maxBytes = mostBytes;
+  }
+
+  at(index: number): readonly [string, string] | undefined {
+    return this.#entries[index];
+  }
+
+  add(entry: readonly [string, string]): void {
+    if (this.#maxBytes === 0) return;
+    this.revision += 1;
+    const bytes = bytesOf(entry);
+    this.#evict(this.#maxBytes - bytes);
+    // One that is larger than the table empties it, and is not an error.
+    if (bytes > this.#maxBytes) return;
+    this.#entries.unshift(entry);
+    this.#bytes += bytes;
+  }
+
+  resize(maxBytes: number): void {
+    if (maxBytes > this.#mostBytes)
+      throw invalid("the table of headers is larger than was asked for");
+    if (maxBytes === this.#maxBytes) return;
+    this.revision += 1;
+    this.#maxBytes = maxBytes;
+    this.#evict(maxBytes);
+  }
+
+  #evict(roomBytes: number): void {
+    while (this.#bytes > roomBytes) {
+      const oldest = this.#entries.pop();
+      if (oldest === undefined) return;
+      this.#bytes -= bytesOf(oldest);
+    }
+  }
+}
+
+function bytesOf([name, value]: readonly [string, string]): number {
+  return name.length + value.length + HEADER_OVERHEAD_BYTES;
 }
 
 class BlockDecoder {
   readonly #block: Uint8Array;
   readonly #limitBytes: number;
+  readonly #table: DynamicTable;
   #offset = 0;
 
-  constructor(block: Uint8Array, limitBytes: number) {
+  constructor(block: Uint8Array, limitBytes: number, table: DynamicTable) {
     this.#block = block;
     this.#limitBytes = limitBytes;
+    this.#table = table;
   }
 
   decode(): HeaderList {
-    const headers: [string, string][] = [];
+    const headers: (readonly [string, string])[] = [];
     let bytes = 0;
     while (this.#offset < this.#block.length) {
       const header = this.#next();
@@ -105,7 +170,7 @@ class BlockDecoder {
         continue;
       }
       headers.push(header);
-      bytes += header[0].length + header[1].length + HEADER_OVERHEAD_BYTES;
+      bytes += bytesOf(header);
       if (bytes > this.#limitBytes) {
         const text = `a block of headers is larger than ${this.#limitBytes} bytes`;
         throw new Http2ProtocolError("ENHANCE_YOUR_CALM", text);
@@ -115,23 +180,29 @@ class BlockDecoder {
   }
 
   /** The next header; undefined for a change of the table's size. */
-  #next(): [string, string] | undefined {
+  #next(): readonly [string, string] | undefined {
     const first = this.#block[this.#offset] as number;
-    if (first >= 0x80) {
-      const [name, value] = entryAt(this.#integer(7));
-      return [name, value];
+    if (first >= 0x80) return this.#entryAt(this.#integer(7));
+    if (first >= 0x40) {
+      const header = this.#literal(6);
+      this.#table.add(header);
+      return header;
     }
-    // A literal that is to be indexed: the table holds nothing, so that it is dropped again.
-    if (first >= 0x40) return this.#literal(6);
     if (first < 0x20) return this.#literal(4);
-    if (this.#integer(5) !== 0) throw invalid("the table of headers is larger than was asked for");
+    this.#table.resize(this.#integer(5));
     return undefined;
   }
 
-  #literal(prefixBits: number): [string, string] {
+  #literal(prefixBits: number): readonly [string, string] {
     const index = this.#integer(prefixBits);
-    const name = index === 0 ? this.#string() : entryAt(index)[0];
+    const name = index === 0 ? this.#string() : this.#entryAt(index)[0];
     return [name, this.#string()];
+  }
+
+  #entryAt(index: number): readonly [string, string] {
+    const entry = STATIC_TABLE[index - 1] ?? this.#table.at(index - STATIC_TABLE.length - 1);
+    if (entry === undefined) throw invalid(`there is no header with index ${index}`);
+    return entry;
   }
 
   /** Source: RFC 7541, section 5.1. */
@@ -164,12 +235,6 @@ class BlockDecoder {
     this.#offset += 1;
     return byte;
   }
-}
-
-function entryAt(index: number): readonly [string, string] {
-  const entry = STATIC_TABLE[index - 1];
-  if (entry === undefined) throw invalid(`there is no header with index ${index}`);
-  return entry;
 }
 
 function invalid(text: string): Http2ProtocolError {

@@ -16,13 +16,41 @@ export interface ShapesFixture extends AsyncDisposable {
   readonly client: RpcClient<typeof ShapesService>;
 }
 
-/** What carries calls; all behave alike. */
-export const CARRIERS = ["grpc-js", "frames"] as const;
+/** What carries calls on both sides; all behave alike. */
+export const CARRIERS = ["grpc-js", "frames", "grpc-js to frames", "frames to frames"] as const;
 
-/** {@link connectShapes} with a client over one of {@link CARRIERS}. */
+/** Carriers of clients, for what a server over frames does not do. */
+export const CLIENT_CARRIERS = ["grpc-js", "frames"] as const;
+
+/** Carriers of servers, each with a client over grpc-js. */
+export const SERVER_CARRIERS = ["grpc-js", "grpc-js to frames"] as const;
+
+const SIDES = {
+  "grpc-js": ["grpc-js", "grpc-js"],
+  frames: ["frames", "grpc-js"],
+  "grpc-js to frames": ["grpc-js", "frames"],
+  "frames to frames": ["frames", "frames"],
+} as const;
+
+/** The client's side of one of {@link CARRIERS}. */
+export function clientOf(carrier: (typeof CARRIERS)[number]): "grpc-js" | "frames" {
+  return SIDES[carrier][0];
+}
+
+/** The server's side of one of {@link CARRIERS}. */
+export function serverOf(carrier: (typeof CARRIERS)[number]): "grpc-js" | "frames" {
+  return SIDES[carrier][1];
+}
+
+/** {@link connectShapes} with a client and a server over {@link CARRIERS}. */
 export function shapesOver(carrier: (typeof CARRIERS)[number]): typeof connectShapes {
+  const [client, server] = SIDES[carrier];
   return (shapes, init) =>
-    connectShapes(shapes, { ...init, channel: { ...init?.channel, carrier } });
+    connectShapes(shapes, {
+      ...init,
+      channel: { ...init?.channel, carrier: client },
+      server: { ...init?.server, carrier: server },
+    });
 }
 
 /** A server with the given handlers on loopback, and a client that is connected to it. */

@@ -1,7 +1,7 @@
 import {
-  type ClientStream,
   type HeaderList,
   HTTP2_ERRORS,
+  type Http2Stream,
   type StreamFailure,
   type StreamListener,
 } from "../../http2/index.ts";
@@ -43,7 +43,7 @@ export class Exchange implements StreamListener {
   readonly #options: RpcCallOptions;
   readonly #sink: ExchangeSink;
   readonly #messages: MessageReader;
-  #stream: ClientStream | undefined;
+  #stream: Http2Stream | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
   #hasEnded = false;
@@ -59,7 +59,7 @@ export class Exchange implements StreamListener {
     this.#method = method;
     this.#options = options;
     this.#sink = sink;
-    this.#messages = new MessageReader(channel.maxMessageBytes);
+    this.#messages = new MessageReader(channel.maxMessageBytes, "INTERNAL");
   }
 
   get hasEnded(): boolean {

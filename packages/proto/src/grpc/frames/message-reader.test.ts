@@ -7,7 +7,7 @@ function read(
   limit = 1000,
 ): { messages: string[]; reader: MessageReader } {
   const messages: string[] = [];
-  const reader = new MessageReader(limit);
+  const reader = new MessageReader(limit, "INTERNAL");
   for (const chunk of chunks)
     reader.push(chunk, (message) => messages.push(message.toString("hex")));
   return { messages, reader };

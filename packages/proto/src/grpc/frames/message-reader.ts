@@ -1,3 +1,4 @@
+import type { RpcCode } from "../codes.ts";
 import { RpcError } from "../rpc-error.ts";
 
 /** Before each message: whether it is compressed, and its length. */
@@ -18,13 +19,16 @@ export function frameMessage(message: Uint8Array): Buffer {
  */
 export class MessageReader {
   readonly #limitBytes: number;
+  readonly #compressedCode: RpcCode;
   #parts: Buffer[] = [];
   #bytes = 0;
   /** Of the message that has begun, once its length is known. */
   #wantedBytes = 0;
 
-  constructor(limitBytes: number) {
+  /** @param compressedCode what a compressed message is: none was asked for */
+  constructor(limitBytes: number, compressedCode: RpcCode) {
     this.#limitBytes = limitBytes;
+    this.#compressedCode = compressedCode;
   }
 
   /** Whether a message has begun. */
@@ -37,7 +41,7 @@ export class MessageReader {
     return Math.max(0, this.#wantedBytes - this.#bytes);
   }
 
-  /** Throws RESOURCE_EXHAUSTED for a message over the limit, INTERNAL for one that is compressed. */
+  /** Throws RESOURCE_EXHAUSTED for a message over the limit, and `compressedCode` for one that is compressed. */
   push(data: Buffer, onMessage: (message: Buffer) => void): void {
     if (data.length === 0) return;
     this.#parts.push(data);
@@ -58,7 +62,9 @@ export class MessageReader {
   #length(): number {
     const [first] = this.#parts as [Buffer];
     const bytes = first.length >= PREFIX_BYTES ? first : this.#joined();
-    if (bytes[0] !== 0) throw new RpcError("INTERNAL", "the server sent a compressed message");
+    if (bytes[0] !== 0) {
+      throw new RpcError(this.#compressedCode, "a message is compressed, and none was asked for");
+    }
     const length = bytes.readUInt32BE(1);
     if (length <= this.#limitBytes) return length;
     const text = `Received message larger than max (${length} vs ${this.#limitBytes})`;

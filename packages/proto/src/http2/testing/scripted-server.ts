@@ -1,6 +1,5 @@
 import { duplexPair } from "node:stream";
 import { ClientConnection, type ClientConnectionOptions } from "../client-connection.ts";
-import type { StreamFailure, StreamListener } from "../client-stream.ts";
 import {
   CLIENT_PREFACE,
   FLAG,
@@ -11,6 +10,7 @@ import {
 } from "../frame.ts";
 import { FrameReader } from "../frame-reader.ts";
 import type { HeaderList } from "../header-block.ts";
+import type { StreamFailure, StreamListener } from "../http2-stream.ts";
 
 interface SeenFrame {
   readonly type: number;

@@ -1,10 +1,10 @@
 import type { HeaderList } from "./header-block.ts";
 
-/** What a request brings back. Nothing follows an end or a failure. */
+/** What the peer sends on a stream. Nothing follows an end or a failure. */
 export interface StreamListener {
   /** Leading headers, or those behind the body, with which it may end. Informational ones (1xx) are left out. */
   onHeaders(headers: HeaderList, isEnd: boolean): void;
-  /** A piece of the body, to be given back to the peer's window with {@link ClientStream.release} once it is consumed. */
+  /** A piece of the body, to be given back to the peer's window with {@link Http2Stream.release} once it is consumed. */
   onData(data: Buffer, isEnd: boolean): void;
   onFailure(failure: StreamFailure): void;
 }
@@ -20,8 +20,9 @@ export interface StreamFailure {
   readonly reason: Error;
 }
 
-/** Bytes of a body that wait for the peer's window, and what is to be called when they are with the system. */
-interface PendingBody {
+/** Bytes of a body that wait for the peer's window, or headers behind them; and what is to be called when they are with the system. */
+interface PendingPart {
+  readonly kind: "body" | "headers";
   bytes: Buffer;
   readonly isEnd: boolean;
   readonly onSent: (() => void) | undefined;
@@ -29,33 +30,31 @@ interface PendingBody {
 
 /** What a connection does for its streams. */
 interface StreamOwner {
-  send(stream: ClientStream): void;
-  reset(stream: ClientStream, code: number): void;
-  update(stream: ClientStream, bytes: number): void;
+  send(stream: Http2Stream): void;
+  reset(stream: Http2Stream, code: number): void;
+  update(stream: Http2Stream, bytes: number): void;
 }
 
 /**
- * One request and its answer.
+ * One request and its answer, seen from either side.
  *
  * Invariants: `id` is zero until the request is sent, which `MAX_CONCURRENT_STREAMS` may delay; `pending` holds what the
  * peer's windows have not let pass, in order; `receiveWindow` is what the peer may still send by what it has heard.
  */
-export class ClientStream {
+export class Http2Stream {
   id = 0;
   sendWindow = 0;
   receiveWindow: number;
   isLocalEnd = false;
   isClosed = false;
-  readonly pending: PendingBody[] = [];
-  readonly block: Buffer;
+  readonly pending: PendingPart[] = [];
   readonly listener: StreamListener;
   readonly #owner: StreamOwner;
   readonly #updateBytes: number;
   #released = 0;
 
-  constructor(owner: StreamOwner, block: Buffer, windowBytes: number, listener: StreamListener) {
+  constructor(owner: StreamOwner, windowBytes: number, listener: StreamListener) {
     this.#owner = owner;
-    this.block = block;
     this.receiveWindow = windowBytes;
     this.#updateBytes = Math.ceil(windowBytes / 2);
     this.listener = listener;
@@ -65,7 +64,15 @@ export class ClientStream {
   write(bytes: Buffer, isEnd: boolean, onSent?: () => void): void {
     if (this.isClosed || this.isLocalEnd) return;
     this.isLocalEnd = isEnd;
-    this.pending.push({ bytes, isEnd, onSent });
+    this.pending.push({ kind: "body", bytes, isEnd, onSent });
+    this.#owner.send(this);
+  }
+
+  /** Sends a block of headers behind what was written before. Without effect after the end. */
+  writeHeaders(block: Buffer, isEnd: boolean): void {
+    if (this.isClosed || this.isLocalEnd) return;
+    this.isLocalEnd = isEnd;
+    this.pending.push({ kind: "headers", bytes: block, isEnd, onSent: undefined });
     this.#owner.send(this);
   }
 
