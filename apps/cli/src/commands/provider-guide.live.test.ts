@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -53,8 +53,9 @@ it("leads from an empty folder to a provider that another machine uses", {
     return done.stdout + done.stderr;
   };
 
-  const [create = "", test = "", dev = "", publish = "", use = ""] = await blocksOf("sh");
-  expect((await blocksOf("sh")).length).toBe(5);
+  const [create = "", test = "", dev = "", publish = "", use = "", asFunction = "", asPlugin = ""] =
+    await blocksOf("sh");
+  expect((await blocksOf("sh")).length).toBe(7);
   sh(create, cwd);
   const project = join(cwd, "notes");
   expect(sh(test, project)).toContain("0 failed");
@@ -66,6 +67,16 @@ it("leads from an empty folder to a provider that another machine uses", {
   const attached = { TF_REATTACH_PROVIDERS: variable };
   expect(sh("stackwright up --yes", join(project, "example"), attached)).toContain("1 added");
   expect(await running.stop()).toBe(0);
+
+  // What the packages bundle with comes with the installation that is left out here.
+  await mkdir(join(project, "node_modules"));
+  await symlink(BUNDLER, join(project, "node_modules/rolldown"));
+  expect(sh(asFunction, project)).toContain("It declares 1 resources and 1 data sources");
+  expect(await readdir(join(project, "dist"))).toContain("notes-0.1.0-functiongraph.zip");
+  expect(sh(asPlugin, project)).toContain("It declares 1 resources and 1 functions");
+  expect(await readdir(join(project, "dist"))).toContain(
+    "pulumi-resource-notes-v0.1.0-linux-amd64.tar.gz",
+  );
 
   const words = ["serve", "--store", "sqlite:store", "--bootstrap-file", "first.json"];
   const server = spawnCommand([...words, "--port", "0"], { cwd });

@@ -22,14 +22,19 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { bundleFunction, FUNCTION_MODULE } from "../provider-kit/bundle-function.ts";
+import { bundleModule } from "../provider-kit/bundle-module.ts";
+import { packagePulumiPlugin } from "../provider-kit/package-pulumi-plugin.ts";
 import { readProviderProject } from "../provider-kit/project-file.ts";
 import { tryPackage } from "../provider-kit/try-package.ts";
 import { printable, printableLines } from "../terminal/printable.ts";
 
 export interface ProviderPackageOptions {
-  /** The platform. */
-  readonly for: string;
+  /** The platform of a function. */
+  readonly for?: string;
+  /** A plug-in of Pulumi in place of a function. */
+  readonly pulumi: boolean;
+  /** Platforms of a plug-in. */
+  readonly platform: readonly string[];
   readonly out?: string;
   readonly version?: string;
   /** Variables that a program gets. */
@@ -47,18 +52,29 @@ interface Packed {
   readonly unpackedBytes: number;
 }
 
+/** The file that the bundle of a function begins with. */
+const FUNCTION_MODULE = "function.mjs";
 const PROGRAM = "provider";
 const HEAD_BYTES = 64;
 
 /**
  * Makes an archive that a function platform takes: of the provider of the folder, bundled into one file, or of a program of the
- * plug-in protocol. The same provider makes the same bytes.
+ * plug-in protocol; or the archives of a plug-in of Pulumi. The same provider makes the same bytes.
  */
 export async function providerPackage(
   program: string | undefined,
   options: ProviderPackageOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  if (options.pulumi) {
+    if (options.for !== undefined || options.env.length > 0) {
+      throw new CommandError("--for and --env are for functions: a plug-in has all variables.");
+    }
+    return packagePulumiPlugin(program, options, context);
+  }
+  if (options.platform.length > 0) {
+    throw new CommandError("--platform is for plug-ins of Pulumi (--pulumi).");
+  }
   const platform = platformOf(options.for);
   const packed =
     program === undefined
@@ -93,11 +109,15 @@ export async function providerPackage(
   return EXIT.ok;
 }
 
-function platformOf(name: string): FunctionPlatformName {
-  if (isFunctionPlatformName(name)) return name;
+function platformOf(name: string | undefined): FunctionPlatformName {
+  if (name !== undefined && isFunctionPlatformName(name)) return name;
   const known = Object.entries(FUNCTION_PLATFORMS).map(([one, { title }]) => `${one} (${title})`);
-  throw new CommandError(`"${printable(name)}" is not a platform of functions.`, {
-    advice: `Name one of these with --for: ${known.join(", ")}.`,
+  const problem =
+    name === undefined
+      ? "It is not said what is to be made."
+      : `"${printable(name)}" is not a platform of functions.`;
+  throw new CommandError(problem, {
+    advice: `Name one of these with --for: ${known.join(", ")}; or --pulumi for a plug-in of Pulumi.`,
   });
 }
 
@@ -113,7 +133,7 @@ async function packProject(
   const version = named ?? project.version;
   requireVersion(version);
   await requireFile(directory, functionModule);
-  const content = await bundleFunction(functionModule, { directory });
+  const content = await bundleModule(functionModule, { directory, fileName: FUNCTION_MODULE });
   return {
     name,
     version,

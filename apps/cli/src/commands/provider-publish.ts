@@ -1,18 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  isStrictVersion,
-  type PackEntry,
-  Platform,
-  packArchive,
-  parseFunctionUrn,
-} from "@stackwright/provider-source";
+import { type PackEntry, packArchive, parseFunctionUrn } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { claimNamespace } from "../provider-kit/claim-namespace.ts";
 import { type ProviderProject, readProviderProject } from "../provider-kit/project-file.ts";
 import { callRegistry, registryError } from "../provider-kit/registry-calls.ts";
+import { releasePlatforms, releaseVersion } from "../provider-kit/release-parts.ts";
 import { type ServerAccess, serverAccess } from "../runs/open-server.ts";
 import { printable } from "../terminal/printable.ts";
 
@@ -28,9 +23,6 @@ export interface ProviderPublishOptions {
 }
 
 const MAX_BYTES = 512 * 1024 ** 2;
-/** A script runs on all of these; a binary on one. */
-const SCRIPT_PLATFORMS = ["darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64"];
-
 const NODE_SCRIPT = /^#![^\n]*\bnode\b/;
 /** Node takes the end of a name such as `terraform-provider-notes_v0.1.0` for an extension, and runs no such file. */
 const LAUNCHER = '#!/bin/sh\nexec node "$(dirname "$0")/provider.mjs" "$@"\n';
@@ -44,7 +36,7 @@ export async function providerPublish(
   context: CommandContext,
 ): Promise<ExitCode> {
   const project = await readProviderProject(context);
-  const version = versionOf(project, options.version);
+  const version = releaseVersion(options.version ?? project.version);
   const access = await serverAccess(context, options.server);
   return options.function === undefined
     ? publishProgram(project, version, options, access, context)
@@ -62,7 +54,7 @@ async function publishProgram(
   const [, namespace = "", type = ""] = project.address.toString().split("/");
   const program = await readProgram(project);
   const isScript = program.subarray(0, 2).toString("latin1") === "#!";
-  const platforms = platformsOf(platform, isScript);
+  const platforms = releasePlatforms(platform, isScript).map((one) => one.toString());
   const archive = await pack(`terraform-provider-${type}_v${version}`, program);
   const encoded = [namespace, type, version].map(encodeURIComponent);
   await claimNamespace(namespace, claim, access, context);
@@ -156,17 +148,6 @@ async function publishFunction(
   return EXIT.ok;
 }
 
-function versionOf({ version: own }: ProviderProject, named: string | undefined): string {
-  const version = named ?? own;
-  if (version !== undefined && isStrictVersion(version)) return version;
-  throw new CommandError(
-    version === undefined
-      ? "The provider has no version."
-      : `"${printable(version)}" is not a version.`,
-    { advice: "Write one such as 1.2.0 into package.json, or name it with --version." },
-  );
-}
-
 async function readProgram({ directory, program }: ProviderProject): Promise<Buffer> {
   if (program === undefined) {
     throw new CommandError('The project names no "program" to publish.', {
@@ -185,20 +166,6 @@ async function readProgram({ directory, program }: ProviderProject): Promise<Buf
     throw new CommandError(`"${program}" has more than ${MAX_BYTES / 1024 ** 2} MiB.`);
   }
   return readFile(path);
-}
-
-function platformsOf(named: readonly string[], isScript: boolean): readonly string[] {
-  if (named.length === 0) return isScript ? SCRIPT_PLATFORMS : [Platform.ofNode().toString()];
-  return named.map((text) => {
-    try {
-      return Platform.parse(text).toString();
-    } catch (error) {
-      throw new CommandError(`"${printable(text)}" is not a platform.`, {
-        cause: error,
-        advice: "A platform is an operating system and an architecture, such as linux_amd64.",
-      });
-    }
-  });
 }
 
 /** Equal programs make equal archives, so that publishing the same again is no change. */

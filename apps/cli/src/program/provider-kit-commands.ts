@@ -49,11 +49,21 @@ export function defineProviderKitCommands(define: Define, run: CommandAction): v
 
   define(
     "package [program]",
-    "make the archive of a function for its platform: of the provider of the folder, or of a program for Linux",
+    "make the archive of a function or of a Pulumi plug-in: of the provider of the folder, or of a program",
     provider,
   )
-    .requiredOption("--for <platform>", "functiongraph, functiongraph-event or container")
-    .option("--out <file>", "where the archive is written (dist/NAME-VERSION-PLATFORM.zip)")
+    .option("--for <platform>", "a function: functiongraph, functiongraph-event or container")
+    .option("--pulumi", "a plug-in of Pulumi: an archive for each platform", false)
+    .option(
+      "--platform <os_arch>",
+      "of a plug-in, such as linux_amd64; may be given again (a script: linux and darwin; a binary: this machine's)",
+      collect,
+      [],
+    )
+    .option(
+      "--out <path>",
+      "the file of a function (dist/NAME-VERSION-PLATFORM.zip), the folder of plug-ins (dist)",
+    )
     .option("--version <version>", "another version than that of package.json")
     .option("--env <name>", "hand this variable on to the program; may be given again", collect, [])
     .option("--no-start", "do not start what was packed: the archive then has no schema")

@@ -22,11 +22,14 @@ export interface ProviderProject {
   readonly program: string | undefined;
   /** The module that serves it as an HTTP function. */
   readonly functionModule: string;
+  /** The module that serves it as a program of Pulumi's protocol. */
+  readonly pulumiModule: string;
   readonly samples: JsonValue;
 }
 
-const MEMBERS = ["source", "command", "program", "function", "samples"];
+const MEMBERS = ["source", "command", "program", "function", "pulumi", "samples"];
 const FUNCTION_MODULE = "src/function.ts";
+const PULUMI_MODULE = "src/pulumi.ts";
 
 /** Reads the project in the folder of the command. `CommandError` says what is wrong with its file. */
 export async function readProviderProject({
@@ -45,6 +48,7 @@ export async function readProviderProject({
     command,
     program,
     function: functionModule = FUNCTION_MODULE,
+    pulumi: pulumiModule = PULUMI_MODULE,
     samples = {},
   } = file;
   if (typeof source !== "string") throw invalid('"source" must be the source of the provider');
@@ -53,6 +57,7 @@ export async function readProviderProject({
     throw invalid('"program" must be the path of a file');
   }
   if (typeof functionModule !== "string") throw invalid('"function" must be the path of a file');
+  if (typeof pulumiModule !== "string") throw invalid('"pulumi" must be the path of a file');
   const address = addressOf(source);
   const { version } = (await readObject(join(directory, "package.json"))) ?? {};
   return {
@@ -63,6 +68,7 @@ export async function readProviderProject({
     command,
     program,
     functionModule,
+    pulumiModule,
     samples,
   };
 }

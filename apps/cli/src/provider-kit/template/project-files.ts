@@ -1,5 +1,5 @@
 import { PROVIDER_PROJECT_FILE } from "../project-file.ts";
-import { functionCode, mainCode, providerCode, testCode } from "./provider-code.ts";
+import { functionCode, mainCode, providerCode, pulumiCode, testCode } from "./provider-code.ts";
 import { readmeText } from "./readme-text.ts";
 import type { TemplateFile, TemplateNames } from "./template-names.ts";
 
@@ -94,6 +94,7 @@ export function projectFiles(names: TemplateNames): readonly TemplateFile[] {
     { path: "src/provider.ts", text: providerCode(names) },
     { path: "src/main.ts", text: mainCode(names) },
     { path: "src/function.ts", text: functionCode(names) },
+    { path: "src/pulumi.ts", text: pulumiCode(names) },
     { path: "src/provider.test.ts", text: testCode(names) },
     {
       path: `bin/terraform-provider-${name}`,

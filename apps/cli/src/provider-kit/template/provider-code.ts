@@ -119,6 +119,19 @@ await serveTerraformProvider({
 `;
 }
 
+/** The provider as a program of Pulumi's protocol. */
+export function pulumiCode({ name, title }: TemplateNames): string {
+  return `import { toPulumiProvider } from "@stackwright/mux/adapters";
+import { runProvider } from "@stackwright/mux/host";
+import { create${title}Provider } from "./provider.ts";
+
+// The provider as a plug-in of Pulumi. The program that \`stackwright provider package --pulumi\` makes sets the version.
+const version = process.env.PROVIDER_VERSION ?? "0.0.0";
+await runProvider(async () => toPulumiProvider(create${title}Provider(), { package: "${name}", version }));
+process.exit(0);
+`;
+}
+
 /** The provider behind an HTTP function. */
 export function functionCode({ name, title }: TemplateNames): string {
   return `import {

@@ -20,6 +20,7 @@ The provider \`${source}\`.
 | \`src/provider.ts\`   | the provider: settings, resources, data sources                    |
 | \`src/main.ts\`       | the provider as a program                                          |
 | \`src/function.ts\`   | the provider as an HTTP function; \`functions.json\` runs it locally |
+| \`src/pulumi.ts\`     | the provider as a plug-in of Pulumi                                |
 | \`bin/\`              | the program as \`dev_overrides\` finds it                            |
 | \`example/\`          | a template that uses it                                            |
 `;

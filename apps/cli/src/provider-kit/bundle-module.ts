@@ -5,9 +5,6 @@ import type { PackEntry } from "@stackwright/provider-source";
 import { CommandError } from "../command-error.ts";
 import { printableLines } from "../terminal/printable.ts";
 
-/** The file that a bundle begins with. */
-export const FUNCTION_MODULE = "function.mjs";
-
 /** What is used of the bundler, which comes with the project and not with the command. */
 interface Bundler {
   readonly rolldown: (options: object) => Promise<{
@@ -35,9 +32,9 @@ const UNRESOLVED = "UNRESOLVED_IMPORT";
  * Bundles a module of a project with all that it imports: the files find nothing outside of themselves but what Node has. Equal sources
  * give equal bytes, in whichever folder they are.
  */
-export async function bundleFunction(
+export async function bundleModule(
   entry: string,
-  { directory }: { readonly directory: string },
+  { directory, fileName }: { readonly directory: string; readonly fileName: string },
 ): Promise<readonly PackEntry[]> {
   const { rolldown } = await loadBundler(directory);
   const missing: string[] = [];
@@ -57,7 +54,7 @@ export async function bundleFunction(
     try {
       ({ output } = await bundle.generate({
         format: "esm",
-        entryFileNames: FUNCTION_MODULE,
+        entryFileNames: fileName,
         codeSplitting: false,
       }));
     } finally {
@@ -78,7 +75,8 @@ export async function bundleFunction(
   if (missing.length > 0 || left.length > 0) {
     const what = left.length > 0 ? left.join(", ") : printableLines(missing.join("\n"));
     throw new CommandError(`"${entry}" cannot be bundled: it imports what is not there: ${what}.`, {
-      advice: "Install it (npm install), or take the import out: on the platform it is not there.",
+      advice:
+        "Install it (npm install), or take the import out: it is not there where the bundle runs.",
     });
   }
   return output.map((one) => ({
