@@ -116,8 +116,7 @@ resource "notes_notes_note" "todo" {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the command fills it in
-    const url = `http://127.0.0.1:${port}/${"${NAME}/v${VERSION}"}`;
+    const url = `http://127.0.0.1:${port}/\${NAME}/v\${VERSION}`;
     try {
       await using machine = await elsewhere(url);
       expect(await machine.run(["init"])).toContain("Installed the plug-in notes 0.1.0 in ");

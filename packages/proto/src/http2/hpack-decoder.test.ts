@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import fc from "fast-check";
@@ -169,23 +170,22 @@ describe("HpackDecoder with a table", () => {
   it("reads what Node's own encoder writes, with the table that it fills", async () => {
     const received: HeaderList[] = [];
     const server = createServer();
-    const [accepted] = await Promise.all([
-      new Promise<Socket>((resolve) => server.once("connection", resolve)),
-      new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)).then(() => {
-        const { port } = server.address() as AddressInfo;
-        const session = connect(`http://127.0.0.1:${port}`);
-        session.on("error", () => undefined);
-        for (let i = 0; i < 40; i += 1) {
-          const request = session.request({
-            ":method": "POST",
-            ":path": `/path/${i % 3}`,
-            "content-type": "application/grpc",
-            [`x-${i % 7}`]: `value ${i}`.repeat(i),
-          });
-          request.on("error", () => undefined);
-        }
-      }),
-    ]);
+    const accepting = once(server, "connection");
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const session = connect(`http://127.0.0.1:${port}`);
+    session.on("error", () => undefined);
+    for (let i = 0; i < 40; i += 1) {
+      const request = session.request({
+        ":method": "POST",
+        ":path": `/path/${i % 3}`,
+        "content-type": "application/grpc",
+        [`x-${i % 7}`]: `value ${i}`.repeat(i),
+      });
+      request.on("error", () => undefined);
+    }
+    const [accepted] = (await accepting) as [Socket];
     const decoder = new HpackDecoder(4096);
     let preface = CLIENT_PREFACE.length;
     const reader = new FrameReader(LARGEST_FRAME_BYTES, (type, _flags, _id, payload) => {
