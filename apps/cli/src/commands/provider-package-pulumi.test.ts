@@ -199,7 +199,7 @@ resource "notes_notes_note" "todo" {
 
   it.each([
     [["--for", "functiongraph"], "--for and --env are for functions"],
-    [["--platform", "windows_amd64"], "A script is no plug-in on Windows"],
+    [["--platform", "windows_amd64"], "A script does not run as a plug-in on Windows"],
     [["--platform", "everywhere"], '"everywhere" is not a platform'],
     [["--version", "soon"], '"soon" is not a version'],
     [["absent-program", "--version", "1.0.0"], 'There is no file "absent-program"'],

@@ -69,7 +69,7 @@ export async function packagePulumiPlugin(
   const windows = isScript && platforms.find(({ os }) => os === "windows");
   if (windows) {
     throw new CommandError(
-      `A script is no plug-in on Windows, so there is none for ${windows.toString()}.`,
+      `A script does not run as a plug-in on Windows (${windows.toString()}).`,
       {
         advice:
           "Name other platforms, or pack a binary: stackwright provider package --pulumi PROGRAM",
