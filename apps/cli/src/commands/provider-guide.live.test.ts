@@ -23,7 +23,7 @@ async function blocksOf(language: string): Promise<string[]> {
 }
 
 it("leads from an empty folder to a provider that another machine uses", {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   const scratch = await mkdtempDisposable(join(tmpdir(), "write "));
   onTestFinished(() => scratch.remove());
