@@ -1,168 +1,98 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { policyBundle } from "../testing/policies/read-policies.ts";
-import { isLoaded, startConsole, violationsOf } from "../testing/start-console.ts";
-import { LATER_URN, startNotesFunction, URN } from "../testing/start-notes-function.ts";
-import { tarOf } from "../testing/tar-of.ts";
+import { comparePictures } from "../testing/compare-pictures.ts";
+import { fillConsole } from "../testing/fill-console.ts";
+import { isLoaded, startConsole } from "../testing/start-console.ts";
+import { startNotesFunction } from "../testing/start-notes-function.ts";
+import { steadyText, steadyTexts } from "../testing/steady-text.ts";
 
-// Pictures of every page, to be looked at: light and dark, narrow and wide. CONSOLE_SCREENSHOTS names their folder.
+// CONSOLE_SCREENSHOTS names a folder for new pictures and outlines, which are looked at and then kept in docs/screenshots.
+// Without it the pages are compared with what is kept there.
 
+const KEPT = join(import.meta.dirname, "../../../../docs/screenshots");
 const FOLDER = process.env["CONSOLE_SCREENSHOTS"] ?? "";
-const LONG = "a-name-that-goes-on-and-on-until-it-is-much-wider-than-a-telephone-is";
-/** As long as names of most things may be. */
-const LONG_NAME = LONG.slice(0, 60).replace(/-$/, "s");
+const REFERENCES = "references.json";
+/** Pictures that are kept of the pages that have any: the others are in their outlines. */
+const PICTURES: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    [
+      "overview",
+      "notifications",
+      "resources",
+      "stack-graph",
+      "outputs",
+      "history",
+      "stack-settings",
+      "plan",
+      "apply",
+      "frozen",
+      "graph",
+      "module",
+      "policies",
+      "policy",
+      "provider",
+      "identity",
+      "access",
+      "live-view",
+    ].map((name) => [name, ["light-1440", "dark-390"]]),
+  ),
+  project: ["light-1440", "dark-1440", "light-390", "dark-390"],
+  registry: ["light-1440", "dark-1440", "light-390", "dark-390"],
+};
+/** Of the pixels of a picture. */
+const MAX_SHARE = 0.001;
+/** What these show differs from one run to the next: positions by time, counters, and lists of what happened meanwhile. */
+const UNSTEADY = new Set(["apply", "log", "details", "audit", "live-view", "access", "provider"]);
 
-const configuration = (size: string): string => `
-locals { zones = ["a", "b", "c"] }
-resource "terraform_data" "network" { input = { cidr = "10.0.0.0/16", size = "${size}" } }
-resource "terraform_data" "subnet" {
-  for_each = toset(local.zones)
-  input    = { zone = each.key, network = terraform_data.network.id }
+interface References {
+  /** Other versions, and other fonts, draw other pictures. */
+  readonly browser: string;
+  /** What each page has, by its name: headings, tables, buttons. */
+  readonly outlines: Readonly<Record<string, readonly string[]>>;
 }
-resource "terraform_data" "database" {
-  input            = { engine = "postgres", size = "${size}" }
-  triggers_replace = "${size}"
-}
-resource "terraform_data" "web" {
-  count = ${size === "small" ? 3 : 5}
-  input = { image = "web:${size}", subnet = terraform_data.subnet["a"].id }
-}
-resource "terraform_data" "policy" {
-  input = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [
-      { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = "arn:aws:s3:::${size}/*" },
-      { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = "arn:aws:s3:::logs" },
-    ]
-  })
-}
-output "network" { value = terraform_data.network.id }
-output "text" { value = "\\u202e<b>right to left</b> \\u05e9\\u05dc\\u05d5\\u05dd ${"wide ".repeat(60)}" }
-`;
-const READER = `
-data "terraform_remote_state" "one" {
-  backend = "stackwright"
-  config  = { stack = "one" }
-}
-resource "terraform_data" "copy" { input = data.terraform_remote_state.one.outputs.network }
-output "copy" { value = terraform_data.copy.output }
-`;
 
-it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
-  context.skip(FOLDER === "", "CONSOLE_SCREENSHOTS is not set");
-  await mkdir(FOLDER, { recursive: true });
+/** What is said of a page whatever it is drawn with. */
+function outlineOf(snapshot: string): readonly string[] {
+  return snapshot
+    .split("\n")
+    .filter((line) =>
+      /^\s*- (?:heading|table|columnheader|button|tab|region|status|img)\b/.test(line),
+    )
+    .map((line) => line.trim())
+    .filter((line, index, all) => line !== all[index - 1]);
+}
+
+it("pages look as they did when they were last looked at", {
+  timeout: 900_000,
+}, async (context) => {
   const functions = await startNotesFunction();
   const started = await startConsole(context, { args: ["--functions", functions.table] });
-  const { page, server, call, request, waitFor, token, browser } = started;
-  const upload = async (stack: string, text: string): Promise<string> => {
-    const base = `/projects/default/stacks/${stack}`;
-    await call("POST", "/projects/default/stacks", { name: stack });
-    const archive = Uint8Array.from(gzipSync(tarOf({ "main.tf": text })));
-    const { digest = "" } = await call("POST", `${base}/configurations`, archive);
-    const { id = "" } = await call("POST", `${base}/runs`, {
-      configuration: digest,
-      auto_apply: true,
-    });
-    return id;
-  };
-  const applied = await request(configuration("small"), { auto_apply: true, message: "begin" });
-  await waitFor(applied, "applied");
-  await upload("reader", READER);
-  await upload(LONG, READER);
-  await upload("broken", 'resource "terraform_data" "a" { input = file("missing") }\n');
-  const waiting = await request(configuration("large"), { message: "grow" });
-  await waitFor(waiting, "awaiting_approval");
-  const put = async (path: string, method: string, body: object | Buffer): Promise<void> => {
-    const isBytes = Buffer.isBuffer(body);
-    const answer = await fetch(`${server.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        "client-request-id": crypto.randomUUID(),
-        "content-type": isBytes ? "application/gzip" : "application/json",
-      },
-      body: isBytes ? Uint8Array.from(body) : JSON.stringify(body),
-    });
-    expect(answer.status, path).toBeLessThan(300);
-  };
-  await put("/v1/private-providers", "POST", {
-    provider_name: "notes",
-    provider_description: "notes that are kept in a folder",
-    provider_version: "1.0.0",
-    function_graph_urn: URN,
-  });
-  await put("/v1/private-providers/notes/versions", "POST", {
-    provider_version: "1.1.0",
-    function_graph_urn: LATER_URN,
-  });
-  await put("/v1/private-providers", "POST", {
-    provider_name: LONG_NAME,
-    provider_description: `A provider that ${"explains itself at length, ".repeat(8)}`,
-    provider_version: "10.20.30",
-    function_graph_urn: URN,
-  });
-  await call("POST", "/policy-sets", { name: "security", description: "an unwanted set" });
-  await call("POST", "/policy-sets", { name: LONG_NAME, description: "words ".repeat(20) });
-  const policies = Uint8Array.from(policyBundle());
-  await call("PUT", "/policy-sets/security/content?entrypoint=stackwright", policies);
-  for (const [name, url] of [
-    ["ops", "https://ops.example.com/stackwright"],
-    [LONG_NAME, `https://${"long-".repeat(9)}name.example.com/${"path/".repeat(20)}`],
-  ]) {
-    const destination = { name, kind: "webhook", url, events: ["run.failed", "drift.found"] };
-    await call("POST", "/projects/default/notifications", destination);
+  const { page, server, browser } = started;
+  const pages = await fillConsole(started);
+  const sheet = await browser.context.newPage();
+  const fonts = await page.evaluate<string>(`(() => {
+    const context = document.createElement("canvas").getContext("2d");
+    const widthOf = (family) => {
+      context.font = "40px " + family;
+      return context.measureText("Stackwright: 0123456789 ~ -> ✓").width.toFixed(2);
+    };
+    const { fontFamily } = getComputedStyle(document.body);
+    return [widthOf(fontFamily), widthOf("monospace")].join(" ");
+  })()`);
+  const [version = ""] = (browser.context.browser()?.version() ?? "").split(".");
+  const drawn = `Chromium ${version}, texts of ${fonts}`;
+  const kept = await readFile(join(KEPT, REFERENCES), "utf8")
+    .then((text) => JSON.parse(text) as References)
+    .catch((): References => ({ browser: "", outlines: {} }));
+  const isDrawnAlike = drawn === kept.browser;
+  if (FOLDER !== "") await mkdir(FOLDER, { recursive: true });
+  else if (!isDrawnAlike) {
+    process.stdout.write(`pictures are of ${kept.browser}, this is ${drawn}: outlines alone\n`);
   }
-  await call("POST", "/projects/default/stacks/one/drift/ignores", {
-    address: 'terraform_data.subnet["a"]',
-    attribute: "output",
-    reason: `A trial of the network team. ${"It lasts for a while. ".repeat(8)}`,
-    expires_in_seconds: 86_400,
-  });
-  const module = 'variable "cidr" {\n  type        = string\n  description = "addresses"\n}\n';
-  const archive = gzipSync(tarOf({ "main.tf": module, "README.md": "# Network\n" }));
-  await put("/api/v1/registry/modules/acme/network/lab/1.0.0", "PUT", archive);
-  await put("/api/v1/projects/default/freeze", "PUT", { reason: "an incident" });
-
-  const stack = "p/default/s/one";
-  const pages: Readonly<Record<string, string>> = {
-    overview: "",
-    projects: "projects",
-    project: "p/default",
-    "plan-sets": "p/default/plan-sets",
-    notifications: "p/default/notifications",
-    stack,
-    resources: `${stack}/resources?address=terraform_data.policy`,
-    "stack-graph": `${stack}/graph`,
-    outputs: `${stack}/outputs`,
-    variables: `${stack}/variables`,
-    runs: `${stack}/runs`,
-    history: `${stack}/history?from=1&to=2`,
-    "stack-drift": `${stack}/drift`,
-    "stack-settings": `${stack}/settings`,
-    plan: `${stack}/r/${waiting}`,
-    apply: `${stack}/r/${applied}`,
-    log: `${stack}/r/${applied}?tab=log`,
-    details: `${stack}/r/${applied}?tab=details`,
-    long: `p/default/s/${LONG}`,
-    frozen: "frozen",
-    drift: "drift",
-    graph: "graph",
-    registry: "registry",
-    provider: "registry/notes",
-    module: "registry/modules/acme/network/lab",
-    audit: "audit",
-    identity: "identity",
-    policies: "policies",
-    policy: "policies/security",
-    tools: "tools",
-    access: "access",
-    settings: "settings",
-    "live-view": "debug/krt",
-    missing: "p/nothing",
-  };
+  const outlines: Record<string, readonly string[]> = {};
   const found: string[] = [];
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(`${server.url}/console/${path}`);
@@ -172,17 +102,41 @@ it("pages look as they are meant to", { timeout: 600_000 }, async (context) => {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(FOLDER, `${name}-${colorScheme}-${width}.png`) });
-        // All of a page is judged at once: a row that is scrolled half under the bar at the bottom is no small target.
-        const height = await page.evaluate<number>("document.documentElement.scrollHeight");
-        await page.setViewportSize({ width, height: Math.max(900, height) });
-        const bad = await violationsOf(page);
-        found.push(...bad.map((text) => `${name} ${colorScheme} ${width}: ${text}`));
-        await page.setViewportSize({ width, height: 900 });
+        const kind = `${colorScheme}-${width}`;
+        if (PICTURES[name]?.includes(kind) !== true) continue;
+        const file = `${name}-${kind}.png`;
+        if (
+          FOLDER === "" &&
+          (!isDrawnAlike || UNSTEADY.has(name) || !existsSync(join(KEPT, file)))
+        ) {
+          continue;
+        }
+        const take = async (): Promise<Buffer> => {
+          await steadyTexts(page);
+          return page.screenshot({ animations: "disabled", caret: "hide" });
+        };
+        if (FOLDER !== "") {
+          await writeFile(join(FOLDER, file), await take());
+          continue;
+        }
+        const wanted = await readFile(join(KEPT, file));
+        // What the page has drawn anew meanwhile says again what differs.
+        let share = 1;
+        for (let attempt = 0; attempt < 4 && share > MAX_SHARE; attempt += 1) {
+          ({ share } = await comparePictures(sheet, await take(), wanted));
+        }
+        if (share > MAX_SHARE) found.push(`${file}: ${(share * 100).toFixed(2)} % differ`);
       }
       const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
       if (wide > width) found.push(`${name} is ${wide} pixels wide on a screen with ${width}`);
     }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    outlines[name] = outlineOf(steadyText(await page.locator("main").ariaSnapshot()));
+  }
+  if (FOLDER === "") expect(outlines).toEqual(kept.outlines);
+  else {
+    const references: References = { browser: drawn, outlines };
+    await writeFile(join(FOLDER, REFERENCES), `${JSON.stringify(references, undefined, 2)}\n`);
   }
   expect(found).toEqual([]);
   // A project that does not exist is the only failure.
