@@ -40,12 +40,16 @@ async function start(reads: Readonly<Record<string, Readonly<Record<string, read
     return view;
   };
   /** Lines as `2 app url triggered through network`. */
-  const found = async (origin: string, changed?: readonly string[]) => {
+  const found = async (
+    origin: string,
+    changed?: readonly string[],
+    isNamed?: (stack: { readonly name: string }) => boolean,
+  ) => {
     const view = live();
     await view.stackChanges.whenSynced();
     await view.triggers.whenSynced();
     const key = `acme/web/${at(origin).stack}`;
-    return dependentsOf(view, [key], changed).map(
+    return dependentsOf(view, [key], changed, isNamed).map(
       ({ stack: of, distance, outputs, triggered, through }) =>
         [
           distance,
@@ -114,4 +118,17 @@ it.each([19, 20, 21])("of %i stacks in between at most 20 are named", async (cou
   });
   const [, , , ...between] = (await found("network")).at(-1)?.split(" ") ?? [];
   expect(between).toHaveLength(Math.min(20, count));
+});
+
+it("stacks that may not be named take no places of others", async () => {
+  const names = Array.from({ length: 50 }, (_, index) => `s${String(index).padStart(2, "0")}`);
+  const { found } = await start({
+    network: {},
+    ...Object.fromEntries(names.map((name) => [name, { network: ["vpc"] }])),
+    last: Object.fromEntries(names.map((name) => [name, ["url"]])),
+  });
+  const isNamed = ({ name }: { readonly name: string }): boolean => name > "s24";
+  const [, , , ...between] = (await found("network", undefined, isNamed)).at(-1)?.split(" ") ?? [];
+  expect(between).toHaveLength(20);
+  expect(between.filter((name) => !isNamed({ name }))).toEqual([]);
 });

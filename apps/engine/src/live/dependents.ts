@@ -32,14 +32,21 @@ interface Link {
  *
  * @param origins keys of stacks, which are not among those that are found
  * @param changed names of the outputs; undefined: all
+ * @param isNamed which stacks may be named as those in between: they are chosen before their number is limited
  */
 export function dependentsOf(
   live: Pick<LiveView, "readersOf" | "followersOf" | "identified">,
   origins: readonly string[],
   changed: readonly string[] | undefined,
+  isNamed: (stack: StackFact) => boolean = () => true,
 ): readonly Dependent[] {
   const found = new Map<string, Dependent>();
   const first = new Set(origins);
+  const withOrigin = (named: readonly string[], key: string): readonly string[] => {
+    if (named.length >= MAX_BETWEEN) return named;
+    const origin = live.identified.get(key);
+    return origin === undefined || !isNamed(origin) ? named : [...named, key];
+  };
   let from: readonly { readonly key: string; readonly stack: StackFact | undefined }[] = Array.from(
     first,
     (key) => ({ key, stack: undefined }),
@@ -52,15 +59,15 @@ export function dependentsOf(
         if (stack === undefined || first.has(link.key) || found.has(link.key)) continue;
         const known = next.get(link.key);
         const through = known?.through ?? [];
-        const isNamed = between !== undefined && through.length < MAX_BETWEEN;
+        const isAdded = between !== undefined && through.length < MAX_BETWEEN && isNamed(between);
         const outputs = distance === 1 ? [...(known?.outputs ?? []), ...link.outputs] : [];
         next.set(link.key, {
           stack,
           distance,
           outputs,
           triggered: link.triggered || known?.triggered === true,
-          through: isNamed ? [...through, between] : through,
-          from: distance === 1 ? [...(known?.from ?? []), key].slice(0, MAX_BETWEEN) : [],
+          through: isAdded ? [...through, between] : through,
+          from: distance === 1 ? withOrigin(known?.from ?? [], key) : [],
         });
       }
     }

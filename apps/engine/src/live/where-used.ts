@@ -33,14 +33,16 @@ export interface StackUse {
  *
  * @param uses those that use it themselves
  * @param except a stack that is not meant, which is the one that is used
+ * @param isNamed which stacks may be named as those in between
  */
 export function usesThroughOthers(
   live: LiveView,
   uses: readonly StackUse[],
   except: StackFact | undefined,
+  isNamed: (stack: StackFact) => boolean,
 ): readonly StackUse[] {
   const origins = new Map(uses.map(({ stack }) => [stack.key, stack]));
-  return dependentsOf(live, [...origins.keys()], undefined)
+  return dependentsOf(live, [...origins.keys()], undefined, isNamed)
     .filter(({ stack }) => stack.key !== except?.key)
     .map(({ stack, distance, triggered, through, from }) => ({
       stack,

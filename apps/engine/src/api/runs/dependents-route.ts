@@ -100,7 +100,9 @@ export function dependentsRoute(fastify: FastifyInstance, parts: ApiParts): void
       const isVisible = ({ account, project, name }: StackFact): boolean =>
         sees({ account, project, stack: name });
       const key = `${reference.account}/${reference.project}/${reference.stack}`;
-      const found = dependentsOf(live, [key], outputs).filter(({ stack }) => isVisible(stack));
+      const found = dependentsOf(live, [key], outputs, isVisible).filter(({ stack }) =>
+        isVisible(stack),
+      );
       return {
         ...(outputs !== undefined && { outputs: [...outputs] }),
         stacks: found.slice(0, MAX_STACKS).map(({ stack, distance, through, ...dependent }) => ({
@@ -108,7 +110,7 @@ export function dependentsRoute(fastify: FastifyInstance, parts: ApiParts): void
           distance,
           outputs: [...dependent.outputs],
           triggered: dependent.triggered,
-          through: through.filter(isVisible).map(namedOf),
+          through: through.map(namedOf),
         })),
         more: found.length > MAX_STACKS,
       };

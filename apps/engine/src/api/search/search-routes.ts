@@ -227,7 +227,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         throw new ServerError("not_found", `there is no variable set "${name}"`);
       const seen = new Set(seenStacks.map(({ key }) => key));
       const isSeen = ({ key }: StackFact): boolean => seen.has(key);
-      const others = transitive === "true" ? usesThroughOthers(live, uses, producer) : [];
+      const others = transitive === "true" ? usesThroughOthers(live, uses, producer, isSeen) : [];
       const shown = [uses, others].map((some) => some.filter(({ stack }) => isSeen(stack)));
       const [itself = [], through = []] = shown;
       return {
@@ -235,7 +235,7 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           ({ stack, through: between, ...use }) => ({
             ...placeIn(stack),
             ...use,
-            ...(between !== undefined && { through: between.filter(isSeen).map(placeIn) }),
+            ...(between !== undefined && { through: between.map(placeIn) }),
           }),
         ),
       };
