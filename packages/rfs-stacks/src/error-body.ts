@@ -82,7 +82,8 @@ export function failureAnswer(
       body: { error_code: CODES[error.code], error_msg: error.message },
     };
   }
-  const { status, detail, retryAfterMs } = failureOf(error);
+  const { status, detail, code, retryAfterMs } = failureOf(error);
+  if (code !== undefined) return failureAnswer(new RfsStacksError(code, detail), failureOf);
   if (status >= 500) {
     return { status, body: { error_code: "RF.10010001", error_msg: "internal error" } };
   }

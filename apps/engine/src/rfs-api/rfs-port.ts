@@ -66,7 +66,12 @@ export function createRfsPort(parts: RfsPortParts): RfsStacksPort {
     failureOf: (error) => {
       const { code, message, retryAfterMs } = serverErrorOf(error);
       const { httpStatus: status = 500 } = SERVER_ERRORS[code];
-      return { status, detail: message, ...(status === 429 && { retryAfterMs }) };
+      return {
+        status,
+        detail: message,
+        ...(code === "deletion_protected" && { code: "RFS_STACK_PROTECTED" as const }),
+        ...(status === 429 && { retryAfterMs }),
+      };
     },
     read: async (address, maxBytes, signal) => readBounded(parts.fetch, address, maxBytes, signal),
     signContent: async (caller, target, lifeMs) => {

@@ -257,7 +257,10 @@ export async function destroyRfsStack(
     const record = await updateRecord(tx, reference, () => ({ deletionRun: run }));
     // It was set since the request was checked.
     if (record.deletionProtection) {
-      throw new ServerError("forbidden", "the stack is protected from deletion");
+      throw new ServerError(
+        "deletion_protected",
+        `the stack "${found.name}" is protected from deletion; set enable_deletion_protection to false first`,
+      );
     }
     await addRun(tx, {
       reference: { stack: reference, run },

@@ -1,4 +1,5 @@
 import type { VerifiableRequest } from "@stackwright/request-signing";
+import type { RfsStacksErrorCode } from "../errors.ts";
 import type { PlanPort } from "./plan-port.ts";
 import type { StackPort } from "./stack-port.ts";
 import type { StackSetPort } from "./stack-set-port.ts";
@@ -23,6 +24,8 @@ export interface RfsCaller {
 export interface RfsPortFailure {
   readonly status: number;
   readonly detail: string;
+  /** Where the API has a code of its own for it, whose status is answered then. */
+  readonly code?: RfsStacksErrorCode | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
