@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { EngineError } from "@stackwright/core/errors";
 import { SERVE_OPTIONS } from "./serve-flags.ts";
@@ -28,7 +28,9 @@ export async function parseServeArguments(
   const values = readFlags(args);
   const { config } = values;
   const options: Record<string, unknown> =
-    typeof config === "string" ? await readConfigFile(resolve(directory, config)) : {};
+    typeof config === "string"
+      ? withKeyFiles(await readConfigFile(resolve(directory, config)), resolve(directory, config))
+      : {};
   for (const [name, { path, kind }] of Object.entries(SERVE_OPTIONS)) {
     const value = values[name];
     if (value !== undefined) assign(options, path, read(name, kind, value));
@@ -40,6 +42,21 @@ export async function parseServeArguments(
     ...(store === undefined ? {} : { store }),
     ...(functionsFile === undefined ? {} : { functionsFile }),
   } as ServerOptions;
+}
+
+const KEY_FILES: ReadonlySet<string> = new Set(["keyFile", "formerKeyFile"]);
+
+/** The files of keys that a configuration file names are relative to it, wherever the server is started. */
+function withKeyFiles(
+  options: Record<string, unknown>,
+  configuration: string,
+): Record<string, unknown> {
+  const named = Object.entries(options).map(([name, value]) =>
+    KEY_FILES.has(name) && typeof value === "string"
+      ? [name, resolve(dirname(configuration), value)]
+      : [name, value],
+  );
+  return Object.fromEntries(named) as Record<string, unknown>;
 }
 
 type Value = string | boolean | (string | boolean)[] | undefined;

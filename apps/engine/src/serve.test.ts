@@ -320,6 +320,21 @@ describe("options of the server", () => {
     });
   });
 
+  it("take the files of keys that a configuration file names from beside it", async () => {
+    const directory = await scratch();
+    const { mkdir, writeFile } = await import("node:fs/promises");
+    await mkdir(join(directory, "etc"));
+    const file = { store: "memory:", keyFile: "keys/now", formerKeyFile: "/run/keys/former" };
+    await writeFile(join(directory, "etc/server.json"), JSON.stringify(file));
+    const named = ["--config", "etc/server.json"];
+    expect(await parseServeArguments(named, {}, directory)).toMatchObject({
+      keyFile: join(directory, "etc/keys/now"),
+      formerKeyFile: "/run/keys/former",
+    });
+    const option = [...named, "--key-file", "here"];
+    expect(await parseServeArguments(option, {}, directory)).toMatchObject({ keyFile: "here" });
+  });
+
   it.each([
     [{}, "store"],
     [{ store: "memory:", port: 70_000 }, "port"],

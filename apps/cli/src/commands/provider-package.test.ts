@@ -167,6 +167,21 @@ describe("provider package", () => {
     await rm(join(copy), { recursive: true });
   });
 
+  it("replaces an earlier archive, and no other file", { timeout: 120_000 }, async () => {
+    const words = ["--for", "functiongraph", "--no-start", "--out"];
+    await pack(cwd, ...words, "again.zip");
+    await pack(cwd, ...words, "again.zip");
+    for (const [name, content] of [
+      ["notes.txt", "kept"],
+      ["other.zip", "PK\x03\x04 another archive"],
+    ] as const) {
+      await writeFile(join(cwd, name), content);
+      const refused = await tryCommand(["provider", "package", ...words, name], { cwd, env });
+      expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("--out")]);
+      expect(await readFile(join(cwd, name), "utf8")).toBe(content);
+    }
+  });
+
   it("makes an event function whose handler takes gateway events and bare envelopes", {
     timeout: 120_000,
   }, async () => {
@@ -187,26 +202,36 @@ const gateway = (path, body) => ({
   body: Buffer.from(JSON.stringify(body)).toString("base64"),
 });
 const context = { getRemainingTimeInMilliSeconds: () => 60000 };
+const { readFileSync, writeFileSync } = require("node:fs");
+const content = readFileSync(process.argv[3]);
 (async () => {
+  // A start that fails leaves the instance to the next event.
+  writeFileSync(process.argv[3], 'throw new Error("not ready");\\n');
+  const early = await handler(envelope, context).catch((error) => error.message);
+  writeFileSync(process.argv[3], content);
   const one = await handler(gateway("/provider", envelope), context);
   const two = await handler(envelope, context);
   const none = await handler(gateway("/elsewhere", envelope), context);
   const bad = await handler({ method_name: "unknown" }, context).catch((error) => error.message);
-  console.log(JSON.stringify({ one, two, none: none.statusCode, bad }));
+  console.log(JSON.stringify({ early, one, two, none: none.statusCode, bad }));
   process.exit(0);
 })();
 `,
     );
-    const done = await promisify(execFile)("node", [driver, join(folder, "index.js")], {
+    const { module = "" } = manifest.run as { readonly module?: string };
+    const words = [driver, join(folder, "index.js"), join(folder, module)];
+    const done = await promisify(execFile)("node", words, {
       env: await olderNode(),
       timeout: 60_000,
     });
-    const { one, two, none, bad } = JSON.parse(done.stdout) as {
+    const { early, one, two, none, bad } = JSON.parse(done.stdout) as {
+      readonly early: unknown;
       readonly one: { readonly statusCode: number; readonly body: string };
       readonly two: { readonly response_data: string };
       readonly none: number;
       readonly bad: unknown;
     };
+    expect(early).toBe("not ready");
     expect(one.statusCode).toBe(200);
     expect(JSON.parse(Buffer.from(one.body, "base64").toString())).toEqual(two);
     expect(Buffer.from(two.response_data, "base64").toString()).toContain("notes_note");

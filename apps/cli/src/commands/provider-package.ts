@@ -3,6 +3,7 @@ import { mkdir, open, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isFgBridgeError } from "@stackwright/fg-bridge";
 import {
+  FUNCTION_MANIFEST,
   FUNCTION_PLATFORMS,
   type FunctionManifest,
   type FunctionPlatformName,
@@ -56,6 +57,8 @@ interface Packed {
 const FUNCTION_MODULE = "function.mjs";
 const PROGRAM = "provider";
 const HEAD_BYTES = 64;
+/** At the end of an archive, where its files are listed. */
+const LIST_BYTES = 64 * 1024;
 
 /**
  * Makes an archive that a function platform takes: of the provider of the folder, bundled into one file, or of a program of the
@@ -238,6 +241,25 @@ async function schemaOf(
   }
 }
 
+/** Refuses to replace what is not an earlier archive of a function: the file may be named by mistake. */
+async function requireReplaceable(path: string): Promise<void> {
+  const stats = await stat(path).catch(() => undefined);
+  if (stats === undefined) return;
+  if (stats.isFile() && (stats.size === 0 || (await isFunctionArchive(path, stats.size)))) return;
+  throw new CommandError(`"${printable(path)}" exists and is not an archive of a function.`, {
+    advice: "Name another file with --out, or remove it first.",
+  });
+}
+
+/** Whether a file begins as an archive, and its list of contents at its end names the manifest. */
+async function isFunctionArchive(path: string, size: number): Promise<boolean> {
+  if (Buffer.from(await headOf(path)).toString("latin1", 0, 2) !== "PK") return false;
+  await using file = await open(path);
+  const length = Math.min(size, LIST_BYTES);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+  return buffer.subarray(0, bytesRead).includes(FUNCTION_MANIFEST);
+}
+
 /** Nothing that a platform would refuse is left behind. */
 async function write(
   file: string,
@@ -246,6 +268,7 @@ async function write(
   platform: FunctionPlatformName,
   { signal }: CommandContext,
 ): Promise<ArchiveSummary> {
+  await requireReplaceable(file);
   await mkdir(dirname(file), { recursive: true });
   const summary = await writeArchive(file, files, { signal });
   try {

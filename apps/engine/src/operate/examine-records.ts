@@ -8,7 +8,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 const MAX_NAMED = 20;
 
 /** What a release cannot read in a store. */
-export interface RecordFindings {
+interface RecordFindings {
   readonly records: number;
   /** Kinds that this release does not know, which a newer one has written, with how many records there are of each. */
   readonly unknownKinds: ReadonlyMap<string, number>;

@@ -15,7 +15,7 @@ const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD 
 const POLL_MS = 250;
 
 /** A process that writes to a store. */
-export interface LiveProcess {
+interface LiveProcess {
   /** A worker is on another machine than its server; `work` is what a command or a step of a run has locked. */
   readonly kind: "server" | "worker" | "work";
   /** Its id; of work what is locked. */

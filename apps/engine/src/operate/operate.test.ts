@@ -45,9 +45,9 @@ it("names the servers, workers and locked stacks that give signs of life, and no
     name: `${WORKER_LEASE}dead`,
   });
   const asked = findLiveProcesses(storage, { clock, signal });
-  let isDone = false;
-  void asked.finally(() => (isDone = true));
-  while (!isDone) await clock.advance(250);
+  const progress = { isDone: false };
+  void asked.finally(() => (progress.isDone = true));
+  while (!progress.isDone) await clock.advance(250);
   const found = await asked;
   expect(found.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
     { kind: "work", name: "01STACK", release: undefined },

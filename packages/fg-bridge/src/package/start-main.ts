@@ -27,7 +27,8 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 
 supportOlderNode();
 
-async function startServer(host: string, port: number): Promise<void> {
+/** @param attempt more than 1 where the module failed before: one that failed is kept under its address */
+async function startServer(host: string, port: number, attempt = 1): Promise<void> {
   const folder = __dirname;
   const { run } = JSON.parse(
     readFileSync(join(folder, FUNCTION_MANIFEST), "utf8"),
@@ -35,7 +36,8 @@ async function startServer(host: string, port: number): Promise<void> {
   process.env["HOST"] = host;
   process.env["PORT"] = String(port);
   if ("module" in run) {
-    await import(pathToFileURL(join(folder, run.module)).href);
+    const { href } = pathToFileURL(join(folder, run.module));
+    await import(attempt === 1 ? href : `${href}?attempt=${attempt}`);
     return;
   }
   const { JOURNAL: journal = "" } = process.env;
@@ -76,9 +78,16 @@ interface FunctionContext {
 
 let started: Promise<string> | undefined;
 
+/** What starts or has started; one that failed is replaced by the next event, one that is slow is waited for again. */
+let latest: { readonly port: number; readonly attempt: number; failure?: unknown } | undefined;
+
 /** Serves one event of the platform. The server starts with the first. */
 async function handler(event: FunctionEvent, context?: FunctionContext): Promise<unknown> {
-  started ??= startForEvents();
+  // A start that failed is not kept: the platform calls the same instance again.
+  started ??= startForEvents().catch((error: unknown) => {
+    started = undefined;
+    throw error;
+  });
   const url = await started;
   const left = context?.getRemainingTimeInMilliSeconds?.();
   const method = typeof event.httpMethod === "string" ? event.httpMethod : undefined;
@@ -126,20 +135,27 @@ function bodyOf(event: FunctionEvent, isGateway: boolean): { body?: string | Uin
 }
 
 async function startForEvents(): Promise<string> {
-  const [port = 0] = await freePorts(1);
-  let failure: { readonly error: unknown } | undefined;
-  startServer(LOOPBACK, port).catch((error: unknown) => {
-    failure = { error };
-  });
+  const start = latest === undefined || "failure" in latest ? await nextStart() : latest;
+  const { port } = start;
   const deadline = performance.now() + START_MS;
   while (!(await listens(port))) {
-    if (failure !== undefined) throw failure.error;
+    if ("failure" in start) throw start.failure;
     if (performance.now() > deadline) {
       throw new Error(`the function did not listen on port ${port} within ${START_MS} ms`);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   return `http://${LOOPBACK}:${port}`;
+}
+
+async function nextStart() {
+  const [port = 0] = await freePorts(1);
+  const start: NonNullable<typeof latest> = { port, attempt: (latest?.attempt ?? 0) + 1 };
+  latest = start;
+  startServer(LOOPBACK, port, start.attempt).catch((error: unknown) => {
+    start.failure = error;
+  });
+  return start;
 }
 
 function listens(port: number): Promise<boolean> {
