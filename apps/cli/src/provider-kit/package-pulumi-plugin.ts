@@ -23,7 +23,7 @@ import { bundleModule } from "./bundle-module.ts";
 import { readProviderProject } from "./project-file.ts";
 import { releasePlatforms, releaseVersion } from "./release-parts.ts";
 
-export interface PulumiPackageOptions {
+interface PulumiPackageOptions {
   readonly version?: string;
   readonly platform: readonly string[];
   /** The folder of the archives. */

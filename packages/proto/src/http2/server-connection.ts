@@ -43,7 +43,7 @@ export interface RequestListener extends StreamListener {
   onRequest(stream: Http2Stream, headers: HeaderList, isEnd: boolean): void;
 }
 
-export interface ServerConnectionOptions {
+interface ServerConnectionOptions {
   /** The connection owns it from here on. */
   readonly socket: Duplex;
   /** The largest block of headers that is taken. */

@@ -11,7 +11,7 @@ const HEADER_BYTES = 64 * 1024;
 /** How many calls a connection may have open where nothing else is said. */
 const DEFAULT_CALLS = 100_000;
 
-export interface FrameServerInit {
+interface FrameServerInit {
   readonly address: RpcAddress;
   readonly methods: ReadonlyMap<string, ServedMethod>;
   readonly maxRequestBytes: number;
