@@ -148,23 +148,27 @@ export class AuditOrder {
     const whole = Math.floor(Number(value.count) / SEGMENT_SIZE);
     const old: BatchOperation[] = [];
     let undated: BatchOperation[] = [];
-    for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
-      const segment = await this.#segment(tenancy, index);
-      if (segment === undefined) continue;
-      const numberedAtMs = Number(segment.value.numberedAtMs);
-      if (numberedAtMs > aheadMs) {
-        undated.push(deleteOperation(segment));
-        if (undated.length >= MAX_UNDATED) break;
-        continue;
+    try {
+      for (let index = await this.#firstSegment(tenancy, whole); index < whole; index += 1) {
+        const segment = await this.#segment(tenancy, index);
+        if (segment === undefined) continue;
+        const numberedAtMs = Number(segment.value.numberedAtMs);
+        if (numberedAtMs > aheadMs) {
+          undated.push(deleteOperation(segment));
+          if (undated.length >= MAX_UNDATED) break;
+          continue;
+        }
+        if (numberedAtMs >= beforeMs - LATE_MS) break;
+        old.push(...undated, deleteOperation(segment));
+        undated = [];
+        while (old.length >= DROPPED_AT_ONCE) {
+          await this.#records.storage.batch(old.splice(0, DROPPED_AT_ONCE));
+        }
       }
-      if (numberedAtMs >= beforeMs - LATE_MS) break;
-      old.push(...undated, deleteOperation(segment));
-      undated = [];
-      while (old.length >= DROPPED_AT_ONCE) {
-        await this.#records.storage.batch(old.splice(0, DROPPED_AT_ONCE));
-      }
+    } finally {
+      // Also what was found before a damaged one.
+      if (old.length > 0) await this.#records.storage.batch(old);
     }
-    if (old.length > 0) await this.#records.storage.batch(old);
   }
 
   /** The first segment that was not dropped, of so many. They are dropped in their order, so it is found by halves. */

@@ -101,7 +101,9 @@ export class Renewal {
   /** Starts to renew. */
   start(): void {
     this.#watchDeadline();
-    this.#plan(this.#task.timing.renewMs);
+    // What passed since it was acquired counts: the deadline does not wait for a thread that was loaded meanwhile.
+    const { acquiredAt, timing } = this.#task;
+    this.#plan(Math.max(0, acquiredAt + timing.renewMs - this.#parts.clock.monotonicMs()));
   }
 
   /**

@@ -33,6 +33,14 @@ function leasesOf(owner: string, renewer: Renewer): Leases {
   return createLeases({ storage, owner, timing: TIMING, renewer });
 }
 
+/** Has the thread up, which may take longer than a short lease has on a busy machine. */
+async function startThread(renewer: Renewer): Promise<void> {
+  const timing = { ttlMs: 60_000, renewMs: 100, stopMs: 50_000 };
+  const leases = createLeases({ storage, owner: "first", timing, renewer });
+  await using lease = await leases.acquire({ tenancy: HOME, name: `first-${randomUUID()}` });
+  await firstRenewal(lease);
+}
+
 /** The thread is up as soon as it has renewed for the first time. */
 async function firstRenewal(lease: Lease): Promise<void> {
   const acquired = await storage.read("strong", heartbeatId(lease.name));
@@ -58,6 +66,7 @@ function spin(ms: number): void {
 describe("renewal in a thread of its own", () => {
   test("keeps a lease through a turn that is longer than the time to live", async () => {
     await using renewer = createThreadRenewer({ source });
+    await startThread(renewer);
     await using lease = await leasesOf("one", renewer).acquire({
       tenancy: HOME,
       name: "long-turn",
@@ -68,7 +77,7 @@ describe("renewal in a thread of its own", () => {
     spin(TIMING.ttlMs * 1.1);
     expect(lease.isHeld()).toBe(true);
     const after = await storage.read("strong", id);
-    // Not one renewal in a row, but many: nobody ever saw the heartbeat stand still.
+    // Not one renewal in a row, but many: no reader saw the heartbeat stand still.
     expect(Number(after.version) - Number(before.version)).toBeGreaterThan(5);
     expect(lease.signal.aborted).toBe(false);
     await storage.writeCAS(sample(A1, HOME, "guarded"), { guards: [lease.guard] });
@@ -115,6 +124,7 @@ describe("renewal in a thread of its own", () => {
 
   test("releases the leases of a worker that no longer runs", async () => {
     await using renewer = createThreadRenewer({ source, maxSilenceMs: 1_500 });
+    await startThread(renewer);
     const lease = await leasesOf("one", renewer).acquire({ tenancy: HOME, name: "stuck" });
     await firstRenewal(lease);
     const id = heartbeatId(lease.name);
@@ -145,7 +155,8 @@ describe("renewal in a thread of its own", () => {
     const left = new Int32Array(new SharedArrayBuffer(4)).fill(1_000_000);
     const options = { name, unavailable: left.buffer };
     await using renewer = createThreadRenewer({ source: { ...source, options } });
-    const timing = { ttlMs: 900, renewMs: 100, stopMs: 600 };
+    // The thread has to start, and to fail once, before the deadline.
+    const timing = { ttlMs: 6_000, renewMs: 100, stopMs: 4_000 };
     const leases = createLeases({ storage, owner: "one", timing, renewer });
     const lease = await leases.acquire({ tenancy: HOME, name: "stays-away" });
     await loss(lease);

@@ -99,7 +99,16 @@ class ThreadRenewer implements Renewer {
   #startSoon(): void {
     const delayMs = this.#options.startDelayMs ?? 0;
     if (delayMs === 0) this.#startThread();
-    else this.#starting ??= this.#clock.after(delayMs, () => this.#startThread());
+    else this.#starting ??= this.#clock.after(delayMs, () => this.#startOrFail());
+  }
+
+  /** The system may refuse a thread: then holders are notified, as there is no caller who would be. */
+  #startOrFail(): void {
+    try {
+      this.#startThread();
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   #startThread(): void {

@@ -6,12 +6,13 @@ import { createLeases } from "./leases.ts";
 import type { Renewer } from "./renewer.ts";
 import { createThreadRenewer } from "./thread-renewer.ts";
 
-const threads = vi.hoisted(() => ({ started: 0, isLoaded: true }));
+const threads = vi.hoisted(() => ({ started: 0, isLoaded: true, isRefused: false }));
 
 vi.mock("node:worker_threads", async (original) => {
   const real = await original<typeof WorkerThreads>();
   class Worker extends real.Worker {
     constructor(...[entry, options]: ConstructorParameters<typeof real.Worker>) {
+      if (threads.isRefused) throw new Error("no thread is left");
       if (threads.isLoaded) super(entry, options);
       // Is never done with its modules.
       else super("setInterval(() => undefined, 1000)", { eval: true });
@@ -81,4 +82,20 @@ test("a thread that starts later does not start for a lease that is given back b
   await using second = await leasesOf(prompt).acquire({ tenancy: HOME, name: "second" });
   await expect.poll(() => threads.started, { timeout: 30_000 }).toBe(1);
   expect(second.isHeld()).toBe(true);
+});
+
+test("holders are notified when the system refuses a thread that starts later", async () => {
+  threads.isRefused = true;
+  onTestFinished(() => void (threads.isRefused = false));
+  await using storage = createMemoryStorage();
+  await using renewer = createThreadRenewer({ source, startDelayMs: 1 });
+  const lease = await createLeases({ storage, owner: "one", timing, renewer }).acquire({
+    tenancy: HOME,
+    name: "refused",
+  });
+  await expect.poll(() => lease.signal.aborted, { timeout: 30_000 }).toBe(true);
+  expect(lease.signal.reason).toMatchObject({
+    code: "STORAGE_LEASE_LOST",
+    message: expect.stringContaining("no thread is left"),
+  });
 });
