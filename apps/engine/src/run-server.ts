@@ -228,7 +228,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         published: options.publishedProviders,
         mirror: upstream,
         namespaces: upstreamNamespaces,
-        ownHosts,
+        servedHosts: () => [...ownHosts(), ...(options.mirrorHosts ?? [])],
       }),
     ownHosts,
     modules: () => ({ hosts: options.moduleHosts ?? [] }),

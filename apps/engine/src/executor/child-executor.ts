@@ -116,7 +116,7 @@ class ChildExecution implements Execution {
   /** With its result it has said everything, and has given its leases back: what it would close are connections. */
   async #endAfterResult(): Promise<void> {
     await this.#pipes.ended;
-    if (this.#pipes.result !== undefined) this.#child.kill();
+    if (this.#pipes.result !== undefined && !this.#child.isOver) this.#child.kill();
   }
 
   #end(reason: LossReason | undefined): void {

@@ -98,7 +98,7 @@ async function start() {
     published: publishedProviders,
     mirror,
     namespaces: new Map(),
-    ownHosts: () => [HOST],
+    servedHosts: () => [HOST],
   });
   const isUsable = async (provider: InstalledProvider | undefined) => {
     const stack = { account: "default", project: "web", stack: "one" };

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "@stackwright/base/clock";
-import { type StorageBackend, tenancyOf, WILDCARD } from "@stackwright/storage";
+import { type Resource, type StorageBackend, tenancyOf, WILDCARD } from "@stackwright/storage";
 import {
   FENCE_TYPE,
   fenceHolderOf,
@@ -7,9 +7,9 @@ import {
   type LeaseTiming,
   resolveTiming,
 } from "@stackwright/storage/lease";
-import { decodeRecord } from "../domain/record-kind.ts";
 import { WORKER_LEASE } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { readableRecord } from "../retention/expired-records.ts";
 
 const ANYWHERE = { partition: WILDCARD, peerName: WILDCARD, namespace: WILDCARD };
 const POLL_MS = 250;
@@ -46,7 +46,7 @@ export async function findLiveProcesses(
   const fences = await storage.list("strong", FENCE_TYPE, ANYWHERE, "", { signal, onDamaged });
   const held = new Map(
     fences.flatMap((fence) => {
-      const { owner } = fenceHolderOf(fence);
+      const owner = ownerOf(fence);
       return owner === "" ? [] : [[keyOf(fence.id), { owner, name: fence.id.name }] as const];
     }),
   );
@@ -75,6 +75,15 @@ export async function findLiveProcesses(
   });
 }
 
+/** Empty for a fence that is free, or cannot be read: nothing renews that. */
+function ownerOf(fence: Resource): string {
+  try {
+    return fenceHolderOf(fence).owner;
+  } catch {
+    return "";
+  }
+}
+
 /** The releases of servers by the ids of their workers. */
 async function releasesOf(
   storage: StorageBackend,
@@ -85,7 +94,7 @@ async function releasesOf(
   const found = await storage.list("strong", kind.type, tenancyOf({ kind: "site" }), "", options);
   return new Map(
     found.flatMap((one) => {
-      const { release } = decodeRecord(kind, one);
+      const release = readableRecord(kind, one)?.release ?? "";
       return release === "" ? [] : [[one.id.name, release] as const];
     }),
   );

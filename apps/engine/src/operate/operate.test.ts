@@ -5,9 +5,10 @@ import { type Resource, tenancyOf } from "@stackwright/storage";
 import { createLeases } from "@stackwright/storage/lease";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
-import { stackPlace, WORKER_LEASE } from "../domain/run-places.ts";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { RUN_KIND, stackPlace, WORKER_LEASE } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { freeze } from "../queue/freeze.ts";
+import { freeze, overrideFreeze } from "../queue/freeze.ts";
 import { decayedStore } from "../testing/decayed-store.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { examineRecords } from "./examine-records.ts";
@@ -22,6 +23,10 @@ async function all(storage: ReturnType<typeof createMemoryStorage>): Promise<Res
   await using snapshot = await storage.snapshot();
   for await (const resource of snapshot) found.push(resource);
   return found;
+}
+
+function byName(projects: readonly { readonly account: string; readonly project: string }[]) {
+  return projects.toSorted((a, b) => a.project.localeCompare(b.project));
 }
 
 it("names the servers, workers and locked stacks that give signs of life, and none that died", async () => {
@@ -63,6 +68,11 @@ it("a restored store has its projects with runs frozen and its logins ended, in 
   const account = tenancyOf({ kind: "account", account: "acme" });
   const login = SERVER_KINDS.loginSession.codec.decode(new Uint8Array());
   await put(SERVER_KINDS.loginSession, { tenancy: account, name: "a" }, login);
+  // What an administrator let pass before, and a freeze that has ended by the time of the restore.
+  const run = await enqueue(await stack("two"), "two", Run_Mode.MODE_APPLY);
+  await overrideFreeze(parts, run, { actor: "ann", reason: "urgent" });
+  const past = { account: "acme", project: "past" };
+  await freeze(parts, past, { actor: "ann", reason: "a weekend", forMs: 1 });
   // A project that a user has frozen, and one without runs.
   const own = { account: "acme", project: "own" };
   const queue = SERVER_KINDS.queue.codec.decode(new Uint8Array());
@@ -89,14 +99,20 @@ it("a restored store has its projects with runs frozen and its logins ended, in 
   }
   for (const added of amend.added()) await write(added);
   await restore.commit();
-  expect(amend.projects).toEqual([{ account: "acme", project: "web" }]);
+  const frozen = [past, { account: "acme", project: "web" }];
+  expect(byName(amend.projects)).toEqual(frozen);
   expect(amend.logins).toBe(1);
+  const runs = (await all(copy)).filter(({ id }) => id.type.kind === "Run");
+  expect(runs.map((one) => decodeRecord(RUN_KIND, one).freezeOverride)).toEqual([
+    undefined,
+    undefined,
+  ]);
   const kinds = (await all(copy)).map(({ id }) => id.type.kind);
   expect(kinds).not.toContain("LoginSession");
-  expect(kinds.filter((kind) => kind === "Freeze")).toHaveLength(3);
+  expect(kinds.filter((kind) => kind === "Freeze")).toHaveLength(4);
 
   expect(await thawRestored(copy, { account: "other", signal })).toEqual([]);
-  expect(await thawRestored(copy, { signal })).toEqual([{ account: "acme", project: "web" }]);
+  expect(byName(await thawRestored(copy, { signal }))).toEqual(frozen);
   expect(await thawRestored(copy, { signal })).toEqual([]);
   const left = (await all(copy)).filter(({ id }) => id.type.kind === "Freeze");
   expect(left.map(({ id }) => id.tenancy.namespace).toSorted()).toEqual(["idle", "own"]);

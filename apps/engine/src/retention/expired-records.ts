@@ -25,7 +25,7 @@ export async function* readableRecords<M>(
 ): AsyncGenerator<ReadRecord<M>, undefined> {
   const options = { signal, onDamaged: () => undefined };
   for await (const one of listResources(storage, "strong", kind.type, ANYWHERE, "", options)) {
-    const message = readable(kind, one);
+    const message = readableRecord(kind, one);
     if (message !== undefined) yield { id: one.id, version: one.version, message };
   }
 }
@@ -44,7 +44,8 @@ export async function removeExpired(
   }
 }
 
-function readable<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
+/** What a record holds; undefined for one that is damaged or of a newer release. */
+export function readableRecord<M>(kind: RecordKind<M>, resource: Resource): M | undefined {
   try {
     return decodeRecord(kind, resource);
   } catch {

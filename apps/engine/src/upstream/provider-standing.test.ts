@@ -8,7 +8,7 @@ function start() {
     published: {
       standing: async (account, { namespace, type }, version) => {
         asked.push(`${account} ${namespace}/${type} ${version}`);
-        if (type === "absent") return undefined;
+        if (type === "absent" || type === "bad") return undefined;
         return type === "gone" ? { state: "withdrawn", sinceMs: 7 } : { state: "offered" };
       },
     },
@@ -23,7 +23,7 @@ function start() {
       },
     },
     namespaces: new Map([["ours", { host: "registry.example.com", namespace: "hashicorp" }]]),
-    ownHosts: () => ["stacks.example.com", "localterraform.com"],
+    servedHosts: () => ["stacks.example.com", "localterraform.com", "registry.example.com"],
   });
   const standing = async (source: string) =>
     find("acme", ProviderAddress.parse(source), "1.0.0").then(({ state, ...rest }) =>
@@ -54,6 +54,13 @@ it("knows the quarantine of a mirrored registry under its own address and under 
   expect(await standing("registry.example.com/hashicorp/bad")).toEqual(quarantined);
   expect(await standing("stacks.example.com/ours/bad")).toEqual(quarantined);
   expect(await standing("stacks.example.com/ours/random")).toBe("usable");
+});
+
+it("knows what was published also under the hosts that the server serves as a mirror, before their own quarantine", async () => {
+  const { standing } = start();
+  expect(await standing("registry.example.com/acme/gone")).toMatchObject({ state: "withdrawn" });
+  expect(await standing("registry.example.com/ours/bad")).toMatchObject({ state: "quarantined" });
+  expect(await standing("registry.example.com/hashicorp/absent")).toBe("usable");
 });
 
 it("asks no registry for providers of other hosts", async () => {

@@ -15,8 +15,8 @@ interface StandingParts {
   readonly published: Pick<PublishedProviders, "standing">;
   readonly mirror: Pick<UpstreamMirror, "address" | "quarantineOf">;
   readonly namespaces: ReadonlyMap<string, UpstreamNamespace>;
-  /** Hosts that mean the registry of the server. */
-  readonly ownHosts: () => readonly string[];
+  /** Hosts that mean the registry of the server, and those for which it offers providers as a mirror of the network protocol. */
+  readonly servedHosts: () => readonly string[];
 }
 
 const UNKNOWN: ProviderStanding = { state: "unknown", sinceMs: 0, reason: "" };
@@ -29,18 +29,19 @@ export function providerStandings({
   published,
   mirror,
   namespaces,
-  ownHosts,
+  servedHosts,
 }: StandingParts): FindStanding {
   return async (account, address, version) => {
     const { host, namespace, type } = address;
-    const isOwn = ownHosts().includes(host);
-    const place = isOwn ? namespaces.get(namespace) : { host, namespace };
-    if (place === undefined) {
+    const isServed = servedHosts().includes(host);
+    const mirrored = isServed ? namespaces.get(namespace) : undefined;
+    if (isServed && mirrored === undefined) {
       const found = await published.standing(account, { namespace, type }, version);
-      if (found === undefined) return UNKNOWN;
-      if (found.state === "offered") return { ...UNKNOWN, state: "usable" };
-      return { state: "withdrawn", sinceMs: found.sinceMs, reason: "" };
+      if (found?.state === "offered") return { ...UNKNOWN, state: "usable" };
+      if (found !== undefined) return { state: "withdrawn", sinceMs: found.sinceMs, reason: "" };
     }
+    // A host that the server serves may be one that it mirrors as well.
+    const place = mirrored ?? { host, namespace };
     const upstream = mirror.address(place.host, place.namespace, type);
     if (upstream === undefined) return UNKNOWN;
     const quarantine = await mirror.quarantineOf(account, upstream, version);
