@@ -26,6 +26,26 @@ it("calls of functions that read files or the time are never the same again", as
   }
 });
 
+it.each(["\t", "\n", "", "  ", "# x\n"])(
+  "finds a call behind %j in each kind of node",
+  async (before) => {
+    const found = await textsOf(
+      `resource "terraform_data" "a" {\n input = [\n${before}file("x")\n]\n}\n` +
+        `output "a" {\n value = [\n${before}file("x")\n]\n}\n`,
+    );
+    for (const id of ["terraform_data.a", "output.a"]) expect(found.get(id), id).toBeUndefined();
+  },
+);
+
+it("an attribute that is called like a function is no call", async () => {
+  const found = await textsOf(
+    'locals {\n a = { file = "x", uuid : 1 }\n b = local.a.file\n}\nresource "terraform_data" "a" {\n input = local.a.uuid\n}\n',
+  );
+  for (const id of ["local.a", "local.b", "terraform_data.a"]) {
+    expect(found.get(id), id).toBeDefined();
+  }
+});
+
 it("where something is written does not matter, and what is written does", async () => {
   const block = (input: string) => `resource "terraform_data" "a" {\n input = ${input}\n}\n`;
   const first = (await textsOf(block("1"))).get("terraform_data.a");

@@ -1,12 +1,12 @@
 import type { ConfigBody, Expression, GraphNode, ScopeTraversal } from "@stackwright/lang";
 
 /**
- * Names of functions whose result is not the same again: of files, which may have changed, and of the time. Found in the text without
- * what a call looks like, since a comment may stand within one: more than there are does no harm. `templatestring` calls what
- * its template names, which is a value.
+ * Calls of functions whose result is not the same again: of files, which may have changed, and of the time. Found in the text by the parenthesis behind a
+ * name, or a comment that may stand before it: more than there are does no harm. An attribute of such a name is no call. `templatestring` calls what its
+ * template names, which is a value.
  */
 const IMPURE =
-  /\b(?:file(?:exists|set|md5|sha1|sha256|sha512|base64(?:sha256|sha512)?)?|template(?:file|string)|plantimestamp|timestamp|uuid|bcrypt)\b/;
+  /\b(?:file(?:exists|set|md5|sha1|sha256|sha512|base64(?:sha256|sha512)?)?|template(?:file|string)|plantimestamp|timestamp|uuid|bcrypt)\s*(?:\(|#|\/\/|\/\*)/;
 
 /** What `source`, `start` and `end` say of a node of the syntax. */
 type Written = Pick<Expression, "source" | "start" | "end">;
@@ -18,7 +18,7 @@ type Written = Pick<Expression, "source" | "start" | "end">;
 export function definitionText(node: GraphNode): string | undefined {
   const { folder, packageFolder = "" } = node.module;
   const own = ownText(node);
-  if (own === undefined || IMPURE.test(own)) return undefined;
+  if (own === undefined) return undefined;
   return `${packageFolder}\0${folder}\0${own}`;
 }
 
@@ -29,7 +29,7 @@ function ownText(node: GraphNode): string | undefined {
       if (node.module.path.length === 0) return undefined;
       // A block may be anywhere in its file, and is more than its header.
       const { source } = node.variable.range;
-      return joined([source.text, writtenText(node.argument?.expression)]);
+      return joined([pureText(source.text), writtenText(node.argument?.expression)]);
     }
     case "local":
       return writtenText(node.local.expression);
@@ -78,7 +78,12 @@ function writtenText(node: Written | undefined): string | undefined {
   if (node === undefined) return "";
   // Of a JSON file: what escapes in its strings stand for is not in the text.
   if (node.source.embedding !== undefined) return undefined;
-  return node.source.text.slice(node.start, node.end);
+  return pureText(node.source.text.slice(node.start, node.end));
+}
+
+/** Judged as it is written: escapes of JSON, as of a tabulator, would join what stands before a name to it. */
+function pureText(text: string): string | undefined {
+  return IMPURE.test(text) ? undefined : text;
 }
 
 function listText(traversals: readonly ScopeTraversal[]): string | undefined {
