@@ -3,6 +3,7 @@ import type { StorageCapabilities } from "../capabilities.ts";
 import { createMemoryStorage } from "../engine/memory.ts";
 import { DelegatingStorage } from "../testing/delegate.ts";
 import { A1, HOME, payload, sample } from "../testing/samples.ts";
+import type { StorageBackend } from "../types.ts";
 import { listBehind, listPages, listResourceHeads, listResources } from "./list-pages.ts";
 import { toHead } from "./resource-head.ts";
 
@@ -70,4 +71,22 @@ test("an engine without pages gives the same in one", async () => {
   expect(await collect(listResourceHeads(unpaged, "strong", A1, HOME, "", { limit: 1 }))).toEqual(
     stored.map(toHead),
   );
+});
+
+test("an engine without pages notifies of what is damaged, as one with pages does", async () => {
+  const { storage } = await start();
+  const notified: unknown[] = [];
+  class Damaged extends Unpaged {
+    override list(
+      ...query: Parameters<StorageBackend["list"]>
+    ): ReturnType<StorageBackend["list"]> {
+      notified.push(query[4]?.onDamaged);
+      return super.list(...query);
+    }
+  }
+  await using damaged = new Damaged(storage);
+  const onDamaged = (): void => undefined;
+  await collect(listPages(damaged, "strong", A1, HOME, "", { onDamaged }));
+  await collect(listResourceHeads(damaged, "strong", A1, HOME, "", { onDamaged }));
+  expect(notified).toEqual([onDamaged, onDamaged]);
 });

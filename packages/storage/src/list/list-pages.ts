@@ -21,7 +21,8 @@ export async function* listPages(
   options: PageOptions = {},
 ): AsyncGenerator<readonly Resource[], undefined> {
   if (!storage.capabilities.pagedList) {
-    yield await storage.list(consistency, type, tenancy, namePrefix, { signal: options.signal });
+    const { signal, onDamaged } = options;
+    yield await storage.list(consistency, type, tenancy, namePrefix, { signal, onDamaged });
     return;
   }
   yield* followPages(options, async (bounds) =>
@@ -77,8 +78,8 @@ export async function* listResourceHeads(
   options: PageOptions = {},
 ): AsyncGenerator<ResourceHead, undefined> {
   if (!storage.capabilities.pagedList) {
-    const { signal } = options;
-    const found = await storage.list(consistency, type, tenancy, namePrefix, { signal });
+    const { signal, onDamaged } = options;
+    const found = await storage.list(consistency, type, tenancy, namePrefix, { signal, onDamaged });
     yield* found.map(toHead);
     return;
   }
