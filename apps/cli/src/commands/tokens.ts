@@ -57,7 +57,7 @@ export async function tokensCreate(
     stacks: [...stack],
     ...(user !== undefined && { user }),
     ...(description !== undefined && { description }),
-    ...(days !== undefined && { expires_in_days: Number(days) }),
+    ...(days !== undefined && { expires_in_days: daysOf(days) }),
   };
   return accountCall(
     options,
@@ -86,7 +86,7 @@ async function workerTokenCreate(
     ...(project.length > 0 && { projects: [...project] }),
     ...(pool !== undefined && { pool }),
     ...(description !== undefined && { description }),
-    ...(days !== undefined && { expires_in_days: Number(days) }),
+    ...(days !== undefined && { expires_in_days: daysOf(days) }),
   };
   const request = { method: "POST", path: "/api/v1/registry/tokens", json: body } as const;
   const answer = await callRegistry(access, request, context.signal);
@@ -124,4 +124,11 @@ function lineOf(token: Token): string {
     ...(token.description === "" ? [] : [token.description]),
   ];
   return `${token.id}: ${parts.join(", ")}`;
+}
+
+function daysOf(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new CommandError(`"${text}" is not a valid number of days.`, {
+    advice: "Give --days a whole number from 1 on, or leave it out.",
+  });
 }
