@@ -173,6 +173,7 @@ export { outputValue } from "./state/output-value.ts";
 export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";
 export { DEFAULT_PLAN_RETENTION, expirePlans, expireStackPlans } from "./state/plan-retention.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";
+export { recordedValue } from "./state/recorded-value.ts";
 export { removeNamed, removeStackKinds, removeStackState } from "./state/remove-stack-state.ts";
 export type {
   NewRun,

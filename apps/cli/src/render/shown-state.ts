@@ -1,8 +1,7 @@
 import type { SecretDisplay, StackOutput, StackSnapshot, StateObject } from "@stackwright/core";
-import { Concealer, outputValue, revealSecrets } from "@stackwright/core";
+import { Concealer, outputValue, recordedValue, revealSecrets } from "@stackwright/core";
 import { Mark, unmarkDeep, type Value } from "@stackwright/cty";
 import type { SchemaOf } from "./plan-text.ts";
-import { recordedValue } from "./recorded-value.ts";
 
 /**
  * A recorded state for renderers: the only way from what is recorded to what is shown. With hidden secrets, what repeats a
@@ -24,8 +23,8 @@ export class ShownState {
       [...objects.values()].some(({ value }) => value?.omitted !== undefined) ||
       [...outputs.values()].some(({ isOmitted }) => isOmitted === true);
     for (const object of objects.values()) {
-      const value = recordedValue(object, schemaOf);
-      if (value === undefined) continue;
+      if (object.value === undefined) continue;
+      const value = recordedValue(object.value, schemaOf(object));
       this.#values.set(object, value);
       this.#concealer.learn(value);
     }

@@ -1,7 +1,6 @@
-import type { Plan, StackState, StateObject } from "@stackwright/core";
+import { impliedValue, type Plan, type StackState, type StateObject } from "@stackwright/core";
 import { type Diagnostic, formatAddress, parseAddress, quoteLiteral } from "@stackwright/lang";
 import { CommandError } from "../command-error.ts";
-import { recordedValue } from "../render/recorded-value.ts";
 
 /** What the command `import` is asked for. */
 export interface CommandImport {
@@ -77,9 +76,9 @@ export function ofImport(
 }
 
 function idOf(object: StateObject): string | undefined {
-  const value = recordedValue(object, () => undefined);
-  if (value === undefined || value.isMarked || value.isNull || value.type.kind !== "object")
-    return undefined;
+  if (object.value === undefined) return undefined;
+  const value = impliedValue(object.value);
+  if (value.isMarked || value.isNull || value.type.kind !== "object") return undefined;
   for (const [name, id] of value.entries()) {
     if (name !== "id" || id.isMarked || id.isNull || id.type.kind !== "string") continue;
     return id.asString();

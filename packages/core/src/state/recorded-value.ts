@@ -1,14 +1,17 @@
-import { impliedValue, type StateObject } from "@stackwright/core";
 import { CtyError, decodeJson, Mark, Marks, markWithPaths, type Value } from "@stackwright/cty";
 import { type BlockSchema, typeOfBlock } from "@stackwright/mux/router";
-import type { SchemaOf } from "./plan-text.ts";
+import { impliedValue } from "./implied-value.ts";
+import type { RecordedValue } from "./state-object.ts";
 
-/** What is recorded, marked; by the schema, or where that is not known, by the types that JSON has. */
-export function recordedValue(object: StateObject, schemaOf: SchemaOf): Value | undefined {
-  const { value } = object;
-  if (value === undefined) return undefined;
+const SENSITIVE = Marks.of(Mark.sensitive);
+
+/**
+ * A recorded value for display, with its secret parts marked: by the schema of its block, or by {@link impliedValue} where that is not known, the value
+ * was recorded under another version of it, or parts of the value were not read.
+ */
+export function recordedValue(value: RecordedValue, block: BlockSchema | undefined): Value {
   // The places of omitted parts are those of the text.
-  const typed = value.omitted === undefined ? decodeTyped(value.json, schemaOf(object)) : undefined;
+  const typed = value.omitted === undefined ? decodeTyped(value.json, block) : undefined;
   if (typed === undefined) return impliedValue(value);
   return markWithPaths(
     typed,
@@ -16,14 +19,11 @@ export function recordedValue(object: StateObject, schemaOf: SchemaOf): Value | 
   );
 }
 
-const SENSITIVE = Marks.of(Mark.sensitive);
-
-function decodeTyped(json: string, schema: BlockSchema | undefined): Value | undefined {
-  if (schema === undefined) return undefined;
+function decodeTyped(json: string, block: BlockSchema | undefined): Value | undefined {
+  if (block === undefined) return undefined;
   try {
-    return decodeJson(json, typeOfBlock(schema));
+    return decodeJson(json, typeOfBlock(block));
   } catch (error) {
-    // Recorded under another version of the schema.
     if (error instanceof CtyError) return undefined;
     throw error;
   }

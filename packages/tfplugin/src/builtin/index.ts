@@ -1,5 +1,6 @@
 export type { BuiltinProviderOptions } from "./builtin-provider.ts";
 export { BUILTIN_ADDRESS, createBuiltinProvider } from "./builtin-provider.ts";
+export { BUILTIN_SCHEMA } from "./declarations.ts";
 export type { TfvarsReader } from "./functions.ts";
 export type { HttpStateOptions } from "./http-state.ts";
 export { httpStateBackend } from "./http-state.ts";

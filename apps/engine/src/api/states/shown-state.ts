@@ -1,15 +1,17 @@
 import {
   createStackStates,
   delegatedKeys,
-  impliedValue,
   type NamedStack,
   outputValue,
+  recordedValue,
   type StackOutput,
   type StackSnapshot,
   type StateObject,
 } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
+import type { BlockSchema } from "@stackwright/mux/router";
 import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwright/plan-view";
+import { BUILTIN_ADDRESS, BUILTIN_SCHEMA } from "@stackwright/tfplugin/builtin";
 import { ServerError } from "../../domain/server-error.ts";
 import type { ApiParts } from "../api-parts.ts";
 
@@ -60,8 +62,9 @@ export async function readShownObject(
 }
 
 /** The attributes of an object; undefined where nothing is recorded. */
-export function shownObject({ value }: StateObject): Shown | undefined {
-  return value === undefined ? undefined : showValue(impliedValue(value), SHOW);
+export function shownObject(object: StateObject): Shown | undefined {
+  const value = valueOf(object);
+  return value === undefined ? undefined : showValue(value, SHOW);
 }
 
 /** The value of an output. */
@@ -147,5 +150,12 @@ function changeOf(
 }
 
 function valueOf(object: StateObject | undefined): Value | undefined {
-  return object?.value === undefined ? undefined : impliedValue(object.value);
+  return object?.value === undefined ? undefined : recordedValue(object.value, blockOf(object));
+}
+
+/** The schema of an object of a provider that is a part of the server; those of others are with them. */
+function blockOf({ provider, mode, type }: StateObject): BlockSchema | undefined {
+  if (provider.source !== BUILTIN_ADDRESS) return undefined;
+  const { resources, dataSources } = BUILTIN_SCHEMA;
+  return (mode === "data" ? dataSources : resources).get(type)?.block;
 }

@@ -52,6 +52,8 @@ it("shows what is recorded of a stack, without secrets", async () => {
       { name: "word", sensitive: false, value: { kind: "string", text: "one" } },
     ],
   });
+  const plain = await call("GET", `${S}/state/resource?address=terraform_data.a`, { token });
+  expect(plain.text).toContain('{"name":"input","value":{"kind":"string","text":"one"}}');
   const query = `address=${encodeURIComponent("terraform_data.b[1]")}`;
   const one = await call("GET", `${S}/state/resource?${query}`, { token });
   expect(one.status).toBe(200);
