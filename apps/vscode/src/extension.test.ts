@@ -21,7 +21,9 @@ interface Extension {
   readonly contributes: {
     readonly languages: readonly { readonly configuration: string }[];
     readonly grammars: readonly { readonly path: string }[];
-    readonly configuration: { readonly properties: object };
+    readonly configuration: {
+      readonly properties: Readonly<Record<string, { readonly scope?: string }>>;
+    };
   };
   readonly capabilities: {
     readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] };
@@ -51,6 +53,9 @@ it("is one file with all that its manifest names, the same twice", async () => {
   expect(Object.keys(configuration.properties)).toEqual(
     expect.arrayContaining([...restrictedConfigurations]),
   );
+  // A plan calls addresses that the configuration names: no folder turns that on.
+  expect(restrictedConfigurations).toContain("stackwright.plannedChanges");
+  expect(configuration.properties["stackwright.plannedChanges"]?.scope).toBe("machine");
   // Of what it needs, the editor brings one module alone.
   const required = text("extension/extension.cjs").matchAll(/require\("([^".][^"]*)"\)/g);
   const { builtinModules } = await import("node:module");

@@ -144,23 +144,62 @@ export class Workspace {
   /** The folder of the module that a file of values is for, as far as its place says: its own, else the next one around it. */
   ownerOfValues(path: string): string | undefined {
     for (let folder = dirname(path); ; folder = dirname(folder)) {
-      if (entries(folder).some(({ name }) => ANY_CONFIGURATION.test(name))) return folder;
-      if (this.filesOf(folder).some((file) => fileRole(file) === "configuration")) return folder;
+      if (this.hasConfiguration(folder)) return folder;
       if (this.#roots.includes(folder) || dirname(folder) === folder) return undefined;
     }
   }
 
   /** The folders whose modules call the one of a folder, by calls in any syntax. */
   callersOf(folder: string): string[] {
-    return this.folders().filter((each) => {
-      const native = [...this.module(each)].flatMap(([, { calls }]) => [...calls.values()]);
-      const json = this.otherFilesOf(each).flatMap((path) =>
-        path.endsWith(".json")
-          ? [...(this.text(path) ?? "").matchAll(JSON_SOURCE)].map(([, source = ""]) => source)
-          : [],
-      );
-      return [...native, ...json].some((source) => localFolder(each, source) === folder);
-    });
+    return this.folders().filter((each) => this.#calledBy(each).includes(folder));
+  }
+
+  /**
+   * The modules that use the one of a folder and that no other one calls, the folder itself where none calls it. Empty where only modules that
+   * call each other do.
+   */
+  rootsOf(folder: string): readonly string[] {
+    const callers = new Map<string, string[]>();
+    for (const each of this.folders()) {
+      for (const called of this.#calledBy(each)) {
+        if (called === each) continue;
+        callers.set(called, [...(callers.get(called) ?? []), each]);
+      }
+    }
+    const users = reachable(folder, (each) => callers.get(each) ?? []);
+    return [...users].filter((each) => !callers.has(each));
+  }
+
+  /** The folder and those of all modules on the disk that its module is made of. */
+  partsOf(folder: string): ReadonlySet<string> {
+    return reachable(folder, (each) => this.#calledBy(each));
+  }
+
+  /** Whether the folder has a module, and not values alone. */
+  hasConfiguration(folder: string): boolean {
+    if (entries(folder).some(({ name }) => ANY_CONFIGURATION.test(name))) return true;
+    return this.filesOf(folder).some((file) => fileRole(file) === "configuration");
+  }
+
+  /** Whether an open file has the text in the editor that it has on the disk. */
+  isAsOnDisk(path: string): boolean {
+    try {
+      // Editors keep the mark of the encoding to themselves.
+      return readFileSync(path, "utf8").replace(/^\uFEFF/, "") === this.#open.get(path);
+    } catch {
+      return false;
+    }
+  }
+
+  /** The folders that calls of a module name, in any syntax. */
+  #calledBy(folder: string): string[] {
+    const native = [...this.module(folder)].flatMap(([, { calls }]) => [...calls.values()]);
+    const json = this.otherFilesOf(folder).flatMap((path) =>
+      path.endsWith(".json")
+        ? [...(this.text(path) ?? "").matchAll(JSON_SOURCE)].map(([, source = ""]) => source)
+        : [],
+    );
+    return [...native, ...json].flatMap((source) => localFolder(folder, source) ?? []);
   }
 
   /** All indexes of a folder, with their files. */
@@ -268,6 +307,14 @@ export class Workspace {
           : own;
     return folder === undefined ? undefined : { ...occurrence, path, folder };
   }
+}
+
+/** The folder and what the next ones of each lead to. */
+function reachable(folder: string, next: (folder: string) => readonly string[]): Set<string> {
+  const found = new Set([folder]);
+  // What is added meanwhile is visited, too.
+  for (const each of found) for (const other of next(each)) found.add(other);
+  return found;
 }
 
 function localFolder(folder: string, source: string): string | undefined {

@@ -1,27 +1,41 @@
-import { dirname } from "node:path";
+import { dirname, sep } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
 import type { PlannedChange } from "../features/planned-hints.ts";
+import type { Workspace } from "../index/workspace.ts";
 import type { LanguageHost } from "./language-host.ts";
 
 /** A plan of a folder takes at most that long: others wait for it. */
 const PLAN_TIMEOUT_MS = 120_000;
+/** Files of tests, which no plan reads. */
+const OF_TESTS = /\.(?:tftest|tofutest|tfmock)\.(?:hcl|json)$/;
 
 /** What planning needs. */
 interface PlannedChangesOptions {
   readonly clock: Clock;
+  readonly workspace: Workspace;
   readonly plan: Required<LanguageHost>["plan"];
   /** The changes of a folder are others now. */
   readonly onChanged: () => void;
   readonly onError: (error: unknown) => void;
 }
 
+interface PlannedFolder {
+  /** The folders of its module and of the modules that it uses. */
+  readonly parts: ReadonlySet<string>;
+  /** Undefined until the plan is there. */
+  changes?: readonly PlannedChange[];
+}
+
 /**
- * What the last plan of each folder would do, as long as the text is the one that was planned. A folder is planned after a save, one folder
- * at a time; a change of it ends its plan, and a further save takes the place of one that waits.
+ * What the last plan of each folder would do, as long as the text is the one that was planned. A root module is planned after a save of its
+ * files or of those of a module that it uses, one folder at a time, where nothing of it is unsaved: a plan reads the disk. A change of any of
+ * these files ends its plan and drops what is known, and a further save takes the place of one that waits.
  */
 export class PlannedChanges implements AsyncDisposable {
   readonly #options: PlannedChangesOptions;
-  readonly #changes = new Map<string, readonly PlannedChange[]>();
+  readonly #folders = new Map<string, PlannedFolder>();
+  /** Open files whose text may be another one than that on the disk. */
+  readonly #touched = new Set<string>();
   readonly #waiting = new Set<string>();
   readonly #end = new AbortController();
   #running: { readonly folder: string; readonly abort: AbortController } | undefined;
@@ -33,30 +47,78 @@ export class PlannedChanges implements AsyncDisposable {
 
   /** The changes of a folder; none where nothing is known. */
   of(folder: string): readonly PlannedChange[] {
-    return this.#changes.get(folder) ?? [];
+    return this.#folders.get(folder)?.changes ?? [];
   }
 
-  /** A file was saved: its folder is planned. */
-  saved(path: string): void {
+  /** A file was opened. Editors open some with a text that was never saved, which is a change. */
+  opened(path: string): void {
+    if (!this.#options.workspace.isAsOnDisk(path)) this.changed(path);
+  }
+
+  /** The text of a file was changed: what was planned is not what the text says. */
+  changed(path: string): void {
+    this.#touched.add(path);
     const folder = dirname(path);
-    this.#stop(folder);
-    this.#waiting.add(folder);
+    this.#drop((_, { parts }) => parts.has(folder));
+  }
+
+  closed(path: string): void {
+    this.#touched.delete(path);
+  }
+
+  /** A file was saved: the roots that use its module are planned, as far as they are in view. */
+  saved(path: string): void {
+    this.#touched.delete(path);
+    this.plan(dirname(path));
+  }
+
+  /** Plans the roots that use the module of a folder, as far as files of them are open and nothing of them is unsaved. */
+  plan(folder: string): void {
+    const { workspace } = this.#options;
+    const inView = new Set([...workspace.openFiles.keys()].map((open) => dirname(open)));
+    for (const root of workspace.rootsOf(folder)) {
+      if (!inView.has(root) || !workspace.hasConfiguration(root)) continue;
+      const parts = workspace.partsOf(root);
+      if ([...parts].some((part) => this.#isUnsaved(part))) continue;
+      this.#stop(root);
+      this.#folders.set(root, { ...this.#folders.get(root), parts });
+      this.#waiting.add(root);
+    }
+    if (this.#waiting.size === 0) return;
     this.#work ??= this.#planAll().finally(() => {
       this.#work = undefined;
     });
   }
 
-  /** A file was changed: what was planned is not what the text says. */
-  changed(path: string): void {
+  /** A file was changed, made or deleted on the disk. A save of the editor is reported as that, too. */
+  changedOnDisk(path: string): void {
+    const { workspace } = this.#options;
+    if (OF_TESTS.test(path) || (workspace.isOpen(path) && workspace.isAsOnDisk(path))) return;
     const folder = dirname(path);
-    this.#waiting.delete(folder);
-    this.#stop(folder);
-    if (this.#changes.delete(folder)) this.#options.onChanged();
+    this.#drop((_, { parts }) => [...parts].some((part) => isWithin(folder, part)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("the language server has ended"));
     await this.#work;
+  }
+
+  #isUnsaved(folder: string): boolean {
+    return [...this.#touched].some(
+      (path) => dirname(path) === folder && !this.#options.workspace.isAsOnDisk(path),
+    );
+  }
+
+  #drop(isOutdated: (folder: string, planned: PlannedFolder) => boolean): void {
+    let isShown = false;
+    for (const [folder, planned] of this.#folders) {
+      if (!isOutdated(folder, planned)) continue;
+      this.#waiting.delete(folder);
+      this.#stop(folder);
+      this.#folders.delete(folder);
+      isShown ||= planned.changes !== undefined;
+    }
+    if (isShown) this.#options.onChanged();
   }
 
   #stop(folder: string): void {
@@ -76,19 +138,31 @@ export class PlannedChanges implements AsyncDisposable {
   async #planFolder(folder: string): Promise<void> {
     const { clock, plan, onChanged, onError } = this.#options;
     const abort = new AbortController();
-    using _deadline = clock.after(PLAN_TIMEOUT_MS, () =>
-      abort.abort(new Error("the plan took too long")),
-    );
+    const fail = (error: unknown): void => {
+      this.#drop((each) => each === folder);
+      onError(error);
+    };
+    using _deadline = clock.after(PLAN_TIMEOUT_MS, () => {
+      if (abort.signal.aborted) return;
+      const late = new Error(`The plan of "${folder}" took longer than ${PLAN_TIMEOUT_MS} ms.`);
+      abort.abort(late);
+      fail(late);
+    });
     this.#running = { folder, abort };
     try {
       const found = await plan(folder, AbortSignal.any([this.#end.signal, abort.signal]));
-      if (abort.signal.aborted) return;
-      this.#changes.set(folder, found);
+      const planned = this.#folders.get(folder);
+      if (abort.signal.aborted || planned === undefined) return;
+      planned.changes = found;
       onChanged();
     } catch (error) {
-      if (!this.#end.signal.aborted && !abort.signal.aborted) onError(error);
+      if (!this.#end.signal.aborted && !abort.signal.aborted) fail(error);
     } finally {
       this.#running = undefined;
     }
   }
+}
+
+function isWithin(folder: string, around: string): boolean {
+  return folder === around || folder.startsWith(around.endsWith(sep) ? around : around + sep);
 }

@@ -148,6 +148,7 @@ class Server implements LanguageServer {
     });
     this.#planned = new PlannedChanges({
       clock: options.clock ?? systemClock,
+      workspace: this.#workspace,
       plan: async (folder, signal) => this.#plan(folder, signal),
       onChanged: () => {
         if (!this.#refreshesHints) return;
@@ -204,8 +205,8 @@ class Server implements LanguageServer {
 
   async #plan(folder: string, signal: AbortSignal) {
     const { plan } = this.#options.host ?? {};
-    const mayPlan = (await this.#needsNone(folder, signal)) || (await this.#trust.allows(folder));
-    return plan === undefined || !mayPlan ? [] : plan(folder, signal);
+    // What is built in reads files and calls addresses as well, so that a plan needs trust also where no program is started.
+    return plan === undefined || !(await this.#trust.allows(folder)) ? [] : plan(folder, signal);
   }
 
   async #readSchemas(folder: string): Promise<void> {
@@ -291,10 +292,14 @@ class Server implements LanguageServer {
   }
 
   #trusted(root: string): void {
+    const folders = new Set<string>();
     for (const path of this.#workspace.openFiles.keys()) {
       const folder = dirname(path);
-      if ((this.#rootOf(folder) ?? folder) === root) this.#checks.saved(path, true);
+      if ((this.#rootOf(folder) ?? folder) !== root) continue;
+      this.#checks.saved(path, true);
+      folders.add(folder);
     }
+    if (this.#plans) for (const folder of folders) this.#planned.plan(folder);
   }
 
   #addRoot(uri: string): void {
@@ -315,7 +320,9 @@ class Server implements LanguageServer {
       const { uri, languageId, version, text } = textDocument;
       this.#documents.set(uri, TextDocument.create(uri, languageId, version, text));
       const path = this.#store(uri);
-      if (path !== undefined) this.#checks.saved(path, false);
+      if (path === undefined) return;
+      this.#planned.opened(path);
+      this.#checks.saved(path, false);
     });
     this.#whileRunning(
       DidChangeTextDocumentNotification.type,
@@ -323,15 +330,17 @@ class Server implements LanguageServer {
         const { uri, version } = textDocument;
         const document = this.#documents.get(uri);
         if (document === undefined) return;
+        const before = document.getText();
         TextDocument.update(document, contentChanges, version);
-        this.#store(uri);
+        const path = this.#store(uri);
+        if (path !== undefined && document.getText() !== before) this.#planned.changed(path);
       },
     );
     this.#whileRunning(DidSaveTextDocumentNotification.type, ({ textDocument }) => {
       const path = pathOf(textDocument.uri);
       if (path !== undefined && this.#documents.has(textDocument.uri)) {
         this.#checks.saved(path, true);
-        if (this.#plans) this.#planned.saved(path);
+        if (this.#plans && this.#workspace.isOpen(path)) this.#planned.saved(path);
       }
     });
     this.#whileRunning(DidCloseTextDocumentNotification.type, ({ textDocument: { uri } }) => {
@@ -339,19 +348,16 @@ class Server implements LanguageServer {
       this.#documents.delete(uri);
       if (path === undefined) return;
       this.#workspace.close(path);
+      this.#planned.closed(path);
       const folder = dirname(path);
       const others = [...this.#workspace.openFiles.keys()];
       if (!others.some((other) => dirname(other) === folder)) this.#checks.forget(folder);
     });
     this.#whileRunning(DidChangeWatchedFilesNotification.type, ({ changes }) => {
-      const folders = new Set(
-        changes.flatMap(({ uri }) => {
-          const path = pathOf(uri);
-          return path === undefined ? [] : [dirname(path)];
-        }),
-      );
+      const changed = changes.flatMap(({ uri }) => pathOf(uri) ?? []);
+      if (changed.length === 0) return;
+      for (const path of changed) this.#planned.changedOnDisk(path);
       // What is open may call the modules that changed.
-      if (folders.size === 0) return;
       for (const path of this.#workspace.openFiles.keys()) this.#checks.changed(path);
     });
   }
@@ -364,7 +370,6 @@ class Server implements LanguageServer {
     if (fileRole(path) === undefined && !path.endsWith(".tf.json")) return undefined;
     this.#workspace.setOpen(path, document.getText());
     this.#checks.changed(path);
-    this.#planned.changed(path);
     return path;
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
+import type { Clock } from "@stackwright/base/clock";
 import {
   createProtocolConnection,
   type Diagnostic,
@@ -24,10 +25,12 @@ export class TestClient implements AsyncDisposable {
   readonly folder: string;
   /** The last problems of each file, by path in the workspace. */
   readonly problems = new Map<string, Diagnostic[]>();
+  /** What the server logged. */
+  readonly logged: string[] = [];
   #cursor: { readonly path: string; readonly offset: number } | undefined;
   readonly #texts = new Map<string, string>();
 
-  private constructor(host: LanguageHost, limits: WorkspaceLimits) {
+  private constructor(host: LanguageHost, limits: WorkspaceLimits, clock?: Clock) {
     this.folder = mkdtempSync(join(tmpdir(), "lang-server-"));
     const toServer = new PassThrough();
     const toClient = new PassThrough();
@@ -37,6 +40,7 @@ export class TestClient implements AsyncDisposable {
       version: "0.0.0",
       host,
       limits,
+      ...(clock !== undefined && { clock }),
     });
     this.connection = createProtocolConnection(
       new StreamMessageReader(toClient),
@@ -48,6 +52,9 @@ export class TestClient implements AsyncDisposable {
         this.problems.set(uri.slice(uriOf(this.folder).length + 1), diagnostics);
       },
     );
+    this.connection.onNotification("window/logMessage", ({ message }: { message: string }) => {
+      this.logged.push(message);
+    });
     this.connection.listen();
   }
 
@@ -57,8 +64,9 @@ export class TestClient implements AsyncDisposable {
     host: LanguageHost = {},
     limits: WorkspaceLimits = {},
     initializationOptions: object = {},
+    clock?: Clock,
   ): Promise<TestClient> {
-    const client = new TestClient(host, limits);
+    const client = new TestClient(host, limits, clock);
     for (const [path, marked] of Object.entries(texts)) {
       const offset = marked.indexOf("|");
       const text = offset === -1 ? marked : marked.slice(0, offset) + marked.slice(offset + 1);
@@ -100,6 +108,14 @@ export class TestClient implements AsyncDisposable {
     await this.connection.sendNotification("textDocument/didChange", {
       textDocument: { uri: this.uri(path), version },
       contentChanges: [{ text }],
+    });
+  }
+
+  /** Writes the text in the editor to the disk, and says so. */
+  async save(path: string): Promise<void> {
+    writeFileSync(join(this.folder, path), this.#texts.get(path) ?? "");
+    await this.connection.sendNotification("textDocument/didSave", {
+      textDocument: { uri: this.uri(path) },
     });
   }
 
