@@ -20,6 +20,17 @@ describe("links of a page in a package", () => {
       '[a](../../a.md "t"), [b](b)',
       '[a](https://code.acme.org/blob/v1/a.md "t"), [b](https://code.acme.org/blob/v1/packages/tool/b)',
     ],
+    [
+      "[`x`](b.md) and `c`, `[d](e.md)` and [`f`](g.md)",
+      "[`x`](https://code.acme.org/blob/v1/packages/tool/b.md) and `c`, `[d](e.md)` and [`f`](https://code.acme.org/blob/v1/packages/tool/g.md)",
+    ],
+    [
+      "`a\nb` and [`x`](b.md)",
+      "`a\nb` and [`x`](https://code.acme.org/blob/v1/packages/tool/b.md)",
+    ],
+    ["- a ` b\n- [`x`](b)", "- a ` b\n- [`x`](https://code.acme.org/blob/v1/packages/tool/b)"],
+    ["[a](docs/100%.md)", "[a](https://code.acme.org/blob/v1/packages/tool/docs/100%.md)"],
+    ["[a](docs/a%20b.md)", "[a](https://code.acme.org/blob/v1/packages/tool/docs/a b.md)"],
   ])("%s leads to the repository", (text, expected) => {
     expect(linkForReaders(text, { page, isPacked, addressOf })).toBe(expected);
   });
@@ -27,6 +38,7 @@ describe("links of a page in a package", () => {
   it.each([
     "[f](FUNCTIONS.md), [h](#heading), [e](https://acme.org/a.md), [m](mailto:a@acme.org)",
     "`[a](b.md)` and\n\n```md\n[a](b.md)\n```\n",
+    "``a ` [a](b.md)`` and\n\n  ```md\n  - `\n\n  [a](b.md)\n  ```\n",
   ])("%s stays", (text) => {
     expect(linkForReaders(text, { page, isPacked, addressOf })).toBe(text);
   });

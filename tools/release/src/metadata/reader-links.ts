@@ -25,7 +25,7 @@ export function linkForReaders(text: string, { page, isPacked, addressOf }: Page
     const [whole, image = "", label = "", target = "", title = ""] = match;
     const [path = "", anchor] = target.split("#");
     const isElsewhere = path === "" || /^[a-z][a-z0-9+.-]*:/i.test(target);
-    const file = posix.normalize(posix.join(posix.dirname(page), decodeURIComponent(path)));
+    const file = posix.normalize(posix.join(posix.dirname(page), decoded(path)));
     if (isElsewhere || isPacked(file)) continue;
     const begin = match.index;
     const name = text.slice(begin + image.length + 1, begin + image.length + 1 + label.length);
@@ -38,8 +38,22 @@ export function linkForReaders(text: string, { page, isPacked, addressOf }: Page
   return written + text.slice(end);
 }
 
-/** The text with blanks in the place of code, which has no links; code that is the text of a link stays. */
+/** A block of code between fences. */
+const FENCED = /^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?^[ \t]*\1/gm;
+/** Code within a line ends with as many backticks as it begins with, before the end of its paragraph. */
+const INLINE = /(?<![\\`])(`+)(?!`)(?:(?!\n[ \t]*(?:\n|[-*+#>|]|\d+\.))[\s\S])*?(?<!`)\1(?!`)/g;
+
+/** The text with blanks in the place of code, which has no links. */
 function withoutCode(text: string): string {
   const blank = (match: string): string => match.replace(/[^\n]/g, " ");
-  return text.replace(/^(```|~~~)[^\n]*\n[\s\S]*?^\1/gm, blank).replace(/(?<!\[)`[^`\n]*`/g, blank);
+  return text.replace(FENCED, blank).replace(INLINE, blank);
+}
+
+/** What a target stands for; `%` may be a character of a name. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
