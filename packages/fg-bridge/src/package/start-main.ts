@@ -16,6 +16,8 @@ const LOOPBACK = "127.0.0.1";
 /** How long a server may take until it listens. */
 const START_MS = 20_000;
 const POLL_MS = 10;
+/** Node keeps each module that was imported, so that an instance is given up after so many starts that failed. */
+const MAX_STARTS = 10;
 /** Of the connection, and not of what is asked. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   "host",
@@ -149,6 +151,11 @@ async function startForEvents(): Promise<string> {
 }
 
 async function nextStart() {
+  if (latest !== undefined && latest.attempt >= MAX_STARTS) {
+    // The platform replaces an instance whose process has ended, and the next one may start.
+    process.stderr.write(`The function failed to start ${MAX_STARTS} times. Its last failure:\n`);
+    fail(latest.failure);
+  }
   const [port = 0] = await freePorts(1);
   const start: NonNullable<typeof latest> = { port, attempt: (latest?.attempt ?? 0) + 1 };
   latest = start;
@@ -168,7 +175,7 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-function fail(error: unknown): void {
+function fail(error: unknown): never {
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);
 }
