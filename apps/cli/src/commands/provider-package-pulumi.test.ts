@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import {
@@ -15,6 +16,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { TEST_PROGRAMS } from "@stackwright/core/testing";
 import { Platform } from "@stackwright/provider-source";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -195,6 +197,59 @@ resource "notes_notes_note" "todo" {
       archiveName("chatty", "1.2.0", "linux-arm64"),
     ]);
     await rm(scratch.path, { recursive: true });
+  });
+
+  it("packs a binary for one platform, as its bytes are those of one", async () => {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "binary "));
+    await writeFile(join(scratch.path, "pulumi-resource-chatty"), "\x7fELF and more");
+    const packed = async (...platforms: readonly string[]) =>
+      tryCommand(
+        "provider package --pulumi pulumi-resource-chatty --version 1.2.0 --no-start"
+          .split(" ")
+          .concat(platforms.flatMap((platform) => ["--platform", platform])),
+        { cwd: scratch.path, env },
+      );
+    const several = await packed("linux_amd64", "darwin_arm64");
+    expect(several.code).toBe(1);
+    expect(several.error).toContain("A binary is for one platform");
+    expect(several.error).toContain("linux_amd64, darwin_arm64");
+    await expect(readdir(join(scratch.path, "dist"))).rejects.toMatchObject({ code: "ENOENT" });
+    expect((await packed("windows_amd64")).code).toBe(0);
+    expect(await readdir(join(scratch.path, "dist"))).toEqual([
+      archiveName("chatty", "1.2.0", "windows-amd64"),
+    ]);
+  });
+
+  it("packs a module that is named by its whole path, with a program that starts through links", async () => {
+    const file = join(project, "stackwright.provider.json");
+    const before = await readFile(file, "utf8");
+    const pulumi = join(project, "src/pulumi.ts");
+    await writeFile(file, JSON.stringify({ ...(JSON.parse(before) as object), pulumi }));
+    try {
+      const words = ["--no-start", "--platform", "linux_amd64", "--out", "linked"];
+      const done = await tryCommand(["provider", "package", "--pulumi", ...words], {
+        cwd: project,
+        env,
+      });
+      expect(done.code, done.output + done.error).toBe(0);
+    } finally {
+      await writeFile(file, before);
+    }
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "links "));
+    const plugin = join(scratch.path, "plug-in");
+    await mkdir(plugin);
+    await promisify(execFile)("tar", [
+      "-xzf",
+      join(project, "linked", archiveName("notes", "0.1.0", "linux-amd64")),
+      "-C",
+      plugin,
+    ]);
+    await symlink("plug-in/pulumi-resource-notes", join(scratch.path, "relative"));
+    await mkdir(join(scratch.path, "bin"));
+    await symlink(join(scratch.path, "relative"), join(scratch.path, "bin/notes"));
+    await writeFile(join(plugin, "provider.mjs"), 'console.log("started", process.argv[2]);\n');
+    const started = await promisify(execFile)(join(scratch.path, "bin/notes"), ["a b"], { env });
+    expect(started.stdout).toBe("started a b\n");
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { createRequire, isBuiltin } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { PackEntry } from "@stackwright/provider-source";
 import { CommandError } from "../command-error.ts";
@@ -41,7 +41,7 @@ export async function bundleModule(
   let output: readonly BundlerOutput[];
   try {
     const bundle = await rolldown({
-      input: join(directory, entry),
+      input: resolve(directory, entry),
       cwd: directory,
       platform: "node",
       transform: { target: TARGET },

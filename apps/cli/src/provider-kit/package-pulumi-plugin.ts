@@ -76,6 +76,15 @@ export async function packagePulumiPlugin(
       },
     );
   }
+  if (!isScript && platforms.length > 1) {
+    throw new CommandError(
+      `A binary is for one platform, and these were named: ${platforms.map(String).join(", ")}.`,
+      {
+        advice:
+          "Name the platform that it was built for, and pack the binary of each other platform by a command of its own.",
+      },
+    );
+  }
   const found = options.start ? await tryPlugin(plugin, context) : undefined;
   const folder = resolve(directory, options.out ?? "dist");
   await mkdir(folder, { recursive: true });
@@ -107,18 +116,34 @@ async function packProject(
     `Name the module that serves it in Pulumi's protocol as "pulumi" in stackwright.provider.json; provider new writes one.`,
   );
   const bundle = await bundleModule(pulumiModule, { directory, fileName: MODULE });
-  // Node takes the end of a name such as `pulumi-resource-notes` for no module, and runs it as CommonJS: so the module has a name of its own.
-  const launcher = `#!/bin/sh\nPROVIDER_VERSION=${version} exec node "$(dirname "$0")/${MODULE}" "$@"\n`;
   return {
     name,
     version,
     isScript: true,
     entries: [
-      entryOf(`${PROGRAM_PREFIX}${name}`, Buffer.from(launcher), true),
+      entryOf(`${PROGRAM_PREFIX}${name}`, Buffer.from(launcherOf(version)), true),
       ...bundle.map(({ path, content }) => entryOf(path, content as Uint8Array, false)),
       ...(await extrasOf(directory)),
     ],
   };
+}
+
+/**
+ * Node takes the end of a name such as `pulumi-resource-notes` for no module, and runs it as CommonJS: so the module has a name of its own. It
+ * stands beside the program itself, whatever links lead there; the `readlink` of each system reads one link at a time.
+ */
+function launcherOf(version: string): string {
+  return `#!/bin/sh
+program=$0
+while [ -L "$program" ]; do
+  target=$(readlink "$program")
+  case $target in
+    /*) program=$target ;;
+    *) program=$(dirname "$program")/$target ;;
+  esac
+done
+PROVIDER_VERSION=${version} exec node "$(dirname "$program")/${MODULE}" "$@"
+`;
 }
 
 async function packProgram(
