@@ -8,6 +8,7 @@ import { Frame } from "./frame.tsx";
 import { OverviewPage } from "./pages/overview-page.tsx";
 import { NotFound } from "./parts/not-found.tsx";
 import { ProblemBox } from "./parts/states.tsx";
+import { parseSearch, stringifySearch } from "./search-text.ts";
 
 /** The pages by address, each loaded when it is first opened but for the overview. */
 export function createConsoleRouter() {
@@ -187,6 +188,8 @@ export function createConsoleRouter() {
   return createRouter({
     routeTree: tree,
     basepath: "/console",
+    parseSearch,
+    stringifySearch,
     defaultPreload: "intent",
     defaultErrorComponent: ({ error, reset }) => <ProblemBox error={error} retry={reset} />,
     scrollRestoration: true,

@@ -1,25 +1,24 @@
 import { useNavigate } from "@tanstack/react-router";
-import { startTransition, useState } from "react";
+import { startTransition, useEffect, useState, useSyncExternalStore } from "react";
+import { KeptText } from "./kept-text.ts";
 import { useFilters } from "./use-address.ts";
 
 /**
- * A filter that its page can be sent with: what is typed is a part of the address, and there again after a reload or a way back.
- * Nothing is kept of a filter without a name.
+ * A filter that its page can be sent with: what is typed is a part of the address soon, and there again after a reload or a way back. Where
+ * the address is changed otherwise, as by a link to the page, the filter follows it. Nothing is kept of a filter without a name.
  */
 export function useKept(
   name: string | undefined,
   initial = "",
 ): readonly [value: string, set: (value: string) => void] {
-  const search = useFilters<Record<string, unknown>>();
+  const search = useFilters<Record<string, string>>();
   const navigate = useNavigate();
-  const [value, setValue] = useState(() => {
-    const given = name === undefined ? undefined : search[name];
-    // Addresses are written by hand, too: a number is a text here.
-    return typeof given === "string" || typeof given === "number" ? String(given) : initial;
-  });
-  const set = (next: string): void => {
-    setValue(next);
-    if (name === undefined) return;
+  const given = (name === undefined ? undefined : search[name]) ?? initial;
+  const [kept] = useState(() => new KeptText(given));
+  const value = useSyncExternalStore(kept.subscribe, kept.value);
+  useEffect(() => kept.follow(given), [kept, given]);
+  useEffect(() => () => kept.end(), [kept]);
+  const write = (next: string): void => {
     // What is typed comes first.
     startTransition(
       () =>
@@ -34,5 +33,5 @@ export function useKept(
         }),
     );
   };
-  return [value, set];
+  return [value, (next) => kept.type(next, name === undefined ? undefined : write)];
 }

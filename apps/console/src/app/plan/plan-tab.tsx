@@ -103,20 +103,25 @@ function NoteList({ head, items, more }: Listed) {
   );
 }
 
+/** The actions that a plan can be filtered by. */
+function shownActions({ changes }: PlanView): PlanView["changes"][number]["action"][] {
+  return [...new Set(changes.map(({ action }) => action))].filter((name) => name !== "no-op");
+}
+
 /** A view of a plan, whatever it is of. */
 function PlanViewer({ view, isOne }: { readonly view: PlanView; readonly isOne: boolean }) {
   // A page may show several plans.
   const id = useId();
   const [text, setText] = useKept(isOne ? "q" : undefined);
-  const [action, setAction] = useKept(isOne ? "action" : undefined);
+  const [chosen, setAction] = useKept(isOne ? "action" : undefined);
+  const actions = shownActions(view);
+  // An address may say anything.
+  const action = actions.find((name) => name === chosen) ?? "";
   const wanted = useDeferredValue(text).trim().toLowerCase();
   const groups = useMemo(() => filterGroups(view, wanted, action), [view, wanted, action]);
   const found = groups.reduce((sum, { entries }) => sum + entries.length, 0);
   const outputs = view.outputs.filter(hasOutputChange);
   const drift = shownDrift(view);
-  const actions = [...new Set(view.changes.map((change) => change.action))].filter(
-    (name) => name !== "no-op",
-  );
   const [partial, stage, moves] = [partialText(view), stageTexts(view), moveTexts(view)];
   if (isEmpty(view)) {
     return (

@@ -57,10 +57,17 @@ interface Revision {
   readonly complete: boolean;
 }
 
+function rangeOf({ from, to }: Readonly<Partial<Record<keyof Range, string>>>): Range {
+  return {
+    ...(from !== undefined && { from: Number(from) }),
+    ...(to !== undefined && { to: Number(to) }),
+  };
+}
+
 function Revisions({ revisions }: { readonly revisions: readonly Revision[] }) {
   const place = useStackPlace();
   const navigate = useNavigate();
-  const search = useFilters<Range>();
+  const search = rangeOf(useFilters());
   const newest = revisions[0]?.revision ?? 0;
   const to = revisions.some(({ revision }) => revision === search.to) ? (search.to ?? 0) : newest;
   const chosen = revisions.find(({ revision }) => revision === to);
