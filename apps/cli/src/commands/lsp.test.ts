@@ -76,9 +76,10 @@ describe("lsp", { timeout: 120_000 }, () => {
       textDocument: { uri, languageId: "terraform", version: 1, text: TEXT },
     });
   }, 60_000);
+  // A plan or a check that runs ends first.
   afterEach(async () => {
     await cleanup.disposeAsync();
-  });
+  }, 60_000);
 
   it("serves an editor with the schemas of installed providers, and ends with it", async () => {
     const hover = async (): Promise<string> => {
