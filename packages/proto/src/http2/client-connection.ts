@@ -12,7 +12,6 @@ import {
   FLAG,
   FRAME,
   goAwayFrame,
-  headersFrames,
   LARGEST_WINDOW_BYTES,
   pingAckFrame,
   resetFrame,
@@ -169,7 +168,7 @@ export class ClientConnection {
     this.#windows.begin(stream);
     this.#nextId += 2;
     this.#streams.set(stream.id, stream);
-    this.#outbox.push(headersFrames(stream.id, block, false, this.#windows.frameBytes));
+    this.#windows.sendHeaders(stream, block, false);
     this.#windows.send(stream);
     if (this.#nextId > LARGEST_WINDOW_BYTES) this.#drain(new Error("the connection is used up"));
   }
@@ -275,9 +274,10 @@ export class ClientConnection {
   #takeSettings(flags: number, id: number, payload: Buffer): void {
     const isAsked = readSettings(flags, id, payload, (setting, value) => {
       if (setting === SETTING.MAX_CONCURRENT_STREAMS) this.#peerStreams = value;
-      else this.#windows.takeSetting(setting, value, this.#streams.values());
+      else this.#windows.takeSetting(setting, value);
     });
     if (!isAsked) return;
+    this.#windows.applySettings(this.#streams.values());
     this.#answers.send(settingsAckFrame());
     this.#beginWaiting();
   }

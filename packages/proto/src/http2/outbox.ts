@@ -6,17 +6,27 @@ const JOINED_BYTES = 64 * 1024;
 /**
  * What a connection has to write. All that one turn of the event loop gives is written at once, after it: so a hundred
  * calls that begin together are one write, and one record of TLS.
+ *
+ * Invariant: `unsentBytes` is what was pushed and is not yet with the system.
  */
 export class Outbox {
   readonly #socket: Duplex;
+  readonly #onProgress: (() => void) | undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
+  #unsent = 0;
   #onWritten: (() => void)[] = [];
   #isScheduled = false;
   #isClosed = false;
 
-  constructor(socket: Duplex) {
+  /** @param onProgress called whenever the system has taken something */
+  constructor(socket: Duplex, onProgress?: () => void) {
     this.#socket = socket;
+    this.#onProgress = onProgress;
+  }
+
+  get unsentBytes(): number {
+    return this.#unsent;
   }
 
   /** `onWritten` is called when the bytes are with the system; not at all when the connection ends before. */
@@ -24,6 +34,7 @@ export class Outbox {
     if (this.#isClosed) return;
     this.#pieces.push(bytes);
     this.#bytes += bytes.length;
+    this.#unsent += bytes.length;
     if (onWritten !== undefined) this.#onWritten.push(onWritten);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -39,29 +50,48 @@ export class Outbox {
   readonly #flush = (): void => {
     this.#isScheduled = false;
     if (this.#isClosed || this.#pieces.length === 0) return;
-    const pieces = this.#pieces;
-    const isJoined = this.#bytes <= JOINED_BYTES;
-    const onWritten = this.#onWritten;
+    const written = this.#writtenOf(this.#bytes, this.#onWritten);
+    const pieces = this.#bytes <= JOINED_BYTES ? [joined(this.#pieces)] : runsOf(this.#pieces);
     this.#pieces = [];
     this.#bytes = 0;
-    const done = onWritten.length === 0 ? undefined : callAll(onWritten);
-    if (done !== undefined) this.#onWritten = [];
-    const [first] = pieces;
-    if (pieces.length === 1 || isJoined) {
-      this.#socket.write(pieces.length === 1 ? first : Buffer.concat(pieces), done);
-      return;
-    }
-    this.#socket.cork();
+    this.#onWritten = [];
     const last = pieces.length - 1;
+    if (last > 0) this.#socket.cork();
     for (const [index, piece] of pieces.entries()) {
-      this.#socket.write(piece, index === last ? done : undefined);
+      this.#socket.write(piece, index === last ? written : undefined);
     }
-    this.#socket.uncork();
+    if (last > 0) this.#socket.uncork();
   };
+
+  #writtenOf(bytes: number, callbacks: readonly (() => void)[]): (error?: Error | null) => void {
+    return (error) => {
+      if (error !== undefined && error !== null) return;
+      this.#unsent -= bytes;
+      for (const callback of callbacks) callback();
+      this.#onProgress?.();
+    };
+  }
 }
 
-function callAll(callbacks: readonly (() => void)[]): (error?: Error | null) => void {
-  return (error) => {
-    if (error === undefined || error === null) for (const callback of callbacks) callback();
-  };
+/** Joins neighbours up to {@link JOINED_BYTES}: a piece that waits by itself takes many times the memory of a short frame. */
+function runsOf(pieces: readonly Buffer[]): Buffer[] {
+  const runs: Buffer[] = [];
+  let run: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    if (run.length > 0 && bytes + piece.length > JOINED_BYTES) {
+      runs.push(joined(run));
+      run = [];
+      bytes = 0;
+    }
+    run.push(piece);
+    bytes += piece.length;
+  }
+  runs.push(joined(run));
+  return runs;
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [first] = pieces;
+  return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
 }

@@ -11,21 +11,33 @@ import {
 import type { Http2Stream } from "./http2-stream.ts";
 import type { Outbox } from "./outbox.ts";
 
+/** The table of headers that a connection begins with. Source: RFC 9113, section 6.5.2. */
+const DEFAULT_TABLE_BYTES = 4096;
+/** In front of a block of headers: the table has no bytes from here on. Source: RFC 7541, section 6.3. */
+const NO_TABLE = Buffer.from([0x20]);
+
 /**
- * What the peer lets this side send: the windows of the streams and of the connection, and the size of frames.
+ * What the peer lets this side send: the windows of the streams and of the connection, the size of frames, and the table of
+ * headers, which is not used.
  *
- * Invariant: a stream is in `#blocked` only while it has bytes and a window of its own, and the connection's window is used up.
+ * Invariants: a stream is in `#blocked` only while it has bytes and a window of its own, and the connection's window is used up.
+ * What needs no window (headers, and an end without bytes) waits only for what was written before it.
  *
- * Source: RFC 9113, section 5.2 and 6.9.
+ * Source: RFC 9113, section 5.2 and 6.9; RFC 7541, section 4.2.
  */
 export class SendWindows {
-  /** The largest frame that the peer takes. */
-  frameBytes = DEFAULT_FRAME_BYTES;
   readonly #outbox: Outbox;
   readonly #onEndSent: ((stream: Http2Stream) => void) | undefined;
   readonly #blocked = new Set<Http2Stream>();
   #connection = DEFAULT_WINDOW_BYTES;
   #initial = DEFAULT_WINDOW_BYTES;
+  /** What {@link applySettings} makes of `#initial`. */
+  #nextInitial = DEFAULT_WINDOW_BYTES;
+  /** The largest frame that the peer takes. */
+  #frameBytes = DEFAULT_FRAME_BYTES;
+  /** The table that the peer knows this side to have. */
+  #tableBytes = DEFAULT_TABLE_BYTES;
+  #isTableTooLarge = false;
 
   /** @param onEndSent called when the last frame of a stream was written */
   constructor(outbox: Outbox, onEndSent?: (stream: Http2Stream) => void) {
@@ -50,21 +62,37 @@ export class SendWindows {
     this.#blocked.clear();
   }
 
-  /** Takes a setting that concerns what is sent; others are ignored. */
-  takeSetting(setting: number, value: number, streams: Iterable<Http2Stream>): void {
+  /** Sends headers at once, which no window limits. */
+  sendHeaders(stream: Http2Stream, block: Buffer, isEnd: boolean): void {
+    const bytes = this.#isTableTooLarge ? Buffer.concat([NO_TABLE, block]) : block;
+    if (this.#isTableTooLarge) this.#tableBytes = 0;
+    this.#isTableTooLarge = false;
+    this.#outbox.push(headersFrames(stream.id, bytes, isEnd, this.#frameBytes));
+  }
+
+  /** Takes a setting that concerns what is sent; others are ignored. {@link applySettings} follows the last one of a frame. */
+  takeSetting(setting: number, value: number): void {
     if (setting === SETTING.MAX_FRAME_SIZE) {
       if (value < DEFAULT_FRAME_BYTES || value > LARGEST_FRAME_BYTES) {
         throw new Http2ProtocolError("PROTOCOL_ERROR", `frames of ${value} bytes`);
       }
-      this.frameBytes = value;
+      this.#frameBytes = value;
     } else if (setting === SETTING.INITIAL_WINDOW_SIZE) {
       if (value > LARGEST_WINDOW_BYTES) {
         throw new Http2ProtocolError("FLOW_CONTROL_ERROR", `a window of ${value} bytes`);
       }
-      const change = value - this.#initial;
-      this.#initial = value;
-      for (const stream of streams) this.widen(stream, change);
+      this.#nextInitial = value;
+    } else if (setting === SETTING.HEADER_TABLE_SIZE && value < this.#tableBytes) {
+      this.#isTableTooLarge = true;
     }
+  }
+
+  /** Gives streams that have begun the window of the settings: once for a frame, however often it names it. */
+  applySettings(streams: Iterable<Http2Stream>): void {
+    const change = this.#nextInitial - this.#initial;
+    if (change === 0) return;
+    this.#initial = this.#nextInitial;
+    for (const stream of streams) this.widen(stream, change);
   }
 
   widen(stream: Http2Stream, bytes: number): void {
@@ -88,7 +116,7 @@ export class SendWindows {
     const [part] = stream.pending;
     if (part === undefined) return false;
     if (part.kind === "headers") {
-      this.#outbox.push(headersFrames(stream.id, part.bytes, part.isEnd, this.frameBytes));
+      this.sendHeaders(stream, part.bytes, part.isEnd);
       this.#sent(stream, part.isEnd);
       return true;
     }
@@ -96,11 +124,12 @@ export class SendWindows {
     const room = Math.max(0, Math.min(stream.sendWindow, this.#connection, most));
     if (room === 0 && part.bytes.length > 0) {
       if (stream.sendWindow > 0) this.#blocked.add(stream);
+      else this.#blocked.delete(stream);
       return false;
     }
     const isWhole = part.bytes.length <= room;
     const bytes = isWhole ? part.bytes : part.bytes.subarray(0, room);
-    const frames = dataFrames(stream.id, bytes, isWhole && part.isEnd, this.frameBytes);
+    const frames = dataFrames(stream.id, bytes, isWhole && part.isEnd, this.#frameBytes);
     this.#outbox.push(frames, isWhole ? part.onSent : undefined);
     stream.sendWindow -= bytes.length;
     this.#connection -= bytes.length;
@@ -119,10 +148,14 @@ export class SendWindows {
     for (const stream of this.#blocked) {
       if (this.#connection <= 0) return;
       this.#blocked.delete(stream);
+      if (!this.#sendPart(stream, this.#frameBytes)) continue;
+      while (needsNoWindow(stream)) this.#sendPart(stream, 0);
       // What is added again comes last, and is met again by this loop.
-      if (this.#sendPart(stream, this.frameBytes) && stream.pending.length > 0) {
-        this.#blocked.add(stream);
-      }
+      if (stream.pending.length > 0 && stream.sendWindow > 0) this.#blocked.add(stream);
     }
   }
+}
+
+function needsNoWindow({ pending: [part] }: Http2Stream): boolean {
+  return part !== undefined && (part.kind === "headers" || part.bytes.length === 0);
 }

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { AbandonedRequests } from "./abandoned-requests.ts";
 import {
   HTTP2_ERRORS,
   type Http2ErrorName,
@@ -52,19 +53,30 @@ interface ServerConnectionOptions {
   readonly maxStreams: number;
   /** Time for the client to begin HTTP/2. @default 20_000 */
   readonly startMs?: number;
+  /** While more than this waits for the client to read, nothing is read from it. @default 16 MiB */
+  readonly maxUnsentBytes?: number;
+  /** How long the client may then take to read anything. @default 60_000 */
+  readonly stallMs?: number;
+  /** Time in ms, of a clock that never goes back. @default performance.now */
+  readonly now?: () => number;
   /** What answers the next request. */
   readonly accept: () => RequestListener;
-  /** The connection has ended; called once, after what was under way has failed. */
+  /** The socket has closed; called once, after what was under way has failed. */
   readonly onClosed: () => void;
 }
 
 /** The table of headers that clients may use: the size that they start with. */
 const TABLE_BYTES = 4096;
-/** A client that opens requests only to give them up makes work for nothing. One that has so many more of those than answers is cut off. */
-const MAX_ABANDONED = 10_000;
 /** Time for a client to begin. */
 const START_MS = 20_000;
-/** How long the last frame may take to leave. */
+/**
+ * Answers that wait for the client to read them; a client that reads what it has asked for is rarely so far behind. All bytes
+ * count, those of bodies too: the windows that limit these are the client's to choose.
+ */
+const MAX_UNSENT_BYTES = 16 * 2 ** 20;
+/** A client that may stop reading until all it sends is taken would wait for this side, as this side for it. */
+const STALL_MS = 60_000;
+/** How long the last frame may take to leave, and after what was asked for, the client to take the end. */
 const LINGER_MS = 1000;
 
 /**
@@ -73,7 +85,8 @@ const LINGER_MS = 1000;
  * Invariants:
  * - a stream is in `#streams` from its first frame until both sides have ended or one reset it;
  * - every listener gets one end of the request or one failure, unless its own side resets the stream;
- * - a request whose id is above the one in a GOAWAY that was sent never reaches a listener.
+ * - a request whose id is above the one in a GOAWAY that was sent never reaches a listener;
+ * - `#stall` is set exactly while nothing is read, because too much is unsent.
  *
  * Source: RFC 9113; RFC 7541.
  */
@@ -91,15 +104,18 @@ export class ServerConnection {
   #preface: Buffer | undefined = Buffer.alloc(0);
   #hasSettings = false;
   readonly #start: NodeJS.Timeout;
+  #stall: NodeJS.Timeout | undefined;
+  #linger: NodeJS.Timeout | undefined;
   #lastId = 0;
-  #abandoned = 0;
+  readonly #abandoned: AbandonedRequests;
   #isDraining = false;
   #isClosed = false;
 
   constructor(options: ServerConnectionOptions) {
     const { socket, headerBytes, maxStreams } = options;
     this.#options = options;
-    this.#outbox = new Outbox(socket);
+    this.#outbox = new Outbox(socket, this.#onProgress);
+    this.#abandoned = new AbandonedRequests(options.now ?? (() => performance.now()));
     this.#windows = new SendWindows(this.#outbox, this.#onEndSent);
     this.#answers = new Answers(this.#outbox);
     this.#receipts = new ConnectionReceipts(this.#outbox);
@@ -108,7 +124,7 @@ export class ServerConnection {
     socket.on("data", this.#onBytes);
     socket.on("error", (error: Error) => this.#fail(error));
     socket.on("end", this.#onEnd);
-    socket.on("close", this.#onEnd);
+    socket.on("close", this.#onSocketClosed);
     this.#start = setTimeout(() => {
       this.#fail(new Error("the client did not begin HTTP/2 in time"), "SETTINGS_TIMEOUT");
     }, options.startMs ?? START_MS);
@@ -150,15 +166,55 @@ export class ServerConnection {
     this.#closeIfDone();
   }
 
-  /** Ends the connection. Requests under way fail with the reason. */
+  /** Ends the connection. Requests under way fail with the reason; where it drains, the client has a last moment for what it did not read. */
   close(reason: Error): void {
-    this.#fail(reason, "NO_ERROR");
+    if (this.#isClosed) this.#startLinger();
+    else this.#fail(reason, "NO_ERROR");
   }
 
   readonly #onEnd = (): void => this.#fail(new Error("the connection was closed"));
 
+  readonly #onSocketClosed = (): void => {
+    clearTimeout(this.#linger);
+    this.#onEnd();
+    this.#options.onClosed();
+  };
+
+  /** The client has read something. */
+  readonly #onProgress = (): void => {
+    if (this.#stall === undefined) return;
+    this.#stall.refresh();
+    // Not at the first byte below the bound, so that a client gets on by more than a frame at a time.
+    if (this.#outbox.unsentBytes > this.#maxUnsentBytes / 2) return;
+    this.#endStall();
+    this.#options.socket.resume();
+  };
+
   readonly #onBytes = (chunk: Buffer): void => {
     if (this.#isClosed) return;
+    this.#read(chunk);
+    if (this.#isClosed || this.#stall !== undefined) return;
+    if (this.#outbox.unsentBytes > this.#maxUnsentBytes) this.#beginStall();
+  };
+
+  get #maxUnsentBytes(): number {
+    return this.#options.maxUnsentBytes ?? MAX_UNSENT_BYTES;
+  }
+
+  /** Lets the client send no more before it reads. */
+  #beginStall(): void {
+    this.#options.socket.pause();
+    this.#stall = setTimeout(() => {
+      this.#fail(new Error("the client does not read its answers"), "ENHANCE_YOUR_CALM");
+    }, this.#options.stallMs ?? STALL_MS);
+  }
+
+  #endStall(): void {
+    clearTimeout(this.#stall);
+    this.#stall = undefined;
+  }
+
+  #read(chunk: Buffer): void {
     try {
       const frames = this.#preface === undefined ? chunk : this.#takePreface(this.#preface, chunk);
       if (frames.length > 0) this.#reader.push(frames);
@@ -167,7 +223,7 @@ export class ServerConnection {
       const text = `the client does not keep to HTTP/2: ${error.message}`;
       this.#fail(new Error(text, { cause: error }), error.code);
     }
-  };
+  }
 
   /** What follows the preface. */
   #takePreface(former: Buffer, chunk: Buffer): Buffer {
@@ -234,7 +290,7 @@ export class ServerConnection {
     this.#lastId = id;
     if (this.#streams.size >= this.#options.maxStreams) {
       this.#outbox.push(resetFrame(id, HTTP2_ERRORS.REFUSED_STREAM));
-      this.#abandon();
+      this.#abandoned.add();
       return;
     }
     const listener = this.#options.accept();
@@ -273,7 +329,7 @@ export class ServerConnection {
     if (!this.#remoteEnds.has(stream)) {
       this.#outbox.push(resetFrame(stream.id, HTTP2_ERRORS.NO_ERROR));
     }
-    if (this.#abandoned > 0) this.#abandoned -= 1;
+    this.#abandoned.answered();
     this.#remove(stream);
   };
 
@@ -284,21 +340,16 @@ export class ServerConnection {
     this.#remove(stream);
     const reason = new Error(`the client ended the request (${http2ErrorName(code)})`);
     stream.listener.onFailure({ kind: "reset", code, reason });
-    this.#abandon();
-  }
-
-  #abandon(): void {
-    this.#abandoned += 1;
-    if (this.#abandoned > MAX_ABANDONED) {
-      throw new Http2ProtocolError("ENHANCE_YOUR_CALM", "requests are opened and given up");
-    }
+    this.#abandoned.add();
   }
 
   #takeSettings(flags: number, id: number, payload: Buffer): void {
     const isAsked = readSettings(flags, id, payload, (setting, value) => {
-      this.#windows.takeSetting(setting, value, this.#streams.values());
+      this.#windows.takeSetting(setting, value);
     });
-    if (isAsked) this.#answers.send(settingsAckFrame());
+    if (!isAsked) return;
+    this.#windows.applySettings(this.#streams.values());
+    this.#answers.send(settingsAckFrame());
   }
 
   #takeWindowUpdate(id: number, payload: Buffer): void {
@@ -332,21 +383,31 @@ export class ServerConnection {
 
   #closeIfDone(): void {
     if (this.#isDraining && this.#streams.size === 0) {
-      this.#fail(new Error("the server ends the connection"), "NO_ERROR");
+      // All that was asked for is answered, and has as long to leave as `close` leaves it.
+      this.#options.socket.once("finish", this.#startLinger);
+      this.#fail(new Error("the server ends the connection"), "NO_ERROR", false);
     }
   }
 
-  #fail(reason: Error, code?: Http2ErrorName): void {
+  readonly #startLinger = (): void => {
+    const { socket } = this.#options;
+    if (socket.destroyed) return;
+    this.#linger ??= setTimeout(() => socket.destroy(), LINGER_MS);
+  };
+
+  /** @param isLimited whether what is unsent has a moment to leave, and no more */
+  #fail(reason: Error, code?: Http2ErrorName, isLimited = true): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#start);
+    this.#endStall();
     const { socket } = this.#options;
     if (code !== undefined && !socket.destroyed) {
       this.#outbox.push(goAwayFrame(this.#lastId, HTTP2_ERRORS[code]));
       this.#outbox.close();
-      const linger = setTimeout(() => socket.destroy(), LINGER_MS);
-      socket.once("close", () => clearTimeout(linger));
+      if (isLimited) this.#startLinger();
       // What the client still sends is read and dropped, so that it is not reset before it has read what was sent.
+      socket.resume();
       socket.end();
     } else {
       socket.destroy();
@@ -360,6 +421,5 @@ export class ServerConnection {
       stream.pending.length = 0;
       stream.listener.onFailure({ kind: "lost", reason });
     }
-    this.#options.onClosed();
   }
 }
