@@ -1,7 +1,7 @@
-import { Metadata } from "@grpc/grpc-js";
 import { type HeaderList, http2ErrorName, type StreamFailure } from "../../http2/index.ts";
 import { type RpcCode, rpcCodeOf } from "../codes.ts";
 import { RpcError } from "../rpc-error.ts";
+import { metadataOf } from "./metadata-headers.ts";
 
 /** Source: gRPC, "HTTP to gRPC Status Code Mapping"; others are UNKNOWN. */
 const CODE_OF_HTTP_STATUS: Readonly<Record<string, RpcCode>> = {
@@ -14,24 +14,6 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<string, RpcCode>> = {
   "503": "UNAVAILABLE",
   "504": "UNAVAILABLE",
 };
-
-/** Headers of the protocol itself, which are no metadata. */
-const OWN_HEADERS: ReadonlySet<string> = new Set(["grpc-status", "grpc-message", "grpc-encoding"]);
-
-/** What a server says beside its messages. A header that is no valid metadata is left out. */
-export function metadataOf(headers: HeaderList): Metadata {
-  const metadata = new Metadata();
-  for (const [name, value] of headers) {
-    if (name.startsWith(":") || OWN_HEADERS.has(name)) continue;
-    try {
-      if (!name.endsWith("-bin")) metadata.add(name, value);
-      else for (const part of value.split(",")) metadata.add(name, Buffer.from(part, "base64"));
-    } catch {
-      // What the server means by it cannot be known, and the call has an outcome of its own.
-    }
-  }
-  return metadata;
-}
 
 /** The error that the last headers of a call report; undefined for success. */
 export function errorOfTrailers(headers: HeaderList): RpcError | undefined {

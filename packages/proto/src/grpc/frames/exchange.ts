@@ -9,15 +9,10 @@ import type { RpcCallOptions } from "../client-call.ts";
 import { deadlineOf } from "../deadline.ts";
 import { RpcError } from "../rpc-error.ts";
 import type { MethodDefinition } from "../service.ts";
-import {
-  errorOfFailure,
-  errorOfHttpStatus,
-  errorOfTrailers,
-  isGrpcAnswer,
-  metadataOf,
-} from "./call-status.ts";
+import { errorOfFailure, errorOfHttpStatus, errorOfTrailers, isGrpcAnswer } from "./call-status.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 import { frameMessage, MessageReader } from "./message-reader.ts";
+import { metadataOf } from "./metadata-headers.ts";
 
 /** Where the answer of a call goes. */
 export interface ExchangeSink {

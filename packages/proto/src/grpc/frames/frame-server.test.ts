@@ -10,13 +10,19 @@ import {
   headersFrames,
   LARGEST_FRAME_BYTES,
   resetFrame,
+  SETTING,
   settingsFrame,
   windowUpdateFrame,
 } from "../../http2/frame.ts";
 import { FrameReader } from "../../http2/frame-reader.ts";
+import { HpackDecoder } from "../../http2/hpack-decoder.ts";
 import { encodeHeaders, HTTP2_ERRORS, http2ErrorName } from "../../http2/index.ts";
 import { connectShapes, type Shapes, until } from "../../testing/shapes-fixture.ts";
-import { message } from "../../testing/shapes-service.ts";
+import { message, ShapesService } from "../../testing/shapes-service.ts";
+import { openChannel } from "../channel.ts";
+import { createClient } from "../client.ts";
+import { createMetadata } from "../metadata.ts";
+import { RpcError } from "../rpc-error.ts";
 
 const ONE = "/stackwright.test.Shapes/One";
 const SEND = "/stackwright.test.Shapes/Send";
@@ -142,7 +148,7 @@ describe("a server over frames", () => {
     await using served = await serve({ send: () => new Promise<never>(() => undefined) });
     const client = new ScriptedClient(served.port);
     const frames: Buffer[] = [];
-    for (let id = 1; id < 25_000; id += 2) {
+    for (let id = 1; id < 50_000; id += 2) {
       frames.push(request(id, SEND, false), resetFrame(id, HTTP2_ERRORS.CANCEL));
     }
     client.begin(...frames);
@@ -201,6 +207,156 @@ describe("a server over frames", () => {
     await vi.waitFor(() => expect(client.socket.destroyed).toBe(true), { timeout: 10_000 });
     const answered = client.frames.filter(({ type }) => type === FRAME.HEADERS);
     expect(answered.map(({ streamId }) => streamId)).toEqual([1, 1]);
+  });
+});
+
+describe("a server over frames and a client that does not read", () => {
+  it("takes no more calls than it can answer, and answers all once they are read", {
+    timeout: 60_000,
+  }, async () => {
+    let calls = 0;
+    await using served = await serve({
+      one: () => {
+        calls += 1;
+        throw new RpcError("NOT_FOUND", "x".repeat(8000));
+      },
+    });
+    const client = new ScriptedClient(served.port);
+    client.socket.pause();
+    const count = 6000;
+    const parts: Buffer[] = [settingsFrame([])];
+    for (let index = 0; index < count; index += 1) {
+      const id = 2 * index + 1;
+      parts.push(request(id, ONE, false), dataFrames(id, EMPTY_MESSAGE, true, 16_384));
+    }
+    client.socket.write(Buffer.concat(parts));
+    // It stands still where it has taken no call for as long as a whole second of turns.
+    let before = -1;
+    let since = Date.now();
+    await until(() => {
+      if (calls !== before) [before, since] = [calls, Date.now()];
+      return calls > 0 && Date.now() - since > 1000;
+    });
+    expect(calls).toBeLessThan(5000);
+    client.socket.resume();
+    await until(() => calls === count);
+    await until(() => client.frames.length >= count);
+    const answers = () => client.frames.filter(({ type }) => type === FRAME.HEADERS);
+    await vi.waitFor(() => expect(answers()).toHaveLength(count), { timeout: 30_000 });
+  });
+
+  it("repeats no more than the beginning of a path that is not there", async () => {
+    await using served = await serve({ one: () => message("") });
+    const client = new ScriptedClient(served.port);
+    client.begin(request(1, `/${"\xe9".repeat(20_000)}`, true));
+    await until(() => client.frames.some(({ type }) => type === FRAME.HEADERS));
+    const answer = client.frames.find(({ type }) => type === FRAME.HEADERS);
+    expect(answer?.payload.length).toBeLessThan(2000);
+    expect(answer?.payload.toString("latin1")).toContain("%C3%A9...");
+  });
+
+  it("gets the whole of its answer within the grace, however long it pauses", {
+    timeout: 60_000,
+  }, async () => {
+    const size = 24 * 2 ** 20;
+    await using served = await serve({ one: () => message("", size) });
+    const client = new ScriptedClient(served.port);
+    client.socket.pause();
+    client.begin(
+      settingsFrame([[SETTING.INITIAL_WINDOW_SIZE, 2 ** 30]]),
+      windowUpdateFrame(0, 2 ** 30),
+      request(1, ONE, false),
+      dataFrames(1, EMPTY_MESSAGE, true, 16_384),
+    );
+    await until(() => client.socket.bytesRead > 0);
+    let isClosed = false;
+    const closing = served.fixture.server.close({ graceMs: 40_000 }).then(() => (isClosed = true));
+    // Longer than the moment that the last frame has.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(isClosed).toBe(false);
+    client.socket.resume();
+    await closing;
+    await until(() => client.socket.destroyed);
+    const body = client.frames.filter(({ type }) => type === FRAME.DATA);
+    expect(body.reduce((sum, { payload }) => sum + payload.length, 0)).toBeGreaterThan(size);
+    expect(client.frames.filter(({ type }) => type === FRAME.HEADERS)).toHaveLength(2);
+  });
+});
+
+describe("a server over frames and Node's own client", () => {
+  it("answers one that has no table of headers", async () => {
+    await using served = await serve({ one: () => message("") });
+    const session = connectHttp2(`http://127.0.0.1:${served.port}`, {
+      settings: { headerTableSize: 0 },
+    });
+    onTestFinished(() => session.destroy());
+    await once(session, "localSettings");
+    for (let call = 0; call < 2; call += 1) {
+      const stream = session.request({ ":method": "GET" });
+      const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
+      expect(answer[":status"]).toBe(405);
+    }
+  });
+
+  it("sends the headers of the protocol once where an error is passed on", async () => {
+    let received: object = {};
+    await using origin = await serve({
+      one: () => {
+        const metadata = createMetadata({ "x-own": "kept" });
+        throw new RpcError("NOT_FOUND", "gone \ud800", { metadata });
+      },
+    });
+    await using carried = await connectShapes(
+      {
+        one: (request) =>
+          through.one(request).catch((error: RpcError) => {
+            received = error.metadata.getMap();
+            throw error;
+          }),
+      },
+      { server: { carrier: "frames" } },
+    );
+    const channel = openChannel(origin.fixture.server.address, { carrier: "frames" });
+    await using _ = channel;
+    const through = createClient(ShapesService, channel);
+    const client = new ScriptedClient(portOf(carried.server.address));
+    client.begin(request(1, ONE, false), dataFrames(1, EMPTY_MESSAGE, true, 16_384));
+    await until(() => client.frames.some(({ type }) => type === FRAME.HEADERS));
+    const block = client.frames.find(({ type }) => type === FRAME.HEADERS)?.payload;
+    const headers = new HpackDecoder(0).decode(block ?? Buffer.alloc(0), 10_000);
+    expect(headers.map(([name]) => name).sort()).toEqual([
+      ":status",
+      "content-type",
+      "grpc-accept-encoding",
+      "grpc-message",
+      "grpc-status",
+      "x-own",
+    ]);
+    expect(received).toEqual({ "x-own": "kept" });
+  });
+
+  it("drops the headers of the protocol that a handler has in its metadata", async () => {
+    await using served = await serve({
+      one: (_, context) => {
+        context.sendHeader(createMetadata({ "content-type": "text/plain", "x-first": "1" }));
+        const metadata = createMetadata({ "grpc-status": "0", te: "x", "x-last": "2" });
+        throw new RpcError("NOT_FOUND", "gone", { metadata });
+      },
+    });
+    const client = new ScriptedClient(served.port);
+    client.begin(request(1, ONE, false), dataFrames(1, EMPTY_MESSAGE, true, 16_384));
+    const blocks = () => client.frames.filter(({ type }) => type === FRAME.HEADERS);
+    await until(() => blocks().length === 2);
+    const [first, last] = blocks().map(({ payload }) =>
+      new HpackDecoder(0).decode(payload, 10_000),
+    );
+    expect(first?.map(([name]) => name)).toEqual([
+      ":status",
+      "content-type",
+      "grpc-accept-encoding",
+      "x-first",
+    ]);
+    expect(last?.map(([name]) => name)).toEqual(["grpc-status", "grpc-message", "x-last"]);
   });
 });
 

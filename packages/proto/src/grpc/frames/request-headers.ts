@@ -1,6 +1,7 @@
 import { encodeHeaders, type HeaderList } from "../../http2/index.ts";
 import type { RpcAddress } from "../address.ts";
 import { createMetadata, type MetadataInit } from "../metadata.ts";
+import { headersOf } from "./metadata-headers.ts";
 
 /** A program calls few methods; a caller that makes paths up does not fill the memory. */
 const KEPT_PATHS = 1000;
@@ -25,9 +26,7 @@ export class RequestHeaders {
     if (!isLimited && metadata === undefined) return block;
     const own: (readonly [string, string])[] = [];
     if (isLimited) own.push(["grpc-timeout", timeoutText(timeoutMs)]);
-    for (const [name, values] of Object.entries(createMetadata(metadata).toHttp2Headers())) {
-      for (const value of [values].flat()) own.push([name, String(value)]);
-    }
+    own.push(...headersOf(createMetadata(metadata)));
     return Buffer.concat([block, encodeHeaders(own)]);
   }
 

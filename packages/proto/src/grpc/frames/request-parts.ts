@@ -1,15 +1,6 @@
-import { Metadata } from "@grpc/grpc-js";
+import type { Metadata } from "@grpc/grpc-js";
 import { encodeHeaders, type HeaderList } from "../../http2/index.ts";
-
-/** Headers of the protocol itself, which are no metadata. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  "te",
-  "content-type",
-  "grpc-timeout",
-  "grpc-encoding",
-  "grpc-accept-encoding",
-  "grpc-message-type",
-]);
+import { headersOf } from "./metadata-headers.ts";
 
 /** Source: gRPC over HTTP/2, `TimeoutUnit`. */
 const MS_BY_UNIT: Readonly<Record<string, number>> = {
@@ -24,21 +15,6 @@ const MS_BY_UNIT: Readonly<Record<string, number>> = {
 export function valueOf(headers: HeaderList, name: string): string | undefined {
   for (const [key, value] of headers) if (key === name) return value;
   return undefined;
-}
-
-/** What the client sends with a call. A header that is no valid metadata is left out. */
-export function metadataOfRequest(headers: HeaderList): Metadata {
-  const metadata = new Metadata();
-  for (const [name, value] of headers) {
-    if (name.startsWith(":") || OWN_HEADERS.has(name)) continue;
-    try {
-      if (!name.endsWith("-bin")) metadata.add(name, value);
-      else for (const part of value.split(",")) metadata.add(name, Buffer.from(part, "base64"));
-    } catch {
-      // What the client means by it cannot be known, and handlers read metadata by names that they know.
-    }
-  }
-  return metadata;
 }
 
 /** What is left of the call in ms; undefined for no limit. */
@@ -73,7 +49,7 @@ const PLAIN_SUCCESS = encodeHeaders([["grpc-status", "0"]]);
 
 /** The headers before the messages of an answer. */
 export function answerHeaders(metadata: Metadata | undefined): Buffer {
-  const own = metadata === undefined ? [] : headersOf(metadata);
+  const own = headersOf(metadata);
   return own.length === 0 ? PLAIN_ANSWER : encodeHeaders([...ANSWER, ...own]);
 }
 
@@ -84,18 +60,12 @@ export function statusHeaders(
   metadata: Metadata | undefined,
   isWhole: boolean,
 ): Buffer {
-  const own = metadata === undefined ? [] : headersOf(metadata);
+  const own = headersOf(metadata);
   if (code === 0 && own.length === 0 && !isWhole) return PLAIN_SUCCESS;
   return encodeHeaders([
     ...(isWhole ? ANSWER : []),
     ["grpc-status", String(code)],
-    ...(details === "" ? [] : [["grpc-message", encodeURI(details)] as const]),
+    ...(details === "" ? [] : [["grpc-message", encodeURI(details.toWellFormed())] as const]),
     ...own,
   ]);
-}
-
-function headersOf(metadata: Metadata): (readonly [string, string])[] {
-  return Object.entries(metadata.toHttp2Headers()).flatMap(([name, values]) =>
-    [values].flat().map((value) => [name, String(value)] as const),
-  );
 }

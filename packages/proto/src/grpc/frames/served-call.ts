@@ -12,14 +12,8 @@ import { sendResponses } from "../send-responses.ts";
 import type { HandlerContext } from "../server-call.ts";
 import { DEFAULT_BUFFER_BYTES } from "../service.ts";
 import { frameMessage, MessageReader } from "./message-reader.ts";
-import {
-  answerHeaders,
-  metadataOfRequest,
-  refusalOf,
-  statusHeaders,
-  timeoutOf,
-  valueOf,
-} from "./request-parts.ts";
+import { metadataOf } from "./metadata-headers.ts";
+import { answerHeaders, refusalOf, statusHeaders, timeoutOf, valueOf } from "./request-parts.ts";
 
 /** A method as a server has it. */
 export interface ServedMethod extends BoundMethod {
@@ -35,6 +29,8 @@ export interface CallHost {
   readonly peer: string;
 }
 
+/** A path costs a client one byte where it repeats it, and the answer several for each character. */
+const SHOWN_PATH = 200;
 /** The longest that a timer can wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -84,7 +80,7 @@ export class ServedCall implements RequestListener, HandlerContext {
   }
 
   get metadata(): Metadata {
-    this.#metadata ??= metadataOfRequest(this.#headers);
+    this.#metadata ??= metadataOf(this.#headers);
     return this.#metadata;
   }
 
@@ -139,7 +135,10 @@ export class ServedCall implements RequestListener, HandlerContext {
     const path = valueOf(headers, ":path") ?? "";
     const served = this.#host.methods.get(path);
     if (served?.handler === undefined) {
-      this.#fail(new RpcError("UNIMPLEMENTED", `The server does not implement the method ${path}`));
+      const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}...` : path;
+      this.#fail(
+        new RpcError("UNIMPLEMENTED", `The server does not implement the method ${shown}`),
+      );
       return;
     }
     this.#served = served;
@@ -165,8 +164,13 @@ export class ServedCall implements RequestListener, HandlerContext {
   onData(data: Buffer, isEnd: boolean): void {
     if (this.#hasEnded) return;
     this.#hasRequestEnd ||= isEnd;
-    if (!this.#hasBegun) this.#early.push(Buffer.from(data));
+    if (!this.#hasBegun) this.#keep(data);
     else if (this.#read(data) && isEnd) this.#takeRequestEnd();
+  }
+
+  /** Frames without bytes are not limited by a window, and say nothing. */
+  #keep(data: Buffer): void {
+    if (data.length > 0) this.#early.push(Buffer.from(data));
   }
 
   onFailure(): void {
