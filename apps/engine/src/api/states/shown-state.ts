@@ -9,7 +9,6 @@ import {
   type StateObject,
 } from "@stackwright/core";
 import type { Value } from "@stackwright/cty";
-import type { BlockSchema } from "@stackwright/mux/router";
 import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwright/plan-view";
 import { BUILTIN_ADDRESS, BUILTIN_SCHEMA } from "@stackwright/tfplugin/builtin";
 import { ServerError } from "../../domain/server-error.ts";
@@ -154,7 +153,7 @@ function valueOf(object: StateObject | undefined): Value | undefined {
 }
 
 /** The schema of an object of a provider that is a part of the server; those of others are with them. */
-function blockOf({ provider, mode, type }: StateObject): BlockSchema | undefined {
+function blockOf({ provider, mode, type }: StateObject) {
   if (provider.source !== BUILTIN_ADDRESS) return undefined;
   const { resources, dataSources } = BUILTIN_SCHEMA;
   return (mode === "data" ? dataSources : resources).get(type)?.block;
