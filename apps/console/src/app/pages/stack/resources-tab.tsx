@@ -163,7 +163,6 @@ function ResourceList({ resources, chosen, choose }: ResourceListProps) {
               key={`${address}${deposed ?? ""}`}
               id={rowId(index)}
               role="option"
-              aria-label={[name, type, ...(phase === "ready" ? [] : [phase])].join(" ")}
               aria-selected={chosen === address}
               aria-setsize={resources.length}
               aria-posinset={index + 1}
@@ -174,11 +173,16 @@ function ResourceList({ resources, chosen, choose }: ResourceListProps) {
                 choose(address);
               }}
             >
+              <span className="hidden">
+                {[name, type, ...(phase === "ready" ? [] : [phase])].join(" ")}
+              </span>
               <span className="address" title={name} aria-hidden="true">
                 <AddressText address={address} />
                 {deposed !== undefined && <span className="quiet"> (deposed {deposed})</span>}
               </span>
-              <span className="quiet type">{type}</span>
+              <span className="quiet type" aria-hidden="true">
+                {type}
+              </span>
               <PhaseOf phase={phase} />
             </div>
           );
@@ -192,7 +196,7 @@ function PhaseOf({ phase }: { readonly phase: string }) {
   if (phase === "ready") return null;
   const isBad = phase === "tainted" || phase === "unresolved";
   return (
-    <span className={`badge ${isBad ? "bad" : "active"}`}>
+    <span className={`badge ${isBad ? "bad" : "active"}`} aria-hidden="true">
       <Mark shape={isBad ? "triangle" : "half"} />
       {phase}
     </span>
