@@ -1,27 +1,19 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createPageFolder } from "../testing/page-folder.ts";
 import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/runs.md as a reader follows it: its commands as they are written there, with another port.
 
 const PAGE = join(import.meta.dirname, "../../docs/runs.md");
-const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
 
 it("the page about runs leads from a login to a run that is requested again", {
   timeout: 240_000,
 }, async () => {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "runs-page-"));
-  onTestFinished(() => scratch.remove());
-  const folder = scratch.path;
+  const { folder, shell } = await createPageFolder();
   await mkdir(join(folder, "network"));
   await writeFile(join(folder, "network/main.tf"), 'resource "terraform_data" "a" { input = 1 }\n');
-  await mkdir(join(folder, "bin"));
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
-  await writeFile(join(folder, "bin/stackwright"), program, { mode: 0o755 });
 
   const text = await readFile(PAGE, "utf8");
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
@@ -31,13 +23,7 @@ it("the page about runs leads from a login to a run that is requested again", {
   await using server = spawnCommand(words, { cwd: folder });
   const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
   const script = others.join("\n").replaceAll("http://127.0.0.1:7400", url);
-  const { stdout } = await promisify(execFile)("sh", ["-ec", script], {
-    cwd: folder,
-    env: {
-      HOME: folder,
-      PATH: `${join(folder, "bin")}:${dirname(process.execPath)}:${process.env["PATH"]}`,
-    },
-  });
+  const stdout = await shell(script);
   expect(stdout).toContain("Created the stack web/network.");
   expect(stdout).toContain("Run 1 waits for approval.");
   expect(stdout).toContain("Approved by");

@@ -1,17 +1,15 @@
-import { execFile, spawnSync } from "node:child_process";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { connect } from "node:tls";
-import { promisify } from "node:util";
 import { freePorts } from "@stackwright/base/free-ports";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { createPageFolder } from "../testing/page-folder.ts";
 import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/tls.md as a reader follows it: its commands as they are written there, with other ports.
 
 const PAGE = join(import.meta.dirname, "../../../../docs/tls.md");
-const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
 
 it("the page about TLS leads to a command, a worker and terraform that trust an own authority", {
   timeout: 600_000,
@@ -22,20 +20,7 @@ it("the page about TLS leads to a command, a worker and terraform that trust an 
   ] as const) {
     context.skip(spawnSync(program, [word]).status !== 0, `${program} cannot be run here`);
   }
-  const scratch = await mkdtempDisposable(join(tmpdir(), "tls-guide-"));
-  onTestFinished(() => scratch.remove());
-  const folder = scratch.path;
-  await mkdir(join(folder, "bin"));
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
-  await writeFile(join(folder, "bin/stackwright"), program, { mode: 0o755 });
-  const env = {
-    HOME: folder,
-    NO_COLOR: "1",
-    CHECKPOINT_DISABLE: "1",
-    PATH: `${join(folder, "bin")}:${dirname(process.execPath)}:${process.env["PATH"]}`,
-  };
-  const shell = async (text: string): Promise<string> =>
-    (await promisify(execFile)("sh", ["-ec", text], { cwd: folder, env })).stdout;
+  const { folder, shell } = await createPageFolder({ NO_COLOR: "1", CHECKPOINT_DISABLE: "1" });
   const [port = 0, storagePort = 0] = await freePorts(2);
   const page = (await readFile(PAGE, "utf8"))
     .replaceAll("7400", String(port))

@@ -1,38 +1,23 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createPageFolder } from "../testing/page-folder.ts";
 import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/tutorial.md as a reader follows it: its commands as they are written there, with another port.
 
 const PAGE = join(import.meta.dirname, "../../../../docs/tutorial.md");
-const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
 const SERVE = "stackwright serve ";
 
 it("the tutorial leads from an empty folder to a reviewed change and back", {
   timeout: 300_000,
 }, async () => {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "tutorial-"));
-  onTestFinished(() => scratch.remove());
-  const folder = scratch.path;
-  await mkdir(join(folder, "bin"));
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
-  await writeFile(join(folder, "bin/stackwright"), program, { mode: 0o755 });
-  const env = {
-    HOME: folder,
-    NO_COLOR: "1",
-    PATH: `${join(folder, "bin")}:${dirname(process.execPath)}:${process.env["PATH"]}`,
-  };
-  const shell = async (text: string, cwd: string): Promise<string> =>
-    (await promisify(execFile)("sh", ["-ec", text], { cwd, env })).stdout;
+  const { folder, shell } = await createPageFolder({ NO_COLOR: "1" });
 
   const text = await readFile(PAGE, "utf8");
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
   const at = blocks.findIndex((block) => block.startsWith(SERVE));
-  const alone = await shell(blocks.slice(0, at).join("\n"), folder);
+  const alone = await shell(blocks.slice(0, at).join("\n"));
   expect(alone).toContain('"development-web-1"');
   expect(alone).toContain("2 passed, 0 failed");
   expect(alone).toMatch(/1 (?:destroyed|deleted)/);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startConsole } from "../testing/start-console.ts";
-import { startNotesFunction, URN } from "../testing/start-notes-function.ts";
+import { registerNotes, startNotesFunction } from "../testing/start-notes-function.ts";
 
 const CONFIGURATION = `
 terraform {
@@ -22,20 +22,7 @@ it("a step that ends during a cancel is shown as done, and what did not begin as
   const functions = await startNotesFunction({ gate: gate.promise });
   const args = ["--functions", functions.table];
   const { page, server, token, request, waitFor, browser } = await startConsole(context, { args });
-  const made = await fetch(`${server.url}/v1/private-providers`, {
-    method: "POST",
-    headers: {
-      "x-auth-token": token,
-      "client-request-id": crypto.randomUUID(),
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({
-      provider_name: "notes",
-      provider_version: "1.0.0",
-      function_graph_urn: URN,
-    }),
-  });
-  expect(made.status).toBeLessThan(300);
+  await registerNotes(server.url, token);
   const run = await request(CONFIGURATION, { auto_apply: true });
   await waitFor(run, "applying");
   await page.goto(`${server.url}/console/p/default/s/one/r/${run}`);

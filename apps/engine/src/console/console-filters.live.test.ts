@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startConsole } from "../testing/start-console.ts";
-import { startNotesFunction, URN } from "../testing/start-notes-function.ts";
+import { registerNotes, startNotesFunction } from "../testing/start-notes-function.ts";
 
 const CONFIGURATION = `resource "terraform_data" "is_true" {}
 resource "terraform_data" "b" {}
@@ -14,20 +14,7 @@ it("filters follow their address, are written to it once, and are texts", {
   const functions = await startNotesFunction();
   const args = ["--functions", functions.table];
   const { page, server, token, request, waitFor, browser } = await startConsole(context, { args });
-  const made = await fetch(`${server.url}/v1/private-providers`, {
-    method: "POST",
-    headers: {
-      "x-auth-token": token,
-      "client-request-id": crypto.randomUUID(),
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({
-      provider_name: "notes",
-      provider_version: "1.0.0",
-      function_graph_urn: URN,
-    }),
-  });
-  expect(made.status).toBeLessThan(300);
+  await registerNotes(server.url, token);
 
   await page.addInitScript(
     "globalThis.writes = 0; const { replaceState } = History.prototype; History.prototype.replaceState = function (...args) { globalThis.writes++; return replaceState.apply(this, args); }",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import {
   required,
   types,
 } from "@stackwright/mux/kit";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 const PROJECT = "a".repeat(32);
 /** Of the functions that are served: the second one has another schema. */
@@ -82,4 +83,22 @@ async function serveNotes(resources: Resources): Promise<string> {
   const server = await serveFunction({ runner, port: 0 });
   onTestFinished(async () => server[Symbol.asyncDispose]());
   return server.url;
+}
+
+/** Registers the provider of the first function at a server, as version 1.0.0 of `notes`. */
+export async function registerNotes(url: string, token: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/private-providers`, {
+    method: "POST",
+    headers: {
+      "x-auth-token": token,
+      "client-request-id": randomUUID(),
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      provider_name: "notes",
+      provider_version: "1.0.0",
+      function_graph_urn: URN,
+    }),
+  });
+  expect(answer.status).toBeLessThan(300);
 }

@@ -183,7 +183,7 @@ describe("a server over frames", () => {
     await until(() => finish !== undefined);
   });
 
-  it("ends what it has begun when a client is told to send no more", async () => {
+  it("ends the calls that it has begun once it has sent GOAWAY", async () => {
     let finish: (() => void) | undefined;
     const one = async () => {
       await new Promise<void>((resolve) => (finish = resolve));
