@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
 
 /** Where the commands of a page of the documentation are executed as they are written. */
-export interface PageFolder {
+interface PageFolder {
   readonly folder: string;
   /** Executes a script of the shell, which ends with its first command that fails; resolves with its standard output. */
   readonly shell: (script: string, directory?: string) => Promise<string>;
