@@ -30,7 +30,7 @@ function importsOneOf(names: readonly string[], name: string): string {
 const LOCATED: Readonly<Record<string, Located>> = {
   "apps/cli/src/command-version.ts": BESIDE,
   // The bundler is that of the user's project.
-  "apps/cli/src/provider-kit/bundle-function.ts": BESIDE,
+  "apps/cli/src/provider-kit/bundle-module.ts": BESIDE,
   "apps/cli/src/session/reference-command.ts": { replace: [["`../../bin/", "`../bin/"]] },
   "apps/cli/src/terminal/text-width.ts": loads("string-width", "cli-truncate"),
   "apps/console/src/console-files.ts": BESIDE,
