@@ -6,7 +6,7 @@ import { packChunks } from "./packed-chunks.ts";
 import { type BundledPackage, bundledPackages, thirdPartyPage } from "./third-party.ts";
 
 /** Development tools that a source looks for in a checkout alone, and native parts that are not installed. */
-const EXTERNAL = ["esbuild", "cpu-features", "*.node"];
+export const EXTERNAL = ["esbuild", "cpu-features", "*.node"];
 /** What modules in the form of CommonJS expect to be there. */
 const COMMON_JS = [
   'import{createRequire as createRequireOfBundle}from"node:module"',
