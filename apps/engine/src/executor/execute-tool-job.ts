@@ -1,7 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasErrors } from "@stackwright/lang";
-import { LOCK_FILE_NAME } from "@stackwright/provider-source";
+import { LOCK_FILE_NAME, readLockFile } from "@stackwright/provider-source";
 import { APPLY_UNKNOWN } from "../queue/stack-tool.ts";
 import { readStateContent } from "../terraform-state/state-content.ts";
 import { applyByTool } from "./apply-by-tool.ts";
@@ -13,6 +13,7 @@ import { secretsOf } from "./job-secrets.ts";
 import { planByTool } from "./plan-by-tool.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { requireRootModule } from "./require-root-module.ts";
+import { requireUsableVersions } from "./require-usable-providers.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { prepareToolFolder, requireOwnBackend } from "./tool-folder.ts";
 import {
@@ -117,7 +118,23 @@ async function prepare(
   const init = await callTool(step, ["init", "-input=false", "-no-color"]);
   requireSuccess(step, init, "init");
   await requireOwnBackend(folder);
+  await requireUsableSelections(step);
   return { ...step, version };
+}
+
+/**
+ * Refuses what `init` selected of a version that was withdrawn or put into quarantine: a tool takes packages from a cache or a mirror of the
+ * operator as well, without a question to this server. `init` starts no provider, and neither does anything before it.
+ */
+async function requireUsableSelections({ folder, host, signals }: ToolStep): Promise<void> {
+  const { stop: signal } = signals;
+  // Without providers no tool writes a lock file.
+  const lock = await readLockFile(join(folder.directory, LOCK_FILE_NAME), { signal });
+  const selected = Array.from(lock?.locks.providers.values() ?? [], ({ address, version }) => ({
+    source: address.toString(),
+    version: version.toString(),
+  }));
+  await requireUsableVersions(selected, host, signal);
 }
 
 /** An empty stack whose configuration has a state elsewhere is not planned, as its plan would create everything again. */

@@ -22,9 +22,18 @@ export async function requireUsableProviders(
   signal: AbortSignal,
 ): Promise<void> {
   // Where the operator puts another program in place of a provider, that one is of no version.
-  const providers = [...installed].flatMap(({ address, version }) =>
+  const versions = [...installed].flatMap(({ address, version }) =>
     version === undefined ? [] : [{ source: address.toString(), version: version.toString() }],
   );
+  await requireUsableVersions(versions, host, signal);
+}
+
+/** The same for versions of providers, wherever they are installed. */
+export async function requireUsableVersions(
+  providers: readonly ProviderVersion[],
+  host: Pick<ExecutionHost, "readRegistry">,
+  signal: AbortSignal,
+): Promise<void> {
   const refused: string[] = [];
   for (let at = 0; at < providers.length; at += MAX_STANDINGS) {
     const some = providers.slice(at, at + MAX_STANDINGS);

@@ -1,15 +1,20 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PLAYED_PLAN, playedTool } from "../testing/played-tool.ts";
+import { PLAYED_INIT, PLAYED_PLAN, playedTool } from "../testing/played-tool.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
 
 const CANARY = "canary-4711";
 const FILES = { "main.tf": 'resource "terraform_data" "a" { input = "x" }' };
 const RESTS = ["awaiting_approval", "applied", "failed", "partially_applied", "canceled"];
 
-async function start(tool: string, settings: object = {}, files: Record<string, string> = FILES) {
-  const api = await startApi("in-process", { tools: [`terraform=${tool}`] });
+async function start(
+  tool: string,
+  settings: object = {},
+  files: Record<string, string> = FILES,
+  options: Parameters<typeof startApi>[1] = {},
+) {
+  const api = await startApi("in-process", { tools: [`terraform=${tool}`], ...options });
   const { call, upload } = api;
   await call("POST", `${P}/stacks`, { body: { name: "one" } });
   const set = await call("PATCH", `${S}/tool`, { body: { tool: "terraform", ...settings } });
@@ -147,6 +152,36 @@ it("a tool that chose another backend fails its run", async () => {
     phase: "failed",
     reason: expect.stringContaining('it chose "s3"') as string,
   });
+});
+
+it("neither plans nor applies with a provider in quarantine that the tool has from elsewhere", async () => {
+  const address = "registry.example.com/acme/demo";
+  const lock = `provider "${address}" {\n  version = "1.0.0"\n}\n`;
+  const begun = 'echo "$1" >> "$0.begun"';
+  const parts = { init: `${PLAYED_INIT}; ${begun}`, plan: `${begun}; exit 2`, apply: begun };
+  const tool = await playedTool(parts);
+  const { request, rests, approve, call } = await start(
+    tool,
+    {},
+    { ...FILES, ".terraform.lock.hcl": lock },
+    { upstreamHosts: ["registry.example.com"] },
+  );
+  const path = `/api/v1/registry/quarantine/${address}/1.0.0`;
+  const quarantine = async () => call("PUT", path, { body: { reason: "stolen key" } });
+  const refused = {
+    phase: "failed",
+    reason_code: "ENGINE_PROVIDER_UNAVAILABLE",
+    reason: expect.stringMatching(/acme\/demo 1\.0\.0 is in quarantine .*stolen key/) as string,
+  };
+  expect((await quarantine()).status).toBe(200);
+  expect(await rests(await request())).toMatchObject(refused);
+  expect((await call("DELETE", path)).status).toBe(204);
+  const id = await request();
+  expect(await rests(id)).toMatchObject({ phase: "awaiting_approval" });
+  // Also what was planned before.
+  await quarantine();
+  expect(await approve(id)).toMatchObject(refused);
+  expect(await readFile(`${tool}.begun`, "utf8")).toBe("init\ninit\nplan\ninit\n");
 });
 
 it("an apply that is killed is not begun again, and leaves the state that it wrote", async () => {

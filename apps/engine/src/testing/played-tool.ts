@@ -27,6 +27,11 @@ export const PLAYED_PLAN = {
   ],
 };
 
+/** What a tool records at `init`: the backend that the override names. */
+export const PLAYED_INIT = `mkdir -p "$TF_DATA_DIR"
+path=$(sed -n 's/^ *path *= "\\(.*\\)"$/\\1/p' *_override.tf)
+printf '{"backend":{"type":"local","config":{"path":"%s"}}}' "$path" > "$TF_DATA_DIR/terraform.tfstate"`;
+
 const STATE =
   '{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"l-1","outputs":{},"resources":[]}';
 
@@ -44,11 +49,8 @@ export async function playedTool(parts: PlayedParts = {}): Promise<string> {
   onTestFinished(() => scratch.remove());
   const path = join(scratch.path, "tool.sh");
   const json = JSON.stringify(PLAYED_PLAN);
-  const record = `mkdir -p "$TF_DATA_DIR"
-path=$(sed -n 's/^ *path *= "\\(.*\\)"$/\\1/p' *_override.tf)
-printf '{"backend":{"type":"local","config":{"path":"%s"}}}' "$path" > "$TF_DATA_DIR/terraform.tfstate"`;
   const {
-    init = record,
+    init = PLAYED_INIT,
     plan = "exit 2",
     show = `printf '%s' '${json}'`,
     apply = `printf '%s' '${STATE}' > "$state"`,
