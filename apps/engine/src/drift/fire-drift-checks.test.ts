@@ -266,6 +266,36 @@ it("checks of an account that no worker takes keep no other account out", async 
   expect(await runs()).toHaveLength(20);
 });
 
+it("accounts whose checks no worker begins, more than there may be checks, delay no other account", async () => {
+  const WITHOUT_WORKERS = 210;
+  const fixture = await start(["one"]);
+  const { parts, put, fire, clock, record, first } = fixture;
+  const add = async (account: string): Promise<StackReference> => {
+    const stack = await fixture.stack("one", account);
+    await transact(parts, async (tx) => {
+      tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+    });
+    const drift = DriftRule.create({ everyMinutes: 60 });
+    await put(SERVER_KINDS.project, projectPlace(stack), Project.create({ name: "web", drift }));
+    return stack;
+  };
+  const without: StackReference[] = [];
+  for (let index = 0; index < WITHOUT_WORKERS; index += 1) without.push(await add(`w${index}`));
+  // The next times are noted by several sweeps.
+  expect([await fire(), await fire()]).toEqual([0, 0]);
+  const nextOf = async (stack: StackReference) => Number((await record(stack)).nextAtMs);
+  clock.skip(Math.max(...(await Promise.all([...without, first].map(nextOf)))) - clock.wallMs());
+  // Each sweep counts the objects of a few stacks.
+  let fired = 0;
+  for (let sweep = 0; sweep < 12; sweep += 1) fired += await fire();
+  expect(fired).toBe(200);
+  // Once it shows that no worker begins them, those which have waited longest keep no other one out.
+  clock.skip(2 * MINUTE);
+  expect(await fire()).toBe(11);
+  expect(await fire()).toBe(0);
+  expect((await record(first)).check).not.toBe("");
+});
+
 it("a check that saw a state which was replaced meanwhile records nothing, and is repeated", async () => {
   const { fire, record, runs, goToNext, end, first, put, clock } = await start(["one"]);
   await fire();

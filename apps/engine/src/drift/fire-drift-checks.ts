@@ -57,7 +57,7 @@ import { addressesOf, type CheckedObjects, loadsOf, objectsOf } from "./stack-ob
 //   storm of deliveries keeps no stack from its check of all objects.
 // - A stack has one check that has not ended. Of the checks that were requested lately, a bounded number of each account has not ended, and of
 //   all, which accounts share (`open-checks.ts`). So stacks which are due together, such as after a night without a server, are checked one after
-//   another, and those of an account whose pool has no workers keep no other account out. How many of one project are requested, and how many
+//   another, and those of any number of accounts whose pools have no workers keep no other account out. How many of one project are requested, and how many
 //   objects of one provider they read, is bounded over time, too (`domain/drift-budget.ts`): what they may not do yet stays due.
 // - A check only plans: it has no place in the queue of its stack, ends no other run, and has at most half of the steps of a worker.
 
@@ -65,6 +65,8 @@ const KIND = SERVER_KINDS.drift;
 
 /** A check that has not ended after this time, such as one of a pool without workers, keeps no other one out. */
 const OPEN_MS = 30 * 60_000;
+/** A check that no worker has begun after this time shows that its account may have none: workers look for steps every few seconds. */
+const IDLE_MS = 2 * 60_000;
 /** Stacks whose next time is noted in one sweep. */
 const MAX_NOTED = 200;
 /** Objects of a check of a part; where a part has more, all objects are checked. */
@@ -86,17 +88,22 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   const due: DueStack[] = [];
   const unnoted: NamedStack[] = [];
   const waiting: StackReference[] = [];
+  const idle: StackReference[] = [];
   for (const { stack, drift } of drifts.values()) {
     if (drift === undefined) continue;
     const { check, ignoredUntilMs } = drift;
     if (ignoredUntilMs !== 0 && ignoredUntilMs <= nowMs) {
       await each(parts, stack, async () => endPastIgnores(parts, stack));
     }
-    const isOpen =
-      check !== "" && (await each(parts, stack, async () => isOpenCheck(parts, stack, check)));
-    if (isOpen === undefined) continue;
-    if (isOpen && nowMs - Number(drift.checkAtMs) < OPEN_MS) waiting.push(stack);
-    if (isOpen) continue;
+    const checking =
+      check === "" ? "ended" : await each(parts, stack, async () => stateOf(parts, stack, check));
+    if (checking === undefined) continue;
+    if (checking !== "ended") {
+      const ageMs = nowMs - Number(drift.checkAtMs);
+      if (ageMs < OPEN_MS) waiting.push(stack);
+      if (checking === "waits" && ageMs >= IDLE_MS) idle.push(stack);
+      continue;
+    }
     const rule = driftRuleOf(drift, projects.get(projectKeyOf(stack)));
     const isNoted = rule !== undefined && !isUnnoted(rule, drift, nowMs);
     if (rule !== undefined && !isNoted) unnoted.push({ stack, stackName: drift.stackName });
@@ -117,9 +124,10 @@ export async function fireDriftChecks(parts: DriftParts, index: DriftIndex): Pro
   const budget = new DriftBudget(nowMs, chargedChecks(index));
   let fired = 0;
   const inOrder = due.toSorted((a, b) => a.atMs - b.atMs);
-  const open = new OpenChecks(
-    [...waiting, ...due.map(({ stack }) => stack)].map(({ account }) => account),
-  );
+  const open = new OpenChecks({
+    accounts: [...waiting, ...due.map(({ stack }) => stack)].map(({ account }) => account),
+    idle: idle.map(({ account }) => account),
+  });
   for (const stack of waiting) open.add(stack);
   const unknown = inOrder.filter(
     (one) => !hasKnownLoads(one) && open.hasRoomFor(one.stack) && budget.hasCheckFor(one.stack),
@@ -466,14 +474,17 @@ function dueByRule(tx: Transaction, { stack }: StackReference, drift: StackDrift
   return { rule, ...due, next: nextChecks(rule, stack, tx.nowMs, former) };
 }
 
-async function isOpenCheck(
+/** Whether the run of a check waits for a worker, has one, or has ended. */
+async function stateOf(
   { storage }: Pick<TransactionParts, "storage">,
   stack: StackReference,
   run: string,
-): Promise<boolean> {
+): Promise<"waits" | "begun" | "ended"> {
   const place = memberPlace(stack, run);
   const found = await readStored(storage, "strong", idOf(RUN_KIND, place));
-  return found !== undefined && !isEnded(phaseOf(decodeRecord(RUN_KIND, found)));
+  const phase = found && phaseOf(decodeRecord(RUN_KIND, found));
+  if (phase === undefined || isEnded(phase)) return "ended";
+  return phase === "queued" ? "waits" : "begun";
 }
 
 function keyOf({ account, project, stack }: StackReference): string {
