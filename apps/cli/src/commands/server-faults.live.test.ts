@@ -71,7 +71,7 @@ it.for([
     skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
     const chance = createChance(SEED);
     const known = RUNS > 1 ? kinds : QUICK;
-    await using platform = await startPlatform(place === "a worker elsewhere");
+    const platform = await startPlatform(place === "a worker elsewhere");
     const counts = new Map<string, number>();
     let unresolved = 0;
     for (let number = 0; number < FAULTS; number += 1) {
@@ -119,7 +119,12 @@ it.for([
 /** A server, a worker elsewhere where one is wanted, and what is asked of both. */
 async function startPlatform(isElsewhere: boolean) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "server-faults-"));
-  onTestFinished(() => scratch.remove());
+  const started: SpawnedCommand[] = [];
+  // Also after a test that took too long, or that ended before all was started.
+  onTestFinished(async () => {
+    for (const one of started.toReversed()) await one.stop("SIGKILL");
+    await scratch.remove();
+  });
   const cwd = scratch.path;
   const lab = join(cwd, "lab");
   await mkdir(lab);
@@ -128,19 +133,24 @@ async function startPlatform(isElsewhere: boolean) {
   await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
   let env: NodeJS.ProcessEnv = { TF_CLI_CONFIG_FILE: rc };
   let port = "0";
+  const start = (words: readonly string[]): SpawnedCommand => {
+    const command = spawnCommand(words, { cwd, env });
+    started.push(command);
+    return command;
+  };
   const serve = async (): Promise<SpawnedCommand> => {
     const first = port === "0" ? ["--bootstrap-file", "first.json"] : [];
     const executor = isElsewhere ? ["--executor", "none", "--storage-port", storagePort] : [];
     const words = ["serve", "--store", "sqlite:data", "--port", port, ...executor, ...first];
-    const started = spawnCommand(words, { cwd, env });
-    const [, url = ""] = await started.waitFor(/The server is at (http:\S+)/);
+    const command = start(words);
+    const [, url = ""] = await command.waitFor(/The server is at (http:\S+)/);
     if (isElsewhere) {
-      [, storagePort = "0"] = await started.waitFor(
+      [, storagePort = "0"] = await command.waitFor(
         /The store is at stackwright:\/\/127\.0\.0\.1:(\d+)/,
       );
     }
     port = new URL(url).port;
-    return started;
+    return command;
   };
   let storagePort = "0";
   let server = await serve();
@@ -150,9 +160,9 @@ async function startPlatform(isElsewhere: boolean) {
   };
   env = { ...env, STACKWRIGHT_SERVER: url, STACKWRIGHT_TOKEN: token };
   const work = async (): Promise<SpawnedCommand> => {
-    const started = spawnCommand(["worker", "--server", url, "--drain-seconds", "5"], { cwd, env });
-    await started.waitFor(/claims steps/);
-    return started;
+    const command = start(["worker", "--server", url, "--drain-seconds", "5"]);
+    await command.waitFor(/claims steps/);
+    return command;
   };
   let worker = isElsewhere ? await work() : undefined;
   const client: ServerClient = createServerClient({ server: url, token });
@@ -254,10 +264,6 @@ async function startPlatform(isElsewhere: boolean) {
       return Promise.all(
         files.map(async (name) => JSON.parse(await readFile(join(lab, name), "utf8")) as never),
       );
-    },
-    [Symbol.asyncDispose]: async (): Promise<void> => {
-      await worker?.stop("SIGKILL");
-      await server.stop("SIGKILL");
     },
   };
 }
