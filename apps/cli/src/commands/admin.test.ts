@@ -318,6 +318,28 @@ describe("admin doctor on a store", { timeout: 60_000 }, () => {
     });
   });
 
+  it("examines the store of the environment, unless that names a server or is one", async () => {
+    const { server, token } = await startServer("none", { store: `sqlite:${join(cwd, "data")}` });
+    const account = { account: "other", roles: ["reader"] as const, projects: [] };
+    const expireTimeMs = Date.now() + 3_600_000;
+    const made = await server.credentials.createToken({ ...account, expireTimeMs });
+    const headers = { authorization: `Bearer ${made.token}` };
+    await fetch(`${server.url}/api/v1/doctor`, { headers });
+    const of = async (env: NodeJS.ProcessEnv, ...words: string[]) =>
+      tryCommand(["admin", "doctor", ...words], { cwd, env: { HOME: cwd, ...env } });
+    const store = { STACKWRIGHT_STORE: "sqlite:data" };
+    // It is of another account than the token is.
+    const ofStore = /^warning token_expires: /;
+    expect((await of(store)).output).toMatch(ofStore);
+    expect((await of(store, "--account", "other", "--strict")).code).toBe(2);
+    const asked = { STACKWRIGHT_SERVER: server.url, STACKWRIGHT_TOKEN: token };
+    expect((await of({ ...store, ...asked })).output).toBe("Nothing is stuck.\n");
+    const named = await of({ ...store, STACKWRIGHT_TOKEN: token }, "--server", server.url);
+    expect(named.output).toBe("Nothing is stuck.\n");
+    const remote = await of({ STACKWRIGHT_STORE: "stackwright://127.0.0.1:1" });
+    expect(remote.error).toContain("not logged in");
+  });
+
   it("names a damaged record of any kind, and examines the rest", async () => {
     await applied();
     await succeed("admin", "bootstrap", "--again", "--store", `sqlite:${STORE}`);

@@ -12,7 +12,10 @@ export interface DoctorOptions {
   readonly json: boolean;
 }
 
-/** Says what is stuck on a server, or in the store that `--store` names, why, and what to do. Ends with 2 where something needs somebody. */
+/**
+ * Says what is stuck on a server, or in the store that `--store` or `STACKWRIGHT_STORE` names, why, and what to do. Ends with 2 where something
+ * stays stuck until a user acts.
+ */
 export async function doctor(
   options: DoctorOptions,
   words: readonly string[],
@@ -26,7 +29,7 @@ export async function doctor(
     });
   }
   const namesStore = rest.some((word) => /^--(?:store|config)(?:=|$)/.test(word));
-  if (namesStore && options.server === undefined) {
+  if (options.server === undefined && (namesStore || isStoreOfEnvironment(context.env))) {
     return storeDoctor(options, rest, account, context);
   }
   if (namesStore) {
@@ -38,10 +41,18 @@ export async function doctor(
   if (unknown !== undefined) {
     throw new CommandError(`${unknown} belongs to --store.`, {
       advice:
-        "Without --store or --config a running server is asked, which has options of its own.",
+        "Without --store, --config or STACKWRIGHT_STORE a running server is asked, which has options of its own.",
     });
   }
   return serverDoctor(options, context);
+}
+
+/** Whether the environment names a store, and no server: neither another one, nor the one that such an address leads to. */
+function isStoreOfEnvironment({
+  STACKWRIGHT_STORE: store = "",
+  STACKWRIGHT_SERVER: server = "",
+}: NodeJS.ProcessEnv): boolean {
+  return server === "" && store !== "" && !store.startsWith("stackwright:");
 }
 
 /** Examines a store without a server. */

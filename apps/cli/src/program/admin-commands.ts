@@ -105,7 +105,8 @@ const DOCTOR_HELP = `
   --store ADDRESS  examines a store itself, with the options of its server; no server has to run, and some may. All accounts and the keys are examined
   --account NAME   with --store: this account alone
 
-Without --store it asks a running server, and needs the role admin of the account; the role site-admin also has the server itself examined: keys,
+Without --store it examines the store of STACKWRIGHT_STORE where neither --server nor STACKWRIGHT_SERVER names a server, and
+otherwise it asks a running server, and needs the role admin of the account; the role site-admin also has the server itself examined: keys,
 store, disks. Exit code 2 where something stays stuck until a user acts, 1 where the server cannot be asked or the store not be read.
 `;
 
