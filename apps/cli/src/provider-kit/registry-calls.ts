@@ -66,7 +66,11 @@ export function registryError(
 ): CommandError {
   const error = isJsonObject(body["error"]) ? body["error"] : body;
   const code = textOf(error["code"]) ?? textOf(error["error_code"]);
-  const message = textOf(error["message"]) ?? textOf(error["error_msg"]) ?? "no reason was given";
+  const message =
+    textOf(error["message"]) ??
+    textOf(error["error_msg"]) ??
+    textOf(error["detail"]) ??
+    "no reason was given";
   const advice = advices[status] ?? ADVICE[status];
   return new CommandError(
     `${what}: ${printable(message)} (${[status, code].filter(Boolean).join(", ")}, ${server}).`,

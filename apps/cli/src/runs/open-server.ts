@@ -8,6 +8,7 @@ import {
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { credentialsPath, readCredentials } from "../connection/server-credentials.ts";
+import { releaseAdvice } from "./release-advice.ts";
 
 /** A server with the token of the user for it. */
 export interface ServerAccess {
@@ -71,7 +72,8 @@ export async function withServerErrors<T>(server: string, task: () => Promise<T>
     return await task();
   } catch (error) {
     if (!isClientError(error)) throw error;
-    const advice = adviceOfConnection(error) ?? adviceOfRelease(error) ?? ADVICE[error.code];
+    const advice =
+      adviceOfConnection(error) ?? (await releaseAdvice(error, server)) ?? ADVICE[error.code];
     const options = advice === undefined ? { cause: error } : { cause: error, advice };
     throw new CommandError(messageOf(error, server), options);
   }
@@ -109,12 +111,6 @@ function adviceOfConnection({ code, cause }: ClientError): string | undefined {
     return "What answers there closed the connection. The address of a server with TLS begins with https://.";
   }
   return undefined;
-}
-
-/** A command of a later release asks for what the server does not have yet. */
-function adviceOfRelease({ code, message }: ClientError): string | undefined {
-  if (code !== "not_found" || !message.startsWith("the server has no such route")) return undefined;
-  return "The server is of an earlier release than this command: upgrade it, or use the command of its release.";
 }
 
 function messageOf({ code, message, problem }: ClientError, server: string): string {
