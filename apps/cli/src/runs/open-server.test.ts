@@ -2,7 +2,8 @@ import { ClientError } from "@stackwright/client";
 import { expect, it } from "vitest";
 import { withServerErrors } from "./open-server.ts";
 
-const SERVER = "https://stackwright.example";
+// Nothing listens there, as the release of the server is asked for.
+const SERVER = "http://127.0.0.1:1";
 
 it.each([
   // As `error-answer.ts` of the server says it.
