@@ -30,6 +30,7 @@ import { appendEvents } from "../queue/append-events.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { freeze } from "../queue/freeze.ts";
 import { RUN_PROTOCOL } from "../queue/run-protocol.ts";
+import { readRun } from "../queue/run-row.ts";
 import { lockStack, unlockStack } from "../queue/stack-lock.ts";
 import { listTickets } from "../queue/sweep.ts";
 import { idOf, type TransactionParts, transact } from "../queue/transaction.ts";
@@ -156,6 +157,32 @@ it("says which runs wait for people, and which for repairs", async () => {
   const open = StackHead.create({ run: "01GONE", revision: 1n });
   await put(parts, STACK_HEAD_KIND, stackPlace(stack), open);
   expect(await codes()).toContain("apply_interrupted");
+});
+
+it("says which recovery waits for a provider, and why, until it is tried again", async () => {
+  const { run, parts, examined, clock } = await start();
+  const reference = await run();
+  const blocked = async (reasonCode: string) =>
+    transact(parts, async (tx) => {
+      const { row } = await readRun(tx, reference);
+      const reason = "acme/demo 1.0.0 is in quarantine: stolen key";
+      const updatedAtMs = BigInt(clock.wallMs());
+      tx.update(row, { phase: STORED_RUN_PHASES.applying, reason, reasonCode, updatedAtMs });
+      const ticket = await tx.get(SERVER_KINDS.ticket, ticketPlace(reference));
+      tx.update(ticket, { step: RunTicket_Step.STEP_RECOVER });
+    });
+  await blocked("recovery_blocked");
+  expect(await examined()).toMatchObject([
+    {
+      code: "recovery_blocked",
+      severity: "error",
+      run: reference.run,
+      detail: "the recovery waits: acme/demo 1.0.0 is in quarantine: stolen key",
+      sinceMs: clock.wallMs(),
+    },
+  ]);
+  await blocked("");
+  expect(await examined()).toEqual([]);
 });
 
 it("names what is due, what failed, what was not delivered and what ends", async () => {

@@ -48,6 +48,11 @@ export const FINDINGS = Object.freeze({
     advice:
       "Request a run of the stack: planning it resolves what the interrupted apply left open.",
   },
+  recovery_blocked: {
+    severity: "error",
+    advice:
+      "Release the version of the provider or publish it again: the recovery continues by itself. Or cancel the run, which leaves its operations open until the next run of the stack is planned.",
+  },
   lock_held: {
     severity: "warning",
     advice: "Ask who locked the stack, or unlock it with --force.",

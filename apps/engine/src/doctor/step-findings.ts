@@ -1,5 +1,10 @@
 import { sleep } from "@stackwright/base/clock";
-import { type RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/stackwright";
+import {
+  type Run,
+  type RunTicket,
+  RunTicket_Class,
+  RunTicket_Step,
+} from "@stackwright/proto/stackwright";
 import { readStored, tenancyOf } from "@stackwright/storage";
 import {
   fenceHolderOf,
@@ -8,9 +13,10 @@ import {
   type LeaseName,
   resolveTiming,
 } from "@stackwright/storage/lease";
-import { DEFAULT_POOL, memberPlace, WORKER_LEASE } from "../domain/run-places.ts";
+import { DEFAULT_POOL, memberPlace, RUN_KIND, WORKER_LEASE } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { STEPS } from "../queue/claim.ts";
+import { isBlockedRecovery } from "../queue/recovery-block.ts";
 import { isExecutable } from "../queue/run-protocol.ts";
 import { type StuckStep, stuckStep } from "../queue/stuck-steps.ts";
 import { idOf } from "../queue/transaction.ts";
@@ -41,6 +47,12 @@ export async function stepFindings(
     const where = { project, stack, run: ticket.run };
     const step = STEPS[ticket.step] ?? "step";
     const { claim } = ticket;
+    const block = await blockOf(parts, project, ticket);
+    if (block !== undefined) {
+      const detail = `the recovery waits: ${block.reason}`;
+      const sinceMs = Number(block.updatedAtMs);
+      found.push(finding("recovery_blocked", detail, { ...where, sinceMs }));
+    }
     if (claim === undefined) {
       const held = heldBy(holds, project, ticket);
       if (held !== undefined) {
@@ -86,6 +98,20 @@ export async function stepFindings(
     }),
   );
   return [...found, ...away.flat()];
+}
+
+/** The run whose recovery waits; undefined for another step. */
+async function blockOf(
+  { account, storage, records, signal }: DoctorParts,
+  project: string,
+  { step, stack, run: id }: RunTicket,
+): Promise<Run | undefined> {
+  if (step !== RunTicket_Step.STEP_RECOVER) return undefined;
+  const place = memberPlace({ account, project, stack }, id);
+  const run = await records.readOne(RUN_KIND, project, async () =>
+    readStored(storage, "strong", idOf(RUN_KIND, place), { signal }),
+  );
+  return run !== undefined && isBlockedRecovery(run) ? run : undefined;
 }
 
 /** Since when nothing is heard of a claimed step, if that is too long. */

@@ -26,6 +26,7 @@ import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
+import type { ProviderVersion } from "../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../domain/run-stages.ts";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
 import { driftOf } from "./drift-of.ts";
@@ -51,8 +52,10 @@ import { openJobModules } from "./job-modules.ts";
 import { secretsOf, secretTextsOf } from "./job-secrets.ts";
 import { otherAdopters, otherStacks, plannedStacks } from "./other-stacks.ts";
 import { jobPrivateProviders } from "./private-providers.ts";
+import { recoveryProviders, recoveryVersions } from "./recovery-providers.ts";
 import { requireAdopted } from "./require-adopted.ts";
 import { requireRootModule } from "./require-root-module.ts";
+import { refusedVersions } from "./require-usable-providers.ts";
 import { runHooks, runLastHooks } from "./run-hooks.ts";
 import { unpackBundle } from "./unpack-bundle.ts";
 
@@ -62,6 +65,9 @@ const STEP_EVENTS: Readonly<Partial<Record<RunEvent["type"], string>>> = {
   progress: "step-progress",
   end: "step-end",
 };
+
+/** Characters of why a recovery waits. */
+const MAX_BLOCK_TEXT = 4_096;
 
 /** Executes one step of a run: over the store that it is given, and with nothing else of the server. */
 export async function executeJob(
@@ -111,7 +117,10 @@ async function execute(
   if (tool !== undefined) return executeToolJob({ ...job, tool }, host, signals, ground);
   if (shadow !== undefined) return executeShadowJob({ ...job, shadow }, host, signals, ground);
   const { stop: signal } = signals;
+  const state = openJobState(job, ground);
   if (step === "plan") await host.beginPlanning();
+  const ended = step === "recover" ? await endedApply(job, state, signal) : undefined;
+  if (ended !== undefined) return ended;
   const bundle = await unpackBundle(job, ground.blobs, signal);
   const { root = "" } = job.configuration;
   const directory = join(bundle, root);
@@ -135,7 +144,6 @@ async function execute(
   });
   const isComplete = !hasErrors(configuration.diagnostics);
   const moduleLock = isComplete ? await modules.finish(configuration.root) : undefined;
-  const state = openJobState(job, ground);
   const phase = { plan: "planning", apply: "approved", recover: "applying" } as const;
   const runs = new ForwardedRuns(job.run, phase[step], async (epoch) => host.beginApply(epoch));
   const report = (found: readonly Diagnostic[]): void => {
@@ -198,8 +206,16 @@ async function execute(
     return made;
   }
   if (step === "recover") {
-    const engine = await openJobEngine(job, ground, opened);
-    return await recover(job, engine, runs, { ...given, report });
+    const { objects } = await state.read({ signal });
+    const only = recoveryProviders(objects, configuration);
+    let engine: Engine;
+    try {
+      engine = await openJobEngine(job, ground, { ...opened, only });
+    } catch (error) {
+      const versions = recoveryVersions(only, objects, lockFile?.locks ?? LockFile.empty);
+      return await unopened(error, versions, host, signal);
+    }
+    return await recover(job, engine, runs, { ...given, only, report });
   }
   const stored = await state.plan(job.planDigest ?? "", { signal });
   const plan = stored && decodePlan(stored.bytes);
@@ -360,27 +376,65 @@ async function apply(
   return { ...end, reasonCode: refusal.code };
 }
 
-/** Resolves the operations of an interrupted apply, or says how it ended where that was not recorded. */
+/**
+ * How an apply ended whose result was not recorded, once its executor has left the stack; undefined where something of it is open. The
+ * state alone says it: neither the configuration nor a provider is needed.
+ */
+async function endedApply(
+  { run }: ExecutionJob,
+  state: StackState,
+  signal: AbortSignal,
+): Promise<ExecutionResult | undefined> {
+  await using _hold = await state.acquire({ signal });
+  if ((await state.head()).run !== "") return undefined;
+  return await recordedEnd(state, run);
+}
+
+async function recordedEnd(state: StackState, run: string): Promise<ExecutionResult> {
+  return endOfHistory((await state.history({ limit: 20 })).find((one) => one.run === run));
+}
+
+/** What a recovery ends as whose providers cannot be opened: it waits for those that are refused, and is tried again otherwise. */
+async function unopened(
+  cause: unknown,
+  versions: readonly ProviderVersion[],
+  host: ExecutionHost,
+  signal: AbortSignal,
+): Promise<ExecutionResult> {
+  signal.throwIfAborted();
+  // Without an answer the first error says more.
+  const refused = await refusedVersions(versions, host, signal).catch(() => []);
+  if (refused.length === 0) throw cause;
+  const reason = `what the apply left open is read by its provider: ${refused.join("; ")}`;
+  return { phase: "interrupted", reason: reason.slice(0, MAX_BLOCK_TEXT), blocked: true };
+}
+
+/** Resolves the operations of an interrupted apply, by the providers that it needs. */
 async function recover(
   { run }: ExecutionJob,
   engine: Engine,
   runs: ForwardedRuns,
-  { report, state, ...given }: Given,
+  { report, state, only, ...given }: Given & { readonly only: ReadonlySet<string> },
 ): Promise<ExecutionResult> {
   await using hold = await state.acquire({ signal: given.signal });
-  const head = await state.head();
-  if (head.run !== "") {
-    const { diagnostics } = await engine.resolve({
-      ...given,
-      state,
-      hold,
-      resolve: () => undefined,
-    });
-    report(diagnostics);
-    return outcomeOf(runs, "the recovery was interrupted");
-  }
-  const entry = (await state.history({ limit: 20 })).find((one) => one.run === run);
-  return endOfHistory(entry);
+  // Another writer of the stack may have recovered it meanwhile.
+  if ((await state.head()).run === "") return await recordedEnd(state, run);
+  const { diagnostics } = await engine.resolve({
+    ...given,
+    state,
+    hold,
+    resolve: () => undefined,
+  });
+  const { requirements } = given.configuration.resolution;
+  const leftOut = [...requirements.keys()].filter((source) => !only.has(source));
+  report(diagnostics.filter((one) => !isAboutSource(one, leftOut)));
+  return outcomeOf(runs, "the recovery was interrupted");
+}
+
+/** Whether a diagnostic says that one of some providers is not here. */
+function isAboutSource({ code, detail }: Diagnostic, sources: readonly string[]): boolean {
+  if (code !== "ENGINE_PROVIDER_UNAVAILABLE") return false;
+  return sources.some((source) => (detail ?? "").includes(`there is no provider ${source} here`));
 }
 
 const ENDS = ["applied", "partially_applied", "failed", "canceled", "superseded"] as const;

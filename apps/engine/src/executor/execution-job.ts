@@ -175,8 +175,11 @@ export type ExecutionResult =
       readonly reason?: string;
       readonly reasonCode?: string;
     }
-  /** Something of the run is still open: the next executor recovers it. */
-  | { readonly phase: "interrupted"; readonly reason: string };
+  /**
+   * Something of the run is still open: the next executor recovers it. `blocked`: a recovery waits for something that users end, so that it
+   * was no attempt.
+   */
+  | { readonly phase: "interrupted"; readonly reason: string; readonly blocked?: boolean };
 
 /** The storage service as an executor reaches it: by a socket of its worker, or at a server. */
 export interface JobStore {

@@ -117,6 +117,7 @@ export async function openJobEngine(
     privateProviders,
     outputRoom,
     onSchema,
+    only,
     signal,
   }: {
     readonly host: Pick<ExecutionHost, "readRegistry">;
@@ -133,6 +134,8 @@ export async function openJobEngine(
     readonly outputRoom?: () => Promise<void> | undefined;
     /** Receives the schemas of the installed providers that are started. @default drops them */
     readonly onSchema?: (answered: AnsweredSchema) => void;
+    /** The sources of the providers to which everything is restricted. @default all that are required or recorded */
+    readonly only?: ReadonlySet<string>;
     readonly signal: AbortSignal;
   },
 ): Promise<Engine> {
@@ -148,10 +151,11 @@ export async function openJobEngine(
   for (const { source, version } of plan?.providers ?? []) {
     if (version !== "") constraints.set(source, VersionConstraints.parse(`= ${version}`));
   }
+  const wanted = [...constraints].filter(([source]) => only === undefined || only.has(source));
   const needed = programRequirements(
-    Array.from(constraints, ([source, wanted]) => ({
+    wanted.map(([source, accepted]) => ({
       address: ProviderAddress.parse(source),
-      constraints: wanted,
+      constraints: accepted,
     })),
     joined,
   );

@@ -34,6 +34,17 @@ export async function requireUsableVersions(
   host: Pick<ExecutionHost, "readRegistry">,
   signal: AbortSignal,
 ): Promise<void> {
+  const refused = await refusedVersions(providers, host, signal);
+  if (refused.length === 0) return;
+  throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", refused.join("; "));
+}
+
+/** Why versions of providers are refused, each in a sentence; none where all may be used. Rejects without an answer, as the others do. */
+export async function refusedVersions(
+  providers: readonly ProviderVersion[],
+  host: Pick<ExecutionHost, "readRegistry">,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const refused: string[] = [];
   for (let at = 0; at < providers.length; at += MAX_STANDINGS) {
     const some = providers.slice(at, at + MAX_STANDINGS);
@@ -43,8 +54,7 @@ export async function requireUsableVersions(
       if (why !== undefined) refused.push(why);
     }
   }
-  if (refused.length === 0) return;
-  throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", refused.join("; "));
+  return refused;
 }
 
 async function readStandings(

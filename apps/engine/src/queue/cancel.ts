@@ -3,6 +3,7 @@ import { type RunReference, ticketPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { isBlockedRecovery } from "./recovery-block.ts";
 import { isAt, move, readServerRun, requireAt } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
@@ -15,7 +16,8 @@ const STAGE_2_AFTER_MS = 30_000;
 
 /**
  * Cancels a run. Without a worker it ends in this step. Otherwise the executor is asked to begin nothing more (stage 1); a
- * second request, 30 s later or with force, ends it (stage 2), and what was being called is resolved by the recovery.
+ * second request, 30 s later or with force, ends it (stage 2), and what was being called is resolved by the recovery. A recovery that
+ * waits is given up: the run fails, and the operations that it left open stay in the state until the next run is planned.
  */
 export async function cancelRun(
   parts: TransactionParts,
@@ -43,6 +45,14 @@ export async function cancelRun(
       // It may be given one at this moment, as its turn comes.
       if (ticket === undefined) tx.guardAbsent(SERVER_KINDS.ticket, ticketPlace(reference));
       else tx.remove(ticket);
+      await leaveQueue(tx, reference);
+      return "canceled";
+    }
+    if (!isClaimed && ticket !== undefined && isBlockedRecovery(message)) {
+      const blocked = requireAt(run, "applying");
+      const reason = `canceled by ${actor} while the recovery waited: ${message.reason}`;
+      await move(tx, blocked, "failed", actor, { reason, reasonCode: "recovery_failed" });
+      tx.remove(ticket);
       await leaveQueue(tx, reference);
       return "canceled";
     }

@@ -4,6 +4,7 @@ import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { passFreezes } from "./freeze.ts";
+import { isPaused } from "./recovery-block.ts";
 import { isExecutable } from "./run-protocol.ts";
 import { isAt, isSpeculative, move, readRun } from "./run-row.ts";
 import { passLock } from "./stack-lock.ts";
@@ -59,7 +60,7 @@ export const STEPS: Readonly<Record<RunTicket_Step, RunClaim["step"] | undefined
 /**
  * Claims a ticket for a worker; a run that is to be planned is `preparing` from then on. Undefined where another worker
  * was faster, the ticket is gone, or the stack is locked: then only plans without effects and recoveries begin. While the stack
- * or its project is frozen, no apply begins but one that an administrator lets pass.
+ * or its project is frozen, no apply begins but one that an administrator lets pass. A recovery that waits is tried now and then.
  */
 export async function claimTicket(
   parts: TransactionParts,
@@ -78,6 +79,7 @@ export async function claimTicket(
     await requireTenure(tx, worker);
     const reference = runOfTicket(ticketId.tenancy, ticket.message);
     const run = await readRun(tx, reference);
+    if (step === "recover" && isPaused(run.row.message, ticket.message, tx.nowMs)) return undefined;
     const isHeldUp = step !== "recover" && !isSpeculative(run.row.message);
     if (isHeldUp && !(await passLock(tx, reference.stack))) return undefined;
     const isFreezable = step === "apply" && run.row.message.freezeOverride === undefined;

@@ -1,10 +1,14 @@
 import { isEnded } from "@stackwright/core";
 import { type Run, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
+import { modeNameOf } from "../domain/run-modes.ts";
 import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { appendEvents } from "./append-events.ts";
+import { noteEvent } from "./note-event.ts";
+import { isBlockedRecovery, RECOVERY_BLOCKED } from "./recovery-block.ts";
 import { requestRollback } from "./request-rollback.ts";
-import { isAt, move, phaseOf, readRun } from "./run-row.ts";
+import { isAt, isSpeculative, move, phaseOf, readRun } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import {
   type StoredRow,
@@ -17,6 +21,8 @@ import {
 const MAX_ATTEMPTS = 3;
 /** The same for the recovery of an apply, which has to outlast a provider or a store that is away for minutes. */
 const MAX_RECOVERIES = 10;
+/** Characters of the reason of a recovery that waits. */
+const MAX_REASON = 4_096;
 
 /** A claim that ended without a result. */
 interface DeadClaim {
@@ -32,17 +38,20 @@ interface DeadClaim {
   readonly reason: string;
   /** The worker ends in an orderly way: the claim is no attempt that failed. @default false */
   readonly isReturned?: boolean;
+  /** A recovery waits for something that users end, which the reason says: the claim is no attempt that failed. @default false */
+  readonly isBlocked?: boolean;
 }
 
 /**
  * Gives a ticket back whose worker or executor died: the run is planned again, or applied by the next worker; one that was
  * being applied is recovered. After three attempts a run that changed nothing fails. After ten a run that cannot be
- * recovered fails: the operations that it left open stay in the state, and planning the next run resolves them. False where
+ * recovered fails: the operations that it left open stay in the state, and planning the next run resolves them. A recovery that waits
+ * for something which users end uses up none of them. False where
  * the ticket is no longer the dead worker's, or not that of this claim.
  */
 export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Promise<boolean> {
   const { ticket: id, worker, tokenDigest, guard, actor, reason } = dead;
-  const { isReturned = false } = dead;
+  const { isReturned = false, isBlocked = false } = dead;
   return transact(parts, async (tx): Promise<boolean> => {
     const ticket = await tx.find(SERVER_KINDS.ticket, id);
     const claim = ticket?.message.claim;
@@ -57,7 +66,7 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       tx.remove(ticket);
       return true;
     }
-    const attempts = ticket.message.attempts + (isReturned ? 0 : 1);
+    const attempts = ticket.message.attempts + (isReturned || isBlocked ? 0 : 1);
     const free = {
       claim: undefined,
       attempts,
@@ -65,8 +74,13 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
       stuckNotedAtMs: 0n,
     };
     if (isAt(run, "applying")) {
-      if (attempts < MAX_RECOVERIES) {
-        recordAttempts(tx, run.row, attempts);
+      const { cancel } = run.row.message;
+      // A user gave up waiting while it was tried once more.
+      const isGivenUp =
+        isBlockedRecovery(run.row.message) && cancel !== undefined && cancel.atMs >= claim.sinceMs;
+      if (attempts < MAX_RECOVERIES && !isGivenUp) {
+        if (isBlocked) await recordBlock(tx, run, reason);
+        else recordAttempts(tx, run.row, attempts);
         tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
         return true;
       }
@@ -96,8 +110,41 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
   });
 }
 
+/** What a recovery waits for: in the run, and once for each reason in its log and for destinations. */
+async function recordBlock(
+  tx: Transaction,
+  { row, reference, phase }: Awaited<ReturnType<typeof readRun>>,
+  given: string,
+): Promise<void> {
+  const run = row.message;
+  const reason = given.slice(0, MAX_REASON);
+  if (isBlockedRecovery(run) && run.reason === reason) {
+    tx.guardRow(row);
+    return;
+  }
+  tx.update(row, { reason, reasonCode: RECOVERY_BLOCKED, updatedAtMs: BigInt(tx.nowMs) });
+  const summary = "The recovery waits";
+  const event = { type: "diagnostic", severity: "warning", summary, detail: reason };
+  await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
+  if (isBlockedRecovery(run)) return;
+  await noteEvent(tx, {
+    event: "run.stuck",
+    stack: reference.stack,
+    run: run.id,
+    runNumber: run.number,
+    phase,
+    reasonCode: RECOVERY_BLOCKED,
+    actor: run.actor,
+    mode: modeNameOf(run.mode) ?? "",
+    planOnly: isSpeculative(run),
+  });
+}
+
 /** What the ticket says as well, which may be lost. A run of which it says so already only must not end at this moment. */
 function recordAttempts(tx: Transaction, row: StoredRow<Run>, attempts: number): void {
-  if (row.message.attempts === attempts) tx.guardRow(row);
-  else tx.update(row, { attempts });
+  // What it waited for has come.
+  const free = isBlockedRecovery(row.message) ? { reason: "", reasonCode: "" } : {};
+  const isSame = row.message.attempts === attempts && row.message.reasonCode !== RECOVERY_BLOCKED;
+  if (isSame) tx.guardRow(row);
+  else tx.update(row, { attempts, ...free });
 }

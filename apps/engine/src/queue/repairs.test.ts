@@ -156,6 +156,80 @@ it("a run that cannot be recovered ends, and the next run of its stack begins", 
   expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
 });
 
+/** A run whose apply was interrupted and whose recovery waits, as its worker gives it back. */
+async function startBlocked() {
+  const fixture = await start();
+  const { parts, run, claim, worker, head, plan, fence, stackReference } = fixture;
+  const planning = await claim();
+  await beginPlanning(parts, planning);
+  const digest = await plan(stackReference, "plan");
+  await recordPlan(parts, planning, { digest, baseRevision: 0n, summary: SUMMARY });
+  const held = await fence(stackReference, "executor");
+  const applying = await claim();
+  await beginApply(parts, applying, held?.tenure.epoch ?? 0n);
+  await head(stackReference, run.run);
+  const dead = { worker: worker.id, guard: worker.guard, actor: "w" };
+  const giveBack = async (reason: string, isBlocked = true) =>
+    releaseClaim(parts, { ...dead, ticket: applying.ticket, reason, isBlocked });
+  await giveBack("died", false);
+  return { ...fixture, giveBack };
+}
+
+it("a recovery that waits for a provider is no attempt, however often it is tried, and says what it waits for", async () => {
+  const { parts, claim, stored, clock, giveBack } = await startBlocked();
+  for (let tries = 0; tries < 20; tries += 1) {
+    expect((await claim()).attempts).toBe(1);
+    await giveBack("in quarantine: stolen key");
+    expect(await stored()).toMatchObject({
+      reason: "in quarantine: stolen key",
+      reasonCode: "recovery_blocked",
+    });
+    await expect(claim()).rejects.toThrow("nothing to claim");
+    await clock.advance(30_000);
+  }
+  expect(phaseOf(await stored())).toBe("applying");
+  await claim();
+  await giveBack("died", false);
+  expect(await stored()).toMatchObject({ reason: "", reasonCode: "", attempts: 2 });
+  expect((await listTickets(parts)).map(({ ticket }) => ticket.attempts)).toEqual([2]);
+});
+
+it("a recovery that waits is given up by a cancel, also while it is tried, and the next run of its stack begins", async () => {
+  for (const isTried of [false, true]) {
+    const { parts, run, claim, stored, clock, giveBack, enqueue, stackReference } =
+      await startBlocked();
+    await claim();
+    await giveBack("in quarantine");
+    const next = await enqueue(stackReference, "one", Run_Mode.MODE_APPLY);
+    if (isTried) {
+      await clock.advance(30_000);
+      await claim();
+    }
+    const outcome = await cancelRun(parts, run, { actor: "ann" });
+    expect(outcome).toBe(isTried ? "requested" : "canceled");
+    if (isTried) await giveBack("in quarantine");
+    expect(phaseOf(await stored())).toBe("failed");
+    expect(await stored()).toMatchObject({
+      reasonCode: "recovery_failed",
+      reason: expect.stringContaining("in quarantine") as string,
+    });
+    expect((await listTickets(parts)).map(({ ticket }) => ticket.run)).toEqual([next.run]);
+  }
+});
+
+it("a cancel from before the recovery does not give it up", async () => {
+  const { parts, run, claim, stored, clock, giveBack } = await startBlocked();
+  await cancelRun(parts, run, { actor: "ann", force: true });
+  await clock.advance(1_000);
+  await claim();
+  await giveBack("in quarantine");
+  expect(await stored()).toMatchObject({ reasonCode: "recovery_blocked" });
+  await clock.advance(30_000);
+  await claim();
+  await giveBack("in quarantine");
+  expect(phaseOf(await stored())).toBe("applying");
+});
+
 it("an apply that is asked again to begin, as the answer was lost, begins once", async () => {
   const { parts, claim, stored, plan, fence, stackReference } = await start();
   const planning = await claim();

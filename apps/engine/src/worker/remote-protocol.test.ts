@@ -8,6 +8,7 @@ const SAID: Readonly<Record<number, string>> = {
   6: "df815aff4b403dc9",
   7: "bbd0950d198c7640",
   8: "f4510ce33afc376e",
+  9: "b22748455d33bdfc",
 };
 
 /** A schema without what only people read. */

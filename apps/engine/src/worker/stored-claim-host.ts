@@ -190,10 +190,12 @@ async function writeEnd(
   if (reasonCode !== undefined) {
     return writeResult(parts, claim, { phase: "failed", reason, reasonCode });
   }
-  if (!isStoppedPlan) {
+  const isBlocked = late === undefined && claim.step === "recover" && waits(end);
+  if (isBlocked) parts.logger.warn({ run: claim.reference.run, reason }, "a recovery waits");
+  else if (!isStoppedPlan) {
     parts.logger.warn({ run: claim.reference.run, reason }, "an executor was lost");
   }
-  await release(parts, claim, reason, ending);
+  await release(parts, claim, reason, ending, isBlocked);
 }
 
 /**
@@ -238,6 +240,11 @@ async function isUntouched(
     .history({ limit: 1 })
     .catch(() => []);
   return last?.run === id && leftAllAsItWas(last);
+}
+
+/** Whether an execution ended because of something that users end. */
+function waits(end: ExecutionEnd): boolean {
+  return end.how === "result" && end.result.phase === "interrupted" && end.result.blocked === true;
 }
 
 function lossOf(end: ExecutionEnd): string {
@@ -412,6 +419,7 @@ async function release(
   claim: RunClaim,
   reason: string,
   ending: AbortSignal | undefined,
+  isBlocked = false,
 ): Promise<void> {
   const { ticket, worker, tokenDigest } = claim;
   await releaseClaim(parts, {
@@ -422,5 +430,6 @@ async function release(
     actor: worker.id,
     reason,
     isReturned: ending?.aborted === true,
+    isBlocked,
   });
 }

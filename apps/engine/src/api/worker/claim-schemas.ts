@@ -472,7 +472,13 @@ const Result = Type.Union([
     { additionalProperties: false },
   ),
   Type.Object(
-    { phase: Type.Literal("interrupted"), reason: Reason },
+    {
+      phase: Type.Literal("interrupted"),
+      reason: Reason,
+      blocked: Type.Optional(
+        Type.Boolean({ description: "whether it waits, and does not count as an attempt" }),
+      ),
+    },
     { additionalProperties: false },
   ),
 ]);
