@@ -76,6 +76,13 @@ export const JOBS: readonly Job[] = [
     limitMinutes: 10,
   },
   {
+    name: "editor",
+    what: "what an editor waits for, by the modules of a repository",
+    words: ["bench/lang-server/run.ts"],
+    quick: ["bench/lang-server/run.ts", "50,150"],
+    limitMinutes: 10,
+  },
+  {
     name: "plan-view",
     what: "views of plans beside writing the same values as JSON",
     words: [GC, "bench/plan-view/run.ts"],
