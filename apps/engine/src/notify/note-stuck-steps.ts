@@ -1,10 +1,9 @@
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { ResourceId } from "@stackwright/storage";
-import { modeNameOf } from "../domain/run-modes.ts";
 import { type RunReference, runOfTicket, runPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { passFreezes } from "../queue/freeze.ts";
-import { noteEvent } from "../queue/note-event.ts";
+import { noteStuckRun } from "../queue/note-stuck-run.ts";
 import { isSpeculative, readRun } from "../queue/run-row.ts";
 import { passLock } from "../queue/stack-lock.ts";
 import { type StuckBounds, type StuckStep, stuckStep } from "../queue/stuck-steps.ts";
@@ -64,8 +63,8 @@ async function noteStep(
   const ticket = await tx.find(SERVER_KINDS.ticket, ticketId);
   if (ticket === undefined) return;
   const log = await tx.find(SERVER_KINDS.log, runPlace(reference));
-  const { row, phase } = await readRun(tx, reference);
-  const run = row.message;
+  const stored = await readRun(tx, reference);
+  const run = stored.row.message;
   const found = stuckStep(ticket.message, log?.message.writtenAtMs ?? 0n, tx.nowMs, bounds);
   const isFree = ticket.message.claim === undefined;
   const { step, stuckNotedAtMs } = ticket.message;
@@ -85,15 +84,5 @@ async function noteStep(
   tx.update(ticket, { stuckNotedAtMs: isStuck ? BigInt(tx.nowMs) : 0n });
   // The run of a shadow is for the comparison alone.
   if (!isStuck || run.shadowOf !== "") return;
-  await noteEvent(tx, {
-    event: "run.stuck",
-    stack: reference.stack,
-    run: run.id,
-    runNumber: run.number,
-    phase,
-    reasonCode: CODES[found.why],
-    actor: run.actor,
-    mode: modeNameOf(run.mode) ?? "",
-    planOnly: isSpeculative(run),
-  });
+  await noteStuckRun(tx, stored, CODES[found.why]);
 }

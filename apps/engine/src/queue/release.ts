@@ -1,14 +1,13 @@
 import { isEnded } from "@stackwright/core";
 import { type Run, RunTicket_Step } from "@stackwright/proto/stackwright";
 import type { Guard, ResourceId } from "@stackwright/storage";
-import { modeNameOf } from "../domain/run-modes.ts";
 import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
-import { noteEvent } from "./note-event.ts";
+import { noteStuckRun } from "./note-stuck-run.ts";
 import { isBlockedRecovery, RECOVERY_BLOCKED } from "./recovery-block.ts";
 import { requestRollback } from "./request-rollback.ts";
-import { isAt, isSpeculative, move, phaseOf, readRun } from "./run-row.ts";
+import { isAt, move, phaseOf, readRun } from "./run-row.ts";
 import { leaveQueue } from "./stack-queue.ts";
 import {
   type StoredRow,
@@ -113,9 +112,10 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
 /** What a recovery waits for: in the run, and once for each reason in its log and for destinations. */
 async function recordBlock(
   tx: Transaction,
-  { row, reference, phase }: Awaited<ReturnType<typeof readRun>>,
+  found: Awaited<ReturnType<typeof readRun>>,
   given: string,
 ): Promise<void> {
+  const { row, reference } = found;
   const run = row.message;
   const reason = given.slice(0, MAX_REASON);
   if (isBlockedRecovery(run) && run.reason === reason) {
@@ -127,17 +127,7 @@ async function recordBlock(
   const event = { type: "diagnostic", severity: "warning", summary, detail: reason };
   await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
   if (isBlockedRecovery(run)) return;
-  await noteEvent(tx, {
-    event: "run.stuck",
-    stack: reference.stack,
-    run: run.id,
-    runNumber: run.number,
-    phase,
-    reasonCode: RECOVERY_BLOCKED,
-    actor: run.actor,
-    mode: modeNameOf(run.mode) ?? "",
-    planOnly: isSpeculative(run),
-  });
+  await noteStuckRun(tx, found, RECOVERY_BLOCKED);
 }
 
 /** What the ticket says as well, which may be lost. A run of which it says so already only must not end at this moment. */
