@@ -45,15 +45,18 @@ if (values.help === true) {
   process.stdout.write(HELP);
 } else {
   const root = join(import.meta.dirname, "..", "..", "..");
+  const limitMinutes = Number(values.minutes ?? Infinity);
+  const begin = performance.now();
   const rows = await runSuites(
     {
       root,
       reports: join(root, ".reports"),
       npmTestExit: Number(values["npm-test-exit"] ?? 0),
       seed: seedOfCommit(root),
+      leftMs: () => begin + limitMinutes * 60_000 - performance.now(),
     },
     selectSuites(values.only?.split(","), values.affected),
-    Number(values.minutes ?? Infinity),
+    limitMinutes,
   );
   process.exitCode = print(rows);
 }
@@ -74,9 +77,8 @@ async function runSuites(
   limitMinutes: number,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  const begin = performance.now();
   for (const suite of suites) {
-    if (performance.now() - begin > limitMinutes * 60_000) {
+    if (context.leftMs() < 0) {
       const failed = [`not started: the run has used its ${limitMinutes} minutes`];
       rows.push({ name: suite.name, minutes: 0, tally: { passed: 0, failed, skipped: [] } });
       continue;

@@ -1,7 +1,5 @@
-import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
-import { mkdtempDisposable } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { runSuiteCommand } from "./command.ts";
 import { duplicateNames } from "./duplicate-names.ts";
 import { describeCircles, folderGraphs } from "./folder-circles.ts";
@@ -9,6 +7,7 @@ import { checkGeneratedCode } from "./generated-code.ts";
 import { buildGoPrograms } from "./go-programs.ts";
 import { checkImports } from "./import-rules.ts";
 import { importTable } from "./import-table.ts";
+import { runLiveTests } from "./live-tests.ts";
 import { readModuleGraph } from "./module-graph.ts";
 import { checkPackages } from "./package-checks.ts";
 import { deadLinks } from "./page-links.ts";
@@ -36,6 +35,8 @@ export interface SuiteContext {
   readonly npmTestExit: number;
   /** Seed of the rotating slice of random suites. */
   readonly seed: number;
+  /** Until no further suite begins. */
+  readonly leftMs: () => number;
 }
 
 const minutes = (count: number) => count * 60_000;
@@ -56,49 +57,6 @@ function command(
         await runSuiteCommand(argv, { cwd: root, timeoutMs: minutes(limitMinutes) }),
       ),
   };
-}
-
-/**
- * The projects with live tests in two lanes that run side by side, each with servers of its own: the files of a lane
- * share them one after the other, and most of their time is waiting. A project goes to the lane that has fewer files,
- * those with the most files first, so that both lanes end at about the same time.
- */
-function liveLanes(root: string): readonly (readonly string[])[] {
-  const files = globSync("{packages/*,apps/*,tools/*,e2e}/src/**/*.live.test.ts", { cwd: root });
-  const counts = Map.groupBy(files, (file) => basename(file.slice(0, file.indexOf("/src/"))));
-  const projects = [...counts]
-    .map(([name, { length }]) => ({ name, length }))
-    .toSorted((a, b) => b.length - a.length || (a.name < b.name ? -1 : 1));
-  const lanes = [0, 1].map(() => ({ names: [] as string[], length: 0 }));
-  for (const { name, length } of projects) {
-    const shorter = lanes.reduce((least, lane) => (lane.length < least.length ? lane : least));
-    shorter.names.push(name);
-    shorter.length += length;
-  }
-  return lanes.map(({ names }) => names).filter((names) => names.length > 0);
-}
-
-async function runLiveLane(lane: {
-  readonly root: string;
-  readonly report: string;
-  readonly projects: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}): Promise<Tally> {
-  const { root, report } = lane;
-  const servers = [
-    process.execPath,
-    join(root, "tools/servers/src/main.ts"),
-    "exec",
-    "--",
-  ] as const;
-  const vitest = ["vitest", "run", "--config", "vitest.live.config.ts"];
-  const projects = lane.projects.flatMap((name) => ["--project", name]);
-  const result = await runSuiteCommand([...servers, ...vitest, ...projects], {
-    cwd: root,
-    timeoutMs: minutes(55),
-    env: { ...lane.env, STACKWRIGHT_REPORT: report },
-  });
-  return tallyVitest(report, result);
 }
 
 /** Everything that `.ci/run` does after it installed, in order. */
@@ -232,30 +190,6 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
-    name: "live",
-    what: "tests against real servers, provider binaries and commands",
-    limitMinutes: 61,
-    run: async ({ root, reports, seed }) => {
-      // What users do is tried with what users get: the built packages. All else runs the sources.
-      await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
-      const layOut = await runSuiteCommand(
-        [process.execPath, join(root, "e2e/src/main.ts"), "lay-out", installation.path],
-        { cwd: root, timeoutMs: minutes(5) },
-      );
-      const env = {
-        STACKWRIGHT_SLICE: String(seed),
-        ...(layOut.code === 0 && { E2E_INSTALLATION: installation.path }),
-      };
-      const lanes = liveLanes(root).map((projects, at) =>
-        runLiveLane({ root, report: join(reports, `live-${at + 1}.json`), projects, env }),
-      );
-      return addTallies([
-        tallyCommand("the built packages, laid out for the scenarios,", layOut),
-        ...(await Promise.all(lanes)),
-      ]);
-    },
-  },
-  {
     name: "kubernetes",
     what: "the manifests and the executor of Jobs with a real API server, which is built first",
     limitMinutes: 75,
@@ -314,5 +248,12 @@ export const SUITES: readonly Suite[] = [
       // Each scenario counts; that vitest failed at all is a failed step already.
       return addTallies([steps, tallyVitest(scenarios, { ...result, code: 0 })]);
     },
+  },
+  {
+    name: "live",
+    what: "tests against real servers, provider binaries and commands; the last one, with the time that is left",
+    limitMinutes: 60,
+    run: ({ root, reports, seed, leftMs }) =>
+      runLiveTests({ root, reports, seed, timeMs: Math.min(minutes(55), leftMs()) }),
   },
 ];

@@ -4,11 +4,22 @@ import type { SerializedError } from "vitest";
 import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 import type { NotedTest, VitestReport } from "./vitest-report.ts";
 
-/** Writes a {@link VitestReport} to `path` when a run has come to its end. */
+/**
+ * Writes a {@link VitestReport} to `path` when a run has come to its end. Further runs of the same vitest add to it, so
+ * that the report is that of all of them.
+ */
 export class ReportWriter implements Reporter {
   readonly #path: string;
   readonly #root: string;
-  #planned: string[] = [];
+  readonly #planned: string[] = [];
+  readonly #finished: string[] = [];
+  readonly #failed: NotedTest[] = [];
+  readonly #skipped: NotedTest[] = [];
+  readonly #flaky: NotedTest[] = [];
+  readonly #errors: string[] = [];
+  readonly #counts: { test: string; amount: number; of: string }[] = [];
+  #passed = 0;
+  #reason = "passed";
 
   constructor(path: string, root: string) {
     this.#path = path;
@@ -16,7 +27,7 @@ export class ReportWriter implements Reporter {
   }
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
-    this.#planned = specifications.map((specification) => this.#relative(specification.moduleId));
+    this.#planned.push(...specifications.map(({ moduleId }) => this.#relative(moduleId)));
   }
 
   onTestRunEnd(
@@ -24,52 +35,53 @@ export class ReportWriter implements Reporter {
     unhandled: readonly SerializedError[],
     reason: string,
   ): void {
-    const failed: NotedTest[] = [];
-    const skipped: NotedTest[] = [];
-    const flaky: NotedTest[] = [];
-    const errors = unhandled.map((error) => error.stack ?? error.message);
-    const counts: { test: string; amount: number; of: string }[] = [];
-    const finished: string[] = [];
-    let passed = 0;
-    for (const module of modules) {
-      const file = this.#relative(module.moduleId);
-      const state = module.state();
-      if (state !== "queued" && state !== "pending") finished.push(file);
-      errors.push(...module.errors().map((error) => `${file}: ${error.stack ?? error.message}`));
-      for (const suite of module.children.allSuites()) {
-        errors.push(...suite.errors().map((error) => `${file}: ${error.stack ?? error.message}`));
+    this.#errors.push(...unhandled.map((error) => error.stack ?? error.message));
+    for (const module of modules) this.#add(module);
+    if (reason !== "passed") this.#reason = reason;
+    this.#write();
+  }
+
+  #add(module: TestModule): void {
+    const file = this.#relative(module.moduleId);
+    const state = module.state();
+    if (state !== "queued" && state !== "pending") this.#finished.push(file);
+    for (const part of [module, ...module.children.allSuites()]) {
+      const errors = part.errors().map((error) => `${file}: ${error.stack ?? error.message}`);
+      this.#errors.push(...errors);
+    }
+    for (const test of module.children.allTests()) {
+      const result = test.result();
+      const noted = { file, test: test.fullName };
+      const messages = result.errors?.map((error) => error.message).join("\n");
+      if (result.state === "passed") {
+        this.#passed += 1;
+        if (test.diagnostic()?.flaky === true) this.#flaky.push({ ...noted, note: messages ?? "" });
+      } else if (result.state === "skipped") {
+        this.#skipped.push({ ...noted, note: result.note ?? "" });
+      } else {
+        this.#failed.push({ ...noted, note: messages ?? `left ${result.state}` });
       }
-      for (const test of module.children.allTests()) {
-        const result = test.result();
-        const noted = { file, test: test.fullName };
-        const messages = result.errors?.map((error) => error.message).join("\n");
-        if (result.state === "passed") {
-          passed += 1;
-          if (test.diagnostic()?.flaky === true) flaky.push({ ...noted, note: messages ?? "" });
-        } else if (result.state === "skipped") {
-          skipped.push({ ...noted, note: result.note ?? "" });
-        } else {
-          failed.push({ ...noted, note: messages ?? `left ${result.state}` });
-        }
-        for (const { type, message } of test.annotations()) {
-          const [, amount, of] = /^(\d+) (.+)$/.exec(message) ?? [];
-          if (type === "count" && amount !== undefined && of !== undefined) {
-            counts.push({ test: `${file}: ${test.fullName}`, amount: Number(amount), of });
-          }
+      for (const { type, message } of test.annotations()) {
+        const [, amount, of] = /^(\d+) (.+)$/.exec(message) ?? [];
+        if (type === "count" && amount !== undefined && of !== undefined) {
+          this.#counts.push({ test: `${file}: ${test.fullName}`, amount: Number(amount), of });
         }
       }
     }
+  }
+
+  #write(): void {
     const report: VitestReport = {
       format: "stackwright-vitest-report/1",
-      reason,
+      reason: this.#reason,
       planned: this.#planned,
-      finished,
-      passed,
-      failed,
-      skipped,
-      flaky,
-      errors,
-      counts,
+      finished: this.#finished,
+      passed: this.#passed,
+      failed: this.#failed,
+      skipped: this.#skipped,
+      flaky: this.#flaky,
+      errors: this.#errors,
+      counts: this.#counts,
     };
     mkdirSync(dirname(this.#path), { recursive: true });
     // Renamed into place: a reader never meets half a report.
