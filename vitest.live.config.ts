@@ -18,9 +18,10 @@ export default defineConfig({
     // Processes and servers share a machine of which nothing is known. What passes the second time is named as flaky.
     retry: 1,
     reporters: reporters(import.meta.dirname),
-    projects: workspaceProjects(import.meta.dirname, {
-      include: ["src/**/*.live.test.ts"],
-      exclude: [],
-    }),
+    projects: workspaceProjects(
+      import.meta.dirname,
+      { include: ["src/**/*.live.test.ts"], exclude: [] },
+      true,
+    ),
   },
 });

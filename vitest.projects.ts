@@ -9,20 +9,10 @@ const PARENTS = ["packages", "apps", "tools"];
 const SINGLE = ["e2e", "bench/all"];
 
 /**
- * Packages without anything that outlives a test: their files share one worker with its loaded modules. A worker and the
- * imports of each file are more than half of their time. The others keep a worker for each file, since they start
- * servers and processes or change the environment.
+ * Packages whose tests replace modules, so that each file has a worker of its own. The files of all others share one with its
+ * loaded modules: a worker and the imports of each file would be half of their time.
  */
-const SHARED_WORKERS = new Set([
-  "base",
-  "cty",
-  "krt",
-  "lang",
-  "plan-view",
-  "proto",
-  "provider-source",
-  "request-signing",
-]);
+const OWN_WORKERS = new Set(["base", "release", "storage", "tfstate"]);
 
 /**
  * Keeps what Node.js compiles for all processes and threads of the tests, most of which begin with the sources of the same
@@ -37,6 +27,8 @@ export function keepCompiledCode(root: string): void {
 export function workspaceProjects(
   root: string,
   files: { readonly include: string[]; readonly exclude: string[] },
+  /** Whether the files of every package have a worker each. */
+  ownWorkers = false,
 ): TestProjectConfiguration[] {
   const folders = PARENTS.flatMap((parent) =>
     existsSync(join(root, parent))
@@ -50,7 +42,7 @@ export function workspaceProjects(
       test: {
         name: basename(folder),
         root: join(root, folder),
-        isolate: !SHARED_WORKERS.has(basename(folder)),
+        isolate: ownWorkers || OWN_WORKERS.has(basename(folder)),
         ...files,
       },
     }));

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -22,9 +22,9 @@ interface PageFolder {
 export async function createPageFolder(
   env: Readonly<Record<string, string>> = {},
 ): Promise<PageFolder> {
-  const scratch = await mkdtempDisposable(join(tmpdir(), "page-"));
-  onTestFinished(() => scratch.remove());
-  const folder = scratch.path;
+  const folder = await mkdtemp(join(tmpdir(), "page-"));
+  // A server that was stopped has children that still write the code that they compiled.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   const bin = join(folder, "bin");
   await mkdir(bin);
   const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
