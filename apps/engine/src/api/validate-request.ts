@@ -12,8 +12,10 @@ interface Finding {
 
 /** Validates params, query, headers and body by the schemas of the route; the refusal names every member that is wrong. */
 export const compileRequestValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(schema);
+  let compiled: ReturnType<typeof Compile<TSchema>> | undefined;
   return (data: unknown) => {
+    // With the first request: a server has hundreds of routes, and starts without waiting for them.
+    const validator = (compiled ??= Compile(schema));
     const value = httpPart === "querystring" ? withNumbers(schema, data) : data;
     if (validator.Check(value)) return { value };
     const errors = (validator.Errors(value) as readonly Finding[]).slice(0, 20).map(

@@ -39,9 +39,11 @@ const HEADER_NAMES: ReadonlyMap<string, string> = new Map([
  * wrong. Texts of a query become the numbers and lists that its schema asks for.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(schema);
+  let compiled: ReturnType<typeof Compile<TSchema>> | undefined;
   const isQuery = httpPart === "querystring" || httpPart === "query";
   return (data: unknown) => {
+    // With the first request: a server has hundreds of routes, and starts without waiting for them.
+    const validator = (compiled ??= Compile(schema));
     const value = isQuery ? fromTexts(schema, data) : data;
     if (validator.Check(value)) return { value };
     const findings = validator.Errors(value) as readonly Finding[];
