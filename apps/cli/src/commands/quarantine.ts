@@ -1,3 +1,4 @@
+import type { Operations } from "@stackwright/client";
 import { ProviderAddress } from "@stackwright/provider-source";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
@@ -33,10 +34,24 @@ export async function providersQuarantine(
       return EXIT.ok;
     }
     const { data } = await client.quarantineVersion({ ...at, body: { reason } }, { signal });
-    const text = `In quarantine: ${data.provider} ${version}\n`;
-    terminal.write(json ? `${JSON.stringify(data, undefined, 2)}\n` : text);
+    // What is done is said also where the question about stacks fails.
+    if (!json) terminal.write(`In quarantine: ${data.provider} ${version}\n`);
+    const used = { kind: "provider", name: data.provider, version } as const;
+    const { uses } = (await client.listUses(used, { signal })).data;
+    const whole = `${JSON.stringify({ ...data, stacks: uses }, undefined, 2)}\n`;
+    terminal.write(json ? whole : textOf(uses));
     return EXIT.ok;
   });
+}
+
+/** What became of the stacks whose objects were written with a version that is in quarantine now. */
+function textOf(uses: Operations["ListUses"]["output"]["uses"]): string {
+  if (uses.length === 0) return "No stack has objects of it.\n";
+  const [stacks, have] = uses.length === 1 ? ["stack", "has"] : ["stacks", "have"];
+  const lines = uses.map(({ project, stack, resources = 0 }) =>
+    printable(`  ${project}/${stack}: ${resources} ${resources === 1 ? "resource" : "resources"}`),
+  );
+  return `${uses.length} ${stacks} ${have} objects of it; runs that would start this version are refused:\n${lines.join("\n")}\n`;
 }
 
 /** Lists the versions that are in quarantine. */

@@ -63,7 +63,9 @@ credentials "${place}" {
     STACKWRIGHT_TOKEN: first.token,
   });
   const bad = ["providers", "quarantine", `${HOST}/acme/demo`, "1.1.0"];
-  await own.ok(OWN, ...bad, "--reason", "stolen key");
+  expect(await own.ok(OWN, ...bad, "--reason", "stolen key")).toContain(
+    "No stack has objects of it",
+  );
   expect(await own.ok(OWN, "providers", "quarantined")).toContain("stolen key");
   expect(await root.ok("init")).toContain("Installed registry.example.com/acme/demo v1.0.0");
   await own.ok(OWN, ...bad, "--lift");
