@@ -69,11 +69,14 @@ it("a quarantine names the stacks with objects of the version", { timeout: 60_00
       "",
     ].join("\n"),
   );
+  const doctor = (await tryCommand(["server", "doctor"], { env })).output;
+  expect(doctor).toContain(`2 objects were written with ${PROVIDER} 1.1.0, which is in quarantine`);
+  expect(doctor).not.toContain("newer");
   expect(JSON.parse(await quarantine("1.2.0", "--json"))).toMatchObject({
     provider: PROVIDER,
     stacks: [{ project: "web", stack: "newer", resources: 1 }],
   });
   expect(await quarantine("1.3.0")).toBe(
-    `In quarantine: ${PROVIDER} 1.3.0\nNo stack has objects of it.\n`,
+    `In quarantine: ${PROVIDER} 1.3.0\nNo stack has objects of it under this address.\n`,
   );
 });

@@ -46,7 +46,7 @@ export async function providersQuarantine(
 
 /** What became of the stacks whose objects were written with a version that is in quarantine now. */
 function textOf(uses: Operations["ListUses"]["output"]["uses"]): string {
-  if (uses.length === 0) return "No stack has objects of it.\n";
+  if (uses.length === 0) return "No stack has objects of it under this address.\n";
   const [stacks, have] = uses.length === 1 ? ["stack", "has"] : ["stacks", "have"];
   const lines = uses.map(({ project, stack, resources = 0 }) =>
     printable(`  ${project}/${stack}: ${resources} ${resources === 1 ? "resource" : "resources"}`),

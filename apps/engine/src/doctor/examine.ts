@@ -2,12 +2,14 @@ import type { Clock } from "@stackwright/base/clock";
 import type { CredentialStore } from "@stackwright/registry";
 import type { StorageBackend } from "@stackwright/storage";
 import { STACK_KIND } from "../domain/run-places.ts";
+import type { QuarantinedUse } from "../live/quarantined-uses.ts";
 import { DEFAULT_STUCK_BOUNDS, type StuckBounds } from "../queue/stuck-steps.ts";
 import { AccountRecords } from "./account-records.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
 import type { DoctorParts } from "./doctor-parts.ts";
 import { dueFindings } from "./due-findings.ts";
 import type { Finding } from "./finding.ts";
+import { providerFindings } from "./provider-findings.ts";
 import { queueFindings } from "./queue-findings.ts";
 import type { ServerFacts } from "./server-facts.ts";
 import { serverFindings } from "./server-findings.ts";
@@ -22,6 +24,10 @@ interface ExamineOptions {
   readonly account: string;
   /** Of the server itself, where the caller operates it. @default it is left out */
   readonly server?: ServerFacts | undefined;
+  /** Finds the stacks with objects of versions of providers in quarantine. @default they are left out */
+  readonly quarantinedUses?:
+    | ((signal: AbortSignal) => Promise<readonly QuarantinedUse[]>)
+    | undefined;
   /** From when on steps count as stuck. @default those of a server without options */
   readonly stuck?: StuckBounds | undefined;
   readonly signal: AbortSignal;
@@ -34,6 +40,7 @@ export async function examine({
   credentials,
   account,
   server,
+  quarantinedUses = async () => [],
   stuck = DEFAULT_STUCK_BOUNDS,
   signal,
 }: ExamineOptions): Promise<readonly Finding[]> {
@@ -60,6 +67,7 @@ export async function examine({
     lockFindings(parts),
     dueFindings(parts),
     deliveryFindings(parts),
+    quarantinedUses(signal).then(providerFindings),
     records.unlessDamaged(
       async () => tokenFindings(parts, credentials),
       // It may be of another account.

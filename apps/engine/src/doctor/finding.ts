@@ -53,6 +53,11 @@ export const FINDINGS = Object.freeze({
     advice:
       "Release the version of the provider or publish it again: the recovery continues by itself. Or cancel the run, which leaves its operations open until the next run of the stack is planned.",
   },
+  provider_quarantined: {
+    severity: "warning",
+    advice:
+      "Require another version of the provider, update the lock file and apply the stack: runs that would start this version are refused.",
+  },
   lock_held: {
     severity: "warning",
     advice: "Ask who locked the stack, or unlock it with --force.",

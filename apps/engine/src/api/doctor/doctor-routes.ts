@@ -3,8 +3,12 @@ import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { examine } from "../../doctor/examine.ts";
 import { FINDINGS, type Finding } from "../../doctor/finding.ts";
+import { isServerError } from "../../domain/server-error.ts";
+import { type QuarantinedUse, quarantinedUses } from "../../live/quarantined-uses.ts";
+import { sortedStacks } from "../../live/search-resources.ts";
 import { type ApiParts, routeSchema } from "../api-parts.ts";
 import { timeOf } from "../runs/run-view.ts";
+import { synced } from "../watch/synced.ts";
 import { findingView } from "./finding-view.ts";
 
 /** Findings of one answer. */
@@ -31,6 +35,24 @@ const FindingView = Type.Object(
 /** `/doctor`: what is stuck in the account of the caller, and why. */
 export function doctorRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, clock, credentials, server, stuck, principalOf, stopping } = parts;
+  const { live, upstream, workers } = parts;
+
+  /** As far as the server has read its store: what it does not know yet keeps nothing else from being found. */
+  async function usesOf(account: string, signal: AbortSignal): Promise<readonly QuarantinedUse[]> {
+    const { findStanding } = workers;
+    if (findStanding === undefined) return [];
+    // So a server whose accounts have nothing in quarantine follows no objects for the doctor.
+    if ((await upstream.quarantined(account, undefined)).length === 0) return [];
+    try {
+      await synced(live.stackChanges, clock, signal);
+      await synced(live.resources.all, clock, signal);
+    } catch (error) {
+      if (isServerError(error, "store_unavailable")) return [];
+      throw error;
+    }
+    const stacks = sortedStacks(live, (stack) => stack.account === account);
+    return quarantinedUses(live, { stacks, account, findStanding, signal });
+  }
 
   fastify.get(
     "/doctor",
@@ -63,6 +85,7 @@ export function doctorRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         account: principal.account,
         stuck,
         server: isOperator ? server : undefined,
+        quarantinedUses: async (signal) => usesOf(principal.account, signal),
         signal: AbortSignal.any([gone.signal, stopping]),
       });
       return {
