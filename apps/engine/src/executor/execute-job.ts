@@ -426,15 +426,9 @@ async function recover(
     resolve: () => undefined,
   });
   const { requirements } = given.configuration.resolution;
-  const leftOut = [...requirements.keys()].filter((source) => !only.has(source));
-  report(diagnostics.filter((one) => !isAboutSource(one, leftOut)));
+  const leftOut = new Set([...requirements.keys()].filter((source) => !only.has(source)));
+  report(diagnostics.filter(({ provider }) => provider === undefined || !leftOut.has(provider)));
   return outcomeOf(runs, "the recovery was interrupted");
-}
-
-/** Whether a diagnostic says that one of some providers is not here. */
-function isAboutSource({ code, detail }: Diagnostic, sources: readonly string[]): boolean {
-  if (code !== "ENGINE_PROVIDER_UNAVAILABLE") return false;
-  return sources.some((source) => (detail ?? "").includes(`there is no provider ${source} here`));
 }
 
 const ENDS = ["applied", "partially_applied", "failed", "canceled", "superseded"] as const;

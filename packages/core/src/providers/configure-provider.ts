@@ -84,6 +84,7 @@ export async function startProvider({
         code: "ENGINE_PROVIDER_UNAVAILABLE",
         summary: "Provider not available",
         detail: `${provider} cannot be started: ${error instanceof Error ? error.message : String(error)}`,
+        provider: reference.source,
       },
     ]);
     return undefined;

@@ -7,7 +7,7 @@ import type { ProviderCatalog } from "./catalog.ts";
  * in the version that wrote the state. Providers that are not available are reported.
  */
 export async function selectVersions(
-  { requirements }: ProviderResolution,
+  { requirements }: Pick<ProviderResolution, "requirements">,
   { objects }: Pick<StackSnapshot, "objects">,
   catalog: ProviderCatalog,
   diagnostics: Diagnostic[],
@@ -23,6 +23,7 @@ export async function selectVersions(
         code: "ENGINE_PROVIDER_UNAVAILABLE",
         summary: "Provider not available",
         detail: error instanceof Error ? error.message : String(error),
+        provider: source,
         ...(subject !== undefined && { subject }),
       });
     }

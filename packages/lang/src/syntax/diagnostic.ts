@@ -39,6 +39,8 @@ export interface Diagnostic {
   readonly call?: FunctionCallFrame;
   /** A condition does not hold, of what the address names. */
   readonly isFailedCondition?: true;
+  /** The source of the provider that is not available, in full canonical form. */
+  readonly provider?: string;
 }
 
 /** A range of a source. */
