@@ -5,6 +5,7 @@ export { serveHelp } from "./console/serve-help.ts";
 export { runStoreDoctor } from "./doctor-command.ts";
 export { runExecuteCommand } from "./execute-command.ts";
 export { examineRecords } from "./operate/examine-records.ts";
+export { KeptFreezes } from "./operate/kept-freezes.ts";
 export { findLiveProcesses } from "./operate/live-processes.ts";
 export { RestoredStore, thawRestored } from "./operate/restored-store.ts";
 export {

@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import { RestoredStore, STORE_BLOB_KINDS, thawRestored } from "@stackwright/engine";
+import { KeptFreezes, RestoredStore, STORE_BLOB_KINDS, thawRestored } from "@stackwright/engine";
 import { isStorageError } from "@stackwright/storage";
 import {
   type BackupManifest,
@@ -96,8 +96,13 @@ export async function storeRestore(
   await using source = await openLaterMoment(context, options);
   await using store = await openEmptyStore(context, options);
   const { target, blobs } = store;
-  const reason = `the store was restored from the backup ${basename(directory)}: compare plans with what exists, then stackwright admin thaw`;
-  const amend = options.freeze ? new RestoredStore({ reason, atMs: Date.now() }) : undefined;
+  const why = options.freeze
+    ? `the store was restored from the backup ${basename(directory)}`
+    : `the backup ${basename(directory)} has the project frozen by a restore before it`;
+  const reason = `${why}: compare plans with what exists, then stackwright admin thaw`;
+  const amend = options.freeze
+    ? new RestoredStore({ reason, atMs: Date.now() })
+    : new KeptFreezes({ reason });
   const restored = await withAdvice(async () =>
     restoreBackup({
       directory,
@@ -106,7 +111,7 @@ export async function storeRestore(
       withoutDamaged: options.withoutDamaged,
       onProblem: (problem) => terminal.writeError(`Damaged: ${problem}\n`),
       ...(source !== undefined && { later: source.later }),
-      ...(amend !== undefined && { amend }),
+      amend,
       signal,
     }),
   );
@@ -115,7 +120,7 @@ export async function storeRestore(
   terminal.write(
     `Restored ${directory} into ${store.name}${as}: ${resources} resources, ${count} blobs.\n`,
   );
-  if (amend !== undefined) terminal.write(securedText(amend));
+  terminal.write(amend instanceof KeptFreezes ? keptText(amend) : securedText(amend));
   for (const name of lost) terminal.writeError(`Lost in the store of the history: ${name}\n`);
   return lost.length === 0 ? EXIT.ok : EXIT.failed;
 }
@@ -130,6 +135,11 @@ function securedText({ projects, logins }: RestoredStore): string {
     `${ended}Frozen projects, as what exists may be newer than the backup: ${namesOf(projects)}.\n` +
     "Servers plan in them, and apply nothing. Compare the plans, and end it then: stackwright admin thaw\n"
   );
+}
+
+function keptText({ projects }: KeptFreezes): string {
+  if (projects.length === 0) return "";
+  return `Still frozen, by a restore before the backup: ${namesOf(projects)}. Compare the plans, and end it then: stackwright admin thaw\n`;
 }
 
 function namesOf(projects: RestoredStore["projects"]): string {

@@ -35,7 +35,8 @@ store until it has ended.
 
 The store is a new one to all that knew the former one: versions and cursors from before are refused, locks that were held are
 given up. Saved plans have to be made again. What exists may be newer than the backup, so each project with runs of a server is frozen: its
-servers plan, and apply nothing until \`stackwright admin thaw\`. Logins to the console are ended. --no-freeze leaves both as they are in the backup.
+servers plan, and apply nothing until \`stackwright admin thaw\`. Logins to the console are ended. --no-freeze leaves both as they are in the backup:
+what a restore before it had frozen stays frozen, too.
 
   --at 2026-03-01T14:30:00Z --history ADDRESS     as the store was at a time behind the backup
   --at 104 --history ADDRESS                      as it was at a revision

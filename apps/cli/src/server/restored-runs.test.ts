@@ -101,6 +101,7 @@ it("runs of a backup continue at a server with the restored store: planned at on
   });
   await next.reaches(waiting, "approved");
   await next.server.close();
+  expect((await command("store", "backup", "c", "--store", "sqlite:other")).code).toBe(0);
   const thaw = async () => command("admin", "thaw", "--store", "sqlite:other");
   expect(await thaw()).toMatchObject({
     code: 0,
@@ -113,5 +114,12 @@ it("runs of a backup continue at a server with the restored store: planned at on
   await thawed.reaches(queued, "no_changes");
 
   const asItIs = await command("store", "restore", "b", "--no-freeze", "--store", "sqlite:third");
-  expect(asItIs.output).not.toContain("Frozen");
+  expect(asItIs.output).not.toMatch(/frozen/i);
+  const still = await command("store", "restore", "c", "--no-freeze", "--store", "sqlite:fourth");
+  expect(still.output).toContain("Still frozen, by a restore before the backup: default/web.");
+  const frozen = await start("sqlite:fourth");
+  onTestFinished(() => frozen.server.close());
+  expect((await frozen.call("GET", freeze))["reason"]).toBe(
+    "the backup c has the project frozen by a restore before it: compare plans with what exists, then stackwright admin thaw",
+  );
 });

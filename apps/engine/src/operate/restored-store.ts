@@ -9,10 +9,10 @@ import { idOf } from "../queue/transaction.ts";
 import { readableRecord, readableRecords } from "../retention/expired-records.ts";
 
 /** Who froze what was restored: its freezes differ by it from those of users. */
-const RESTORE_ACTOR = "admin restore";
+export const RESTORE_ACTOR = "admin restore";
 
 /** A project as a command names it. */
-interface ProjectName {
+export interface ProjectName {
   readonly account: string;
   readonly project: string;
 }
