@@ -192,6 +192,8 @@ export {
   storedRunPhase,
   transitionRuns,
 } from "./state/runs.ts";
+export type { SeenState, StackPlace } from "./state/seen-state.ts";
+export { hasState, NOTHING_WRITTEN, seeState, untilOtherState } from "./state/seen-state.ts";
 export type { NamedStack, ProjectReference } from "./state/stack-directory.ts";
 export { isStackName, StackDirectory } from "./state/stack-directory.ts";
 export type {

@@ -7,6 +7,7 @@ export type {
   ProviderSchemas,
   SchemasBySource,
 } from "./schema/provider-schemas.ts";
+export type { FolderPlan } from "./server/folder-plan.ts";
 export type { LanguageHost } from "./server/language-host.ts";
 export type { TrustDecision } from "./server/provider-trust.ts";
 export {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -12,6 +12,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from "vscode-languageserver-protocol/node";
+import { tryCommand } from "../testing/try-command.ts";
 
 const COMMAND = fileURLToPath(new URL("../../bin/stackwright.mjs", import.meta.url));
 const SOON = { timeout: 50_000 };
@@ -139,6 +140,42 @@ describe("lsp", { timeout: 120_000 }, () => {
     ]);
     await change(`${text}\n`, 3);
     expect(await hints()).toEqual([]);
+  });
+
+  it("drops what a plan would do once a command in a terminal has changed the state", async () => {
+    const hints = async (): Promise<readonly unknown[]> => {
+      const range = { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } };
+      const found = await connection.sendRequest<readonly { readonly label: unknown }[]>(
+        "textDocument/inlayHint",
+        { textDocument: { uri }, range },
+      );
+      return found.map(({ label }) => label);
+    };
+    const command = async (...words: string[]) => {
+      const { code, error } = await tryCommand(words, {
+        cwd: dirname(path),
+        env: { HOME: dirname(path) },
+      });
+      expect(code, error).toBe(0);
+    };
+    // The first apply makes the store, the second one finds it.
+    for (const [index, [count, label]] of [
+      [3, "plan: +3"],
+      [4, "plan: +1"],
+    ].entries()) {
+      const text = `resource "terraform_data" "a" {\n  count = ${count}\n}\n`;
+      await connection.sendNotification("textDocument/didChange", {
+        textDocument: { uri, version: index + 2 },
+        contentChanges: [{ text }],
+      });
+      await writeFile(path, text);
+      await connection.sendNotification("textDocument/didSave", { textDocument: { uri } });
+      await expect.poll(hints, SOON).toEqual([label]);
+      await command("plan");
+      expect(await hints()).toEqual([label]);
+      await command("up", "--yes");
+      await expect.poll(hints, SOON).toEqual([]);
+    }
   });
 
   it("ends with its editor", async () => {

@@ -1,6 +1,6 @@
 import type { Diagnostic, ModulePackages } from "@stackwright/lang";
-import type { PlannedChange } from "../features/planned-hints.ts";
 import type { SchemasBySource } from "../schema/provider-schemas.ts";
+import type { FolderPlan } from "./folder-plan.ts";
 import type { TrustDecision } from "./provider-trust.ts";
 
 /** What the server gets from where it runs. Without any of it, it knows what the text says. */
@@ -18,7 +18,7 @@ export interface LanguageHost {
    * What a plan of the saved files of a folder would do, by its recorded state. Called after a save where the client asks for it
    * (`plannedChanges` of its initialization options), for trusted folders, one call at a time.
    */
-  readonly plan?: (folder: string, signal: AbortSignal) => Promise<readonly PlannedChange[]>;
+  readonly plan?: (folder: string, signal: AbortSignal) => Promise<FolderPlan>;
   /**
    * Schemas and checks where no program may be started: for folders that need none, about which the user is not asked, and the schemas for folders that
    * are not trusted.

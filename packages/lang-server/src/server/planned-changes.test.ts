@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { InlayHint } from "vscode-languageserver-protocol/node";
 import type { PlannedChange } from "../features/planned-hints.ts";
 import { TestClient } from "../testing/test-client.ts";
+import type { FolderPlan } from "./folder-plan.ts";
 import type { LanguageHost } from "./language-host.ts";
 import type { TrustDecision } from "./provider-trust.ts";
 
@@ -50,11 +51,11 @@ describe("what a plan would do", () => {
   }
 
   /** What each call of the host plans, and which folders it planned. */
-  function planner(changes = CHANGES) {
+  function planner(outdated?: FolderPlan["outdated"]) {
     const folders: string[] = [];
-    const plan = async (folder: string): Promise<readonly PlannedChange[]> => {
+    const plan = async (folder: string): Promise<FolderPlan> => {
       folders.push(folder);
-      return Promise.resolve(changes);
+      return Promise.resolve({ changes: CHANGES, ...(outdated && { outdated }) });
     };
     return { folders, plan };
   }
@@ -65,7 +66,7 @@ describe("what a plan would do", () => {
     });
 
   it("is shown at the blocks after a save, until the text is another one", async () => {
-    const of = await start({ plan: async () => Promise.resolve(CHANGES) });
+    const of = await start({ plan: planner().plan });
     expect(await hints(of)).toEqual([]);
     await of.save("main.tf");
     await expect.poll(async () => hints(of)).toHaveLength(2);
@@ -84,9 +85,9 @@ describe("what a plan would do", () => {
 
   it("is not asked for where the client does not, nor in folders that are not trusted", async () => {
     let plans = 0;
-    const plan = async (): Promise<readonly PlannedChange[]> => {
+    const plan = async (): Promise<FolderPlan> => {
       plans += 1;
-      return Promise.resolve(CHANGES);
+      return Promise.resolve({ changes: CHANGES });
     };
     const first = await start({ plan }, {});
     await first.save("main.tf");
@@ -103,7 +104,7 @@ describe("what a plan would do", () => {
     const of = await start({
       plan: async (_folder, signal) => {
         signals.push(signal);
-        if (signals.length > 1) return CHANGES;
+        if (signals.length > 1) return { changes: CHANGES };
         return new Promise((_, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
         });
@@ -227,10 +228,10 @@ describe("what a plan would do", () => {
 
   it("is dropped where the next plan fails or takes too long", async () => {
     const clock = createManualClock();
-    const answers: (() => Promise<readonly PlannedChange[]>)[] = [
-      async () => Promise.resolve(CHANGES),
+    const answers: (() => Promise<FolderPlan>)[] = [
+      async () => Promise.resolve({ changes: CHANGES }),
       async () => Promise.reject(new Error("the state is locked")),
-      async () => Promise.resolve(CHANGES),
+      async () => Promise.resolve({ changes: CHANGES }),
       async () => new Promise(() => undefined),
     ];
     let plans = 0;
@@ -254,5 +255,55 @@ describe("what a plan would do", () => {
     await clock.advance(120_000);
     await expect.poll(async () => hints(of)).toEqual([]);
     expect(of.logged.at(-1)).toContain("took longer than 120000 ms");
+  });
+
+  /** Waits for another state, each ended by the test; and what ended the others. */
+  function states() {
+    const waits: { readonly moved: () => void; readonly signal: AbortSignal }[] = [];
+    const outdated = async (signal: AbortSignal): Promise<void> =>
+      new Promise((moved, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+        waits.push({ moved, signal });
+      });
+    return { waits, outdated };
+  }
+
+  it("goes once its state is another one, and comes back with the next save", async () => {
+    const { waits, outdated } = states();
+    const of = await start({ plan: planner(outdated).plan });
+    await of.save("main.tf");
+    await expect.poll(async () => hints(of)).toHaveLength(2);
+    waits[0]?.moved();
+    await expect.poll(async () => hints(of)).toEqual([]);
+    await of.save("main.tf");
+    await expect.poll(async () => hints(of)).toHaveLength(2);
+    expect(waits).toHaveLength(2);
+    expect(of.logged).toEqual([]);
+  });
+
+  it("waits for another state no longer than it is shown", async () => {
+    const { waits, outdated } = states();
+    const of = await start({ plan: planner(outdated).plan });
+    const ended = () => waits.map(({ signal }) => signal.aborted);
+    await of.save("main.tf");
+    await expect.poll(ended).toEqual([false]);
+    await of.save("main.tf");
+    await expect.poll(ended).toEqual([true, false]);
+    await of.change("main.tf", `${TEXT}\n`, 2);
+    await expect.poll(ended).toEqual([true, true]);
+    await of.save("main.tf");
+    await expect.poll(ended).toEqual([true, true, false]);
+    await of.server[Symbol.asyncDispose]();
+    expect(ended()).toEqual([true, true, true]);
+    expect(of.logged).toEqual([]);
+  });
+
+  it("stays, with a line in the log, where nothing can say that the state is another one", async () => {
+    const of = await start({
+      plan: planner(async () => Promise.reject(new Error("too many watched files"))).plan,
+    });
+    await of.save("main.tf");
+    await expect.poll(() => of.logged).toEqual(["too many watched files"]);
+    expect(await hints(of)).toHaveLength(2);
   });
 });

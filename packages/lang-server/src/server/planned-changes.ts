@@ -2,6 +2,7 @@ import { dirname, sep } from "node:path";
 import type { Clock } from "@stackwright/base/clock";
 import type { PlannedChange } from "../features/planned-hints.ts";
 import type { Workspace } from "../index/workspace.ts";
+import type { FolderPlan } from "./folder-plan.ts";
 import type { LanguageHost } from "./language-host.ts";
 
 /** A plan of a folder takes at most that long: others wait for it. */
@@ -22,12 +23,14 @@ interface PlannedChangesOptions {
 interface PlannedFolder {
   /** The folders of its module and of the modules that it uses. */
   readonly parts: ReadonlySet<string>;
-  /** Undefined until the plan is there. */
-  changes?: readonly PlannedChange[];
+  /** Undefined until the plan is there, and once its state is another one. */
+  changes?: readonly PlannedChange[] | undefined;
+  /** Ends the wait for another state than that of the plan. */
+  following?: AbortController | undefined;
 }
 
 /**
- * What the last plan of each folder would do, as long as the text is the one that was planned. A root module is planned after a save of its
+ * What the last plan of each folder would do, as long as text and state are those that were planned. A root module is planned after a save of its
  * files or of those of a module that it uses, one folder at a time, where nothing of it is unsaved: a plan reads the disk. A change of any of
  * these files ends its plan and drops what is known, and a further save takes the place of one that waits.
  */
@@ -40,6 +43,8 @@ export class PlannedChanges implements AsyncDisposable {
   readonly #end = new AbortController();
   #running: { readonly folder: string; readonly abort: AbortController } | undefined;
   #work: Promise<void> | undefined;
+  /** The waits for other states. */
+  readonly #followed = new Set<Promise<void>>();
 
   constructor(options: PlannedChangesOptions) {
     this.#options = options;
@@ -100,7 +105,7 @@ export class PlannedChanges implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(new Error("the language server has ended"));
-    await this.#work;
+    await Promise.all([this.#work, ...this.#followed]);
   }
 
   #isUnsaved(folder: string): boolean {
@@ -115,6 +120,7 @@ export class PlannedChanges implements AsyncDisposable {
       if (!isOutdated(folder, planned)) continue;
       this.#waiting.delete(folder);
       this.#stop(folder);
+      planned.following?.abort(new Error("the folder was changed"));
       this.#folders.delete(folder);
       isShown ||= planned.changes !== undefined;
     }
@@ -153,13 +159,38 @@ export class PlannedChanges implements AsyncDisposable {
       const found = await plan(folder, AbortSignal.any([this.#end.signal, abort.signal]));
       const planned = this.#folders.get(folder);
       if (abort.signal.aborted || planned === undefined) return;
-      planned.changes = found;
+      planned.changes = found.changes;
+      this.#follow(folder, planned, found.outdated);
       onChanged();
     } catch (error) {
       if (!this.#end.signal.aborted && !abort.signal.aborted) fail(error);
     } finally {
       this.#running = undefined;
     }
+  }
+
+  /** Forgets what is known of a folder once its plan is one of a former state. A plan that is being made meanwhile is one of its own state. */
+  #follow(folder: string, planned: PlannedFolder, outdated: FolderPlan["outdated"]): void {
+    planned.following?.abort(new Error("the folder was planned again"));
+    planned.following = undefined;
+    if (outdated === undefined) return;
+    const following = new AbortController();
+    planned.following = following;
+    const signal = AbortSignal.any([this.#end.signal, following.signal]);
+    const wait = async (): Promise<void> => {
+      try {
+        await outdated(signal);
+        const now = this.#folders.get(folder);
+        if (signal.aborted || now?.following !== following) return;
+        now.changes = undefined;
+        now.following = undefined;
+        this.#options.onChanged();
+      } catch (error) {
+        if (!signal.aborted) this.#options.onError(error);
+      }
+    };
+    const waiting: Promise<void> = wait().finally(() => this.#followed.delete(waiting));
+    this.#followed.add(waiting);
   }
 }
 

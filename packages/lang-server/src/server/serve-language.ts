@@ -29,6 +29,7 @@ import { fileRole, Workspace, type WorkspaceLimits } from "../index/workspace.ts
 import type { ProviderSchemas } from "../schema/provider-schemas.ts";
 import { answerFeatures, type ServerState } from "./feature-requests.ts";
 import { FolderChecks } from "./folder-checks.ts";
+import type { FolderPlan } from "./folder-plan.ts";
 import { FramedInput } from "./framed-input.ts";
 import type { LanguageHost } from "./language-host.ts";
 import { PlannedChanges } from "./planned-changes.ts";
@@ -203,10 +204,11 @@ class Server implements LanguageServer {
     return validate(folder, signal);
   }
 
-  async #plan(folder: string, signal: AbortSignal) {
+  async #plan(folder: string, signal: AbortSignal): Promise<FolderPlan> {
     const { plan } = this.#options.host ?? {};
     // What is built in reads files and calls addresses as well, so that a plan needs trust also where no program is started.
-    return plan === undefined || !(await this.#trust.allows(folder)) ? [] : plan(folder, signal);
+    if (plan === undefined || !(await this.#trust.allows(folder))) return { changes: [] };
+    return plan(folder, signal);
   }
 
   async #readSchemas(folder: string): Promise<void> {

@@ -1,0 +1,80 @@
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { NOTHING_WRITTEN, seeState } from "@stackwright/core";
+import { expect, it, onTestFinished } from "vitest";
+import { createContext } from "../command-context.ts";
+import { tryCommand } from "../testing/try-command.ts";
+import { openReader } from "./session.ts";
+import { stackPlace, untilStateMoves } from "./state-moves.ts";
+
+/** A folder with a configuration, whose state another process may change. */
+async function start() {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "state-moves-"));
+  onTestFinished(() => scratch.remove());
+  const cwd = scratch.path;
+  const write = async (input: string) =>
+    writeFile(join(cwd, "main.tf"), `resource "terraform_data" "a" { input = "${input}" }\n`);
+  await write("x");
+  const command = async (...words: string[]) => {
+    const { code, error } = await tryCommand(words, { cwd });
+    expect(code, error).toBe(0);
+  };
+  const contextFor = (signal: AbortSignal) => {
+    const [output, error] = [new PassThrough(), new PassThrough()];
+    const streams = { input: Readable.from([]), output, error, env: {} };
+    return createContext({ streams, cwd, signal, forceSignal: signal }, {});
+  };
+  const see = async () => {
+    const context = contextFor(new AbortController().signal);
+    await using session = await openReader(context, {});
+    if (session === undefined) return NOTHING_WRITTEN;
+    return await seeState(stackPlace(session, context, {}));
+  };
+  /** Waits for another state than that of the moment. */
+  const follow = async () => {
+    const end = new AbortController();
+    const seen = await see();
+    const progress = { isDone: false };
+    const wait = async () => {
+      await untilStateMoves(seen, {}, contextFor(end.signal));
+      progress.isDone = true;
+    };
+    const done = wait();
+    onTestFinished(async () => {
+      end.abort(new Error("the test has ended"));
+      await done.catch(() => undefined);
+    });
+    return { progress, done };
+  };
+  return { write, command, follow };
+}
+
+it("an embedded state moves with an apply of another process, the first one, too", {
+  timeout: 60_000,
+}, async () => {
+  const { write, command, follow } = await start();
+  const first = await follow();
+  await command("up", "--yes");
+  await first.done;
+  await write("y");
+  const second = await follow();
+  await command("up", "--yes");
+  await second.done;
+  expect([first.progress.isDone, second.progress.isDone]).toEqual([true, true]);
+});
+
+it("an embedded state does not move with plans, nor with another stack of its store", {
+  timeout: 60_000,
+}, async () => {
+  const { write, command, follow } = await start();
+  await command("up", "--yes");
+  await write("y");
+  const { progress, done } = await follow();
+  await command("plan");
+  await command("up", "--yes", "--stack", "other");
+  expect(progress.isDone).toBe(false);
+  await command("up", "--yes");
+  await done;
+});
