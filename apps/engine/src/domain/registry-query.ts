@@ -30,8 +30,11 @@ export interface ProviderVersion {
 
 /** What a registry says of a version that lies installed. */
 export interface ProviderStanding {
-  /** `unknown` where no registry of the server has the version, or the account does not see it. */
-  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined";
+  /**
+   * `hidden` where the namespace is a private one of another account in the registry of the server, `unknown` where no registry of the
+   * server has the version.
+   */
+  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined" | "hidden";
   /** 0 where nothing happened to it, or the time was not recorded. */
   readonly sinceMs: number;
   /** Of a quarantine, as it was given. */

@@ -10,7 +10,7 @@ import type { ExecutionJob, ExecutionResult, StoredStateContent } from "./execut
  * Version of what parent and child say to each other. It changes where one side says what an older other side would not take, or a job says
  * it elsewhere: an image of another release ends its step at once, and not in the middle of it.
  */
-export const CHILD_PROTOCOL = 3;
+export const CHILD_PROTOCOL = 4;
 
 /** File descriptors of the pipes in a child. */
 export const CONTROL_FD = 3;

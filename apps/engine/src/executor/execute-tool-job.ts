@@ -123,7 +123,7 @@ async function prepare(
 }
 
 /**
- * Refuses what `init` selected of a version that was withdrawn or put into quarantine: a tool takes packages from a cache or a mirror of the
+ * Refuses what `init` selected of a version that was withdrawn, put into quarantine or hidden from the account: a tool takes packages from a cache or a mirror of the
  * operator as well, without a question to this server. `init` starts no provider, and neither does anything before it.
  */
 async function requireUsableSelections({ folder, host, signals }: ToolStep): Promise<void> {

@@ -98,18 +98,19 @@ async function start() {
     published: publishedProviders,
     mirror,
     namespaces: new Map(),
-    servedHosts: () => [HOST],
+    ownHosts: () => [HOST],
+    mirrorHosts: [],
   });
-  const isUsable = async (provider: InstalledProvider | undefined) => {
-    const stack = { account: "default", project: "web", stack: "one" };
+  const isUsable = async (provider: InstalledProvider | undefined, account = "default") => {
+    const stack = { account, project: "web", stack: "one" };
     const readFrom = async (query: RegistryQuery) =>
       readRegistry({ storage, findStanding }, stack, query);
     const { signal } = new AbortController();
     await requireUsableProviders(provider ? [provider] : [], { readRegistry: readFrom }, signal);
   };
   /** The engine of a step whose configuration requires the provider. */
-  const openEngine = async () => {
-    const stack = { account: "default", project: "web", stack: "one" };
+  const openEngine = async (account = "default") => {
+    const stack = { account, project: "web", stack: "one" };
     const requirements = new Map([[SOURCE, { constraints: VersionConstraints.any }]]);
     const job = {
       ownHosts: [HOST],
@@ -240,6 +241,36 @@ it("a version that lies installed with its hash is refused from its withdrawal u
   await expect(openEngine()).rejects.toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
   await publish("1.0.0");
   await isUsable(await install({ lock }));
+});
+
+it("a provider of another account that lies installed is refused while its namespace is private", {
+  timeout: 60_000,
+}, async () => {
+  const { call, publish, install, isUsable, openEngine, directory } = await start();
+  const show = async (isPublic: boolean) => {
+    const path = "/api/v1/registry/namespaces/acme";
+    expect((await call("PUT", path, { body: { public: isPublic } })).status).toBe(200);
+  };
+  await publish("1.0.0");
+  await show(true);
+  const lock = locked(String((await install({ account: "other" }))?.digest));
+  const installed = async (account: string) => install({ account, lock });
+  await isUsable(await installed("other"), "other");
+  await show(false);
+  const present = await installed("other");
+  expect(present?.origin).toBe("present");
+  await expect(isUsable(present, "other")).rejects.toMatchObject({
+    code: "ENGINE_PROVIDER_UNAVAILABLE",
+    message: expect.stringContaining(
+      `provider ${SOURCE} 1.0.0 is not available to this account: its namespace is a private one of another account`,
+    ),
+  });
+  // A step of a run ends there: nothing of it comes to the start of a provider.
+  await writeFile(join(directory, ".terraform.lock.hcl"), lock);
+  await expect(openEngine("other")).rejects.toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
+  await isUsable(await installed("default"));
+  await show(true);
+  await isUsable(await installed("other"), "other");
 });
 
 it("takes none of the files of a configuration where the operator says what providers come from", {

@@ -54,7 +54,7 @@ it("lets a version pass that no registry of the server has", async () => {
 
 it("says of each refused version its state, since when, why and what to do", async () => {
   const sinceMs = Date.UTC(2026, 0, 2, 3, 4, 5);
-  const all = [installed("notes"), installed("lab"), installed("old"), installed("good")];
+  const all = ["notes", "lab", "old", "good", "theirs"].map((type) => installed(type));
   const { error } = await check(all, () => ({
     ...NONE,
     standing: [
@@ -62,6 +62,7 @@ it("says of each refused version its state, since when, why and what to do", asy
       { state: "quarantined", sinceMs, reason: "leaks tokens" },
       { state: "withdrawn", sinceMs: 0, reason: "" },
       USABLE,
+      { state: "hidden", sinceMs: 0, reason: "" },
     ],
   }));
   expect(error).toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
@@ -69,6 +70,7 @@ it("says of each refused version its state, since when, why and what to do", asy
     "provider stacks.example.com/acme/notes 1.0.0 is withdrawn from the registry since 2026-01-02T03:04:05.000Z; require another version and update the lock file, or let an administrator publish the same archive again",
     "stacks.example.com/acme/lab 1.0.0 is in quarantine since 2026-01-02T03:04:05.000Z: leaks tokens; require another version and update the lock file, or let an administrator release it from quarantine",
     expect.stringMatching(/^stacks.example.com\/acme\/old 1.0.0 is withdrawn from the registry;/),
+    "stacks.example.com/acme/theirs 1.0.0 is not available to this account: its namespace is a private one of another account; let that account make it public, or require another provider",
   ]);
 });
 

@@ -10,8 +10,8 @@ import { isServerError } from "../domain/server-error.ts";
 import type { ExecutionHost } from "./executor.ts";
 
 /**
- * Refuses providers of which a version was withdrawn or put into quarantine after it was installed: a package that lies there with its
- * hash in the lock file is used without a question to a registry. To be called before the first of them starts. One question for all of
+ * Refuses providers of which a version was withdrawn, put into quarantine or hidden from the account after it was installed: a package that
+ * lies there with its hash in the lock file is used without a question to a registry. To be called before the first of them starts. One question for all of
  * them; where it is not answered, none starts.
  *
  * `ENGINE_PROVIDER_UNAVAILABLE` for one that is refused, `TFPLUGIN_REGISTRY_UNAVAILABLE` (to be tried again) without an answer.
@@ -83,6 +83,9 @@ function refusal(
 ): string | undefined {
   if (standing === undefined) return undefined;
   const { state, sinceMs, reason } = standing;
+  if (state === "hidden") {
+    return `provider ${source} ${version} is not available to this account: its namespace is a private one of another account; let that account make it public, or require another provider`;
+  }
   if (state !== "withdrawn" && state !== "quarantined") return undefined;
   const since = sinceMs === 0 ? "" : ` since ${new Date(sinceMs).toISOString()}`;
   const what = state === "withdrawn" ? "withdrawn from the registry" : "in quarantine";

@@ -8,6 +8,7 @@ function start() {
     published: {
       standing: async (account, { namespace, type }, version) => {
         asked.push(`${account} ${namespace}/${type} ${version}`);
+        if (namespace === "theirs") return { state: "hidden" };
         if (type === "absent" || type === "bad") return undefined;
         return type === "gone" ? { state: "withdrawn", sinceMs: 7 } : { state: "offered" };
       },
@@ -23,7 +24,8 @@ function start() {
       },
     },
     namespaces: new Map([["ours", { host: "registry.example.com", namespace: "hashicorp" }]]),
-    servedHosts: () => ["stacks.example.com", "localterraform.com", "registry.example.com"],
+    ownHosts: () => ["stacks.example.com", "localterraform.com"],
+    mirrorHosts: ["registry.example.com", "mirrored.example.com"],
   });
   const standing = async (source: string) =>
     find("acme", ProviderAddress.parse(source), "1.0.0").then(({ state, ...rest }) =>
@@ -61,6 +63,14 @@ it("knows what was published also under the hosts that the server serves as a mi
   expect(await standing("registry.example.com/acme/gone")).toMatchObject({ state: "withdrawn" });
   expect(await standing("registry.example.com/ours/bad")).toMatchObject({ state: "quarantined" });
   expect(await standing("registry.example.com/hashicorp/absent")).toBe("usable");
+});
+
+it("knows the private namespaces of other accounts under its own hosts, and under no host of another registry", async () => {
+  const { standing } = start();
+  expect(await standing("stacks.example.com/theirs/notes")).toBe("hidden");
+  expect(await standing("localterraform.com/theirs/absent")).toBe("hidden");
+  expect(await standing("registry.example.com/theirs/notes")).toBe("usable");
+  expect(await standing("mirrored.example.com/theirs/notes")).toBe("unknown");
 });
 
 it("asks no registry for providers of other hosts", async () => {

@@ -15,8 +15,10 @@ interface StandingParts {
   readonly published: Pick<PublishedProviders, "standing">;
   readonly mirror: Pick<UpstreamMirror, "address" | "quarantineOf">;
   readonly namespaces: ReadonlyMap<string, UpstreamNamespace>;
-  /** Hosts that mean the registry of the server, and those for which it offers providers as a mirror of the network protocol. */
-  readonly servedHosts: () => readonly string[];
+  /** Hosts that mean the registry of the server. */
+  readonly ownHosts: () => readonly string[];
+  /** Hosts for which the server offers what was published as a mirror of the network protocol. */
+  readonly mirrorHosts: readonly string[];
 }
 
 const UNKNOWN: ProviderStanding = { state: "unknown", sinceMs: 0, reason: "" };
@@ -29,16 +31,20 @@ export function providerStandings({
   published,
   mirror,
   namespaces,
-  servedHosts,
+  ownHosts,
+  mirrorHosts,
 }: StandingParts): FindStanding {
   return async (account, address, version) => {
     const { host, namespace, type } = address;
-    const isServed = servedHosts().includes(host);
+    const isOwn = ownHosts().includes(host);
+    const isServed = isOwn || mirrorHosts.includes(host);
     const mirrored = isServed ? namespaces.get(namespace) : undefined;
     if (isServed && mirrored === undefined) {
       const found = await published.standing(account, { namespace, type }, version);
       if (found?.state === "offered") return { ...UNKNOWN, state: "usable" };
-      if (found !== undefined) return { state: "withdrawn", sinceMs: found.sinceMs, reason: "" };
+      if (found?.state === "withdrawn") return { ...UNKNOWN, ...found };
+      // Under the host of another registry that one says to whom its namespaces belong.
+      if (found?.state === "hidden" && isOwn) return { ...UNKNOWN, state: "hidden" };
     }
     // A host that the server serves may be one that it mirrors as well.
     const place = mirrored ?? { host, namespace };

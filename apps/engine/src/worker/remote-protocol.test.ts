@@ -9,6 +9,7 @@ const SAID: Readonly<Record<number, string>> = {
   7: "bbd0950d198c7640",
   8: "f4510ce33afc376e",
   9: "b22748455d33bdfc",
+  10: "928d677f7b2e0584",
 };
 
 /** A schema without what only people read. */

@@ -1336,7 +1336,7 @@ export interface RegistryAnswer {
   } | undefined;
   /** of versions of providers, in the order of the query */
   readonly standing?: readonly ({
-  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined";
+  readonly state: "usable" | "unknown" | "withdrawn" | "quarantined" | "hidden";
   /** 0 where that is not recorded */
   readonly sinceMs: number;
   readonly reason: string;

@@ -2,6 +2,7 @@ import { PRIVATE_NAMESPACE } from "@stackwright/provider-source";
 import type { CallOptions } from "@stackwright/storage";
 import { isRegistryError } from "../errors.ts";
 import type { Registry } from "../registry.ts";
+import { findNamespace } from "./namespaces.ts";
 import { type OfferedProvider, ReleaseIndex } from "./release-index.ts";
 import { checksumList } from "./releases.ts";
 import { type PublicSigningKey, SigningKey } from "./signing-key.ts";
@@ -40,7 +41,9 @@ export interface PublishedPackage {
 export type PublishedStanding =
   | { readonly state: "offered" }
   /** `sinceMs` is 0 where it was not recorded when that happened. */
-  | { readonly state: "withdrawn"; readonly sinceMs: number };
+  | { readonly state: "withdrawn"; readonly sinceMs: number }
+  /** The namespace is a private one of another account: so it is for all names in it, whether there is such a provider or not. */
+  | { readonly state: "hidden" };
 
 /** What an account can install of the providers that were published to a registry. */
 export interface PublishedProviders {
@@ -58,7 +61,7 @@ export interface PublishedProviders {
     platform: string,
     options?: CallOptions,
   ): Promise<PublishedPackage | undefined>;
-  /** Of one version, whatever its platforms. Undefined where the account sees no such provider or version. */
+  /** Of one version, whatever its platforms. Undefined where there is no such namespace, or no such version in one that the account sees. */
   standing(
     account: string,
     name: PublishedName,
@@ -106,7 +109,12 @@ export function createPublishedProviders({
       }));
     },
     async standing(account, name, version, options = {}) {
-      const release = await (await find(account, name, options))?.recorded(version, options);
+      const offered = await find(account, name, options);
+      if (offered === undefined) {
+        const isTaken = (await findNamespace(registry, name.namespace, options)) !== undefined;
+        return isTaken ? { state: "hidden" } : undefined;
+      }
+      const release = await offered.recorded(version, options);
       if (release === undefined) return undefined;
       const { withdrawn, withdrawnAtMs } = release;
       return withdrawn ? { state: "withdrawn", sinceMs: withdrawnAtMs } : { state: "offered" };

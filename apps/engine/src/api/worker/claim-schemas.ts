@@ -188,7 +188,7 @@ export const RegistryAnswer = Type.Object(
     standing: Type.Optional(
       Type.Array(
         Type.Object({
-          state: Type.Enum(["usable", "unknown", "withdrawn", "quarantined"]),
+          state: Type.Enum(["usable", "unknown", "withdrawn", "quarantined", "hidden"]),
           sinceMs: Type.Integer({ description: "0 where that is not recorded" }),
           reason: Type.String(),
         }),
