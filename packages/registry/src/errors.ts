@@ -93,6 +93,11 @@ export const REGISTRY_ERRORS = Object.freeze({
     httpStatus: 409,
     summary: "the namespace has releases",
   },
+  REGISTRY_VERSION_WITHDRAWN: {
+    retryable: false,
+    httpStatus: 410,
+    summary: "the version was withdrawn",
+  },
   REGISTRY_ARCHIVE_INVALID: {
     retryable: false,
     httpStatus: 422,

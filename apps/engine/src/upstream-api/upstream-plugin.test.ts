@@ -140,6 +140,20 @@ it("a version in quarantine is offered no longer, until it is taken out", {
   expect((await packageOf("1.1.0")).status).toBe(200);
 });
 
+it("a version that its registry withdrew is not there, which is no failure of the registry", {
+  timeout: 60_000,
+}, async () => {
+  const { call, origin } = await start();
+  expect((await call("GET", `${MIRROR}/index.json`)).json).toEqual({ versions: { "1.0.0": {} } });
+  const withdrawn = "/api/v1/registry/providers/acme/demo/1.0.0";
+  expect((await origin.call("DELETE", withdrawn)).status).toBe(204);
+  const refused = await call("GET", `${MIRROR}/1.0.0.json`);
+  expect([refused.status, refused.text]).toEqual([
+    404,
+    expect.stringContaining("version 1.0.0 was withdrawn"),
+  ]);
+});
+
 it("asks no host that is not named, and reaches no private network that is not allowed", {
   timeout: 60_000,
 }, async () => {

@@ -1,6 +1,7 @@
 import type { UpstreamVersion } from "@stackwright/proto/stackwright";
 import { isStrictVersion, type ProviderAddress } from "@stackwright/provider-source";
 import { tenancyOf } from "@stackwright/storage";
+import { TfpluginError } from "@stackwright/tfplugin";
 import type { PackageOffer } from "@stackwright/tfplugin/install";
 import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -88,6 +89,10 @@ export async function asked<T>(address: ProviderAddress, task: () => Promise<T>)
     return await task();
   } catch (error) {
     if (error instanceof ServerError) throw error;
+    // What the registry itself withdrew is not there, which is no failure of it.
+    if (TfpluginError.is(error, "TFPLUGIN_VERSION_UNAVAILABLE")) {
+      throw new ServerError("not_found", error.message, { cause: error });
+    }
     const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError("upstream_failed", `the registry of ${address.host}: ${reason}`, {
       cause: error,

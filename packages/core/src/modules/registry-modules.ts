@@ -15,7 +15,6 @@ interface ModuleRegistryOptions {
 }
 
 const SERVICE = "modules.v1";
-const MAX_REFUSAL_BYTES = 8 * 1024;
 
 /**
  * The registries of modules, found by service discovery. Each is asked for the versions of a module once.
@@ -106,7 +105,7 @@ export class ModuleRegistry {
     version: Version,
     response: Response,
   ): Promise<never> {
-    const reason = await refusalOf(this.#options.http, response);
+    const reason = await this.#options.http.refusal(response);
     const said = reason === undefined ? "" : ` It says: ${reason}.`;
     const detail = `The registry offers version ${version.toString()} of the module "${address}" no longer.${said} Allow another version, and take it with "init --upgrade".`;
     throw new ModuleError("Module version withdrawn", detail);
@@ -118,25 +117,6 @@ export class ModuleRegistry {
     const why = cause instanceof Error ? cause.message : String(cause);
     const detail = `The registry cannot be asked for the module "${address}": ${why}.`;
     throw new ModuleError("Error accessing remote module registry", detail, { cause });
-  }
-}
-
-/** What a registry says in the member `errors` of an answer; undefined where it says nothing, or more than a message. */
-async function refusalOf(http: InstallHttpClient, response: Response): Promise<string | undefined> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const part of http.parts(response)) {
-      bytes += part.length;
-      if (bytes > MAX_REFUSAL_BYTES) return undefined;
-      parts.push(part);
-    }
-    const { errors } = JSON.parse(Buffer.concat(parts).toString("utf8")) as { errors?: unknown };
-    const [first]: unknown[] = Array.isArray(errors) ? errors : [];
-    return typeof first === "string" && first !== "" ? first.replace(/\.$/, "") : undefined;
-  } catch {
-    // The answer is a refusal, whatever it contains.
-    return undefined;
   }
 }
 

@@ -257,9 +257,13 @@ async function releaseOf(
   version: string,
   options: CallOptions,
 ): Promise<Release> {
-  const release = await provider.release(version, options);
-  if (release !== undefined) return release;
-  throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+  const release = await provider.recorded(version, options);
+  if (release === undefined) throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+  if (!release.withdrawn) return release;
+  // A lock file may name it: another status than for a version that never was, so that commands take it from no other place.
+  const { withdrawnAtMs } = release;
+  const at = withdrawnAtMs === 0 ? "" : ` at ${new Date(withdrawnAtMs).toISOString()}`;
+  throw new RegistryError("REGISTRY_VERSION_WITHDRAWN", `version ${version} was withdrawn${at}`);
 }
 
 /** The command takes this type only; that of fastify is the same with a charset. */

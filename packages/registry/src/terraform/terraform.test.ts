@@ -199,6 +199,28 @@ describe("Terraform's protocols", () => {
     expect((await publish(await pack("one"))).statusCode).toBe(201);
   });
 
+  it("say of a version that it was withdrawn, until the same archive is back", async () => {
+    await publish(await pack());
+    await publish(await pack(), "acme/thing/1.1.0/linux_amd64");
+    const withdrawn = "/api/v1/registry/providers/acme/thing/1.1.0";
+    expect((await send("DELETE", withdrawn, { account: "acme" })).statusCode).toBe(204);
+    const urls = [
+      "/terraform/v1/mirror/example.test/acme/thing/1.1.0.json",
+      "/terraform/v1/providers/acme/thing/1.1.0/download/linux/amd64",
+    ];
+    for (const url of urls) {
+      const refused = await send("GET", url);
+      expect([refused.statusCode, refused.json()]).toEqual([
+        410,
+        { errors: [expect.stringMatching(/^version 1\.1\.0 was withdrawn at 2\S+Z$/)] },
+      ]);
+      expect((await send("GET", url.replace("1.1.0", "1.2.0"))).statusCode).toBe(404);
+      expect((await send("GET", url.replace("1.1.0", "1.0.0"))).statusCode).toBe(200);
+    }
+    await publish(await pack(), "acme/thing/1.1.0/linux_amd64");
+    for (const url of urls) expect((await send("GET", url)).statusCode).toBe(200);
+  });
+
   it("show deprecations", async () => {
     await publish(await pack());
     const url = "/api/v1/registry/providers/acme/thing/1.0.0";

@@ -20,6 +20,8 @@ interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sends the token that is known for the host of the URL, or for a host by its `hostKey`. */
   readonly authorize?: boolean | string;
+  /** The error for a document that is offered no longer (410), with the reason that the server gives. @default that of other statuses */
+  readonly gone?: (reason: string | undefined) => TfpluginError;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -27,6 +29,8 @@ interface GetOptions {
 const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*)$/;
 /** Documents of registries and mirrors are far smaller. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
+/** What is longer is no message. */
+const MAX_REFUSAL_BYTES = 8 * 1024;
 
 /**
  * HTTP as registries and mirrors need it: repeated requests, bounded documents, tokens for one host only.
@@ -77,6 +81,9 @@ export class InstallHttpClient {
       await response.body?.cancel();
       return undefined;
     }
+    if (response.status === 410 && options.gone !== undefined) {
+      throw options.gone(await this.refusal(response));
+    }
     await requireOk(url, response, options.authorize);
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type !== "application/json") {
@@ -102,6 +109,25 @@ export class InstallHttpClient {
     const response = await this.get(url, options);
     await requireOk(url, response);
     return this.#read(url, response);
+  }
+
+  /** What a server says in the member `errors` of an answer; undefined where it says nothing, or more than a message. */
+  async refusal(response: Response): Promise<string | undefined> {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    try {
+      for await (const part of this.parts(response)) {
+        bytes += part.length;
+        if (bytes > MAX_REFUSAL_BYTES) return undefined;
+        parts.push(part);
+      }
+      const { errors } = JSON.parse(Buffer.concat(parts).toString("utf8")) as { errors?: unknown };
+      const [first]: unknown[] = Array.isArray(errors) ? errors : [];
+      return typeof first === "string" && first !== "" ? first.replace(/\.$/, "") : undefined;
+    } catch {
+      // The answer is a refusal with any content.
+      return undefined;
+    }
   }
 
   /** The parts of a body. One that stops coming is an error. */

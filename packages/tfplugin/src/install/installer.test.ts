@@ -66,7 +66,20 @@ async function setUp(offers: readonly Offered[] = THREE) {
       ...options,
     });
   const urls = () => registry.requests.map(({ url }) => url);
-  return { scratch: scratch.path, registry, configure, install, urls };
+  const mirrored: Partial<InstallOptions> = {
+    configuration: configure(
+      'provider_installation {\n  network_mirror {\n    url = "https://mirror.example.com/mirror/"\n  }\n}\n',
+    ),
+    http: {
+      retryDelayMs: 1,
+      // In place of a server with a certificate.
+      fetch: async ({ pathname }: URL, init: RequestInit) => {
+        const response = await fetch(new URL(pathname, registry.url), init);
+        return new Response(response.body, response);
+      },
+    },
+  };
+  return { scratch: scratch.path, registry, configure, install, urls, mirrored };
 }
 
 describe("installation from a registry", () => {
@@ -247,6 +260,31 @@ describe("installation from a registry", () => {
     });
   });
 
+  it("refuses a version that the registry gave up, locked or required, with the reason and what to do", async () => {
+    const { install, registry, scratch } = await setUp();
+    const { lock } = await install();
+    await rm(join(scratch, "providers"), { recursive: true });
+    registry.faults.gone = new Map([["1.2.0", "version 1.2.0 is in quarantine: stolen key."]]);
+    for (const options of [{ lock }, { constraints: "1.2.0" }]) {
+      await expect(install(options)).rejects.toMatchObject({
+        code: "TFPLUGIN_VERSION_UNAVAILABLE",
+        provider: SOURCE,
+        message:
+          `the registry of registry.example.com no longer offers ${SOURCE} 1.2.0 (version 1.2.0 is in quarantine: stolen key); ` +
+          'allow another version and update the lock file with "init -upgrade", or let an administrator of the server offer this one again',
+      });
+    }
+    const { providers } = await install({ lock, upgrade: true });
+    expect(providers.get(SOURCE)?.version?.toString()).toBe("1.0.0");
+  });
+
+  it("names what there is, and where, if no version is allowed", async () => {
+    const { install } = await setUp();
+    await expect(install({ constraints: "3.0.0" })).rejects.toThrow(
+      `no version of ${SOURCE} is allowed by 3.0.0; there are 1.0.0, 1.2.0, 2.0.0 in the registry of its host`,
+    );
+  });
+
   it("refuses other bytes under a version that is locked", async () => {
     const { install, registry, scratch } = await setUp();
     const { lock } = await install();
@@ -311,19 +349,8 @@ describe("installation from elsewhere", () => {
   });
 
   it("takes what a network mirror has, by its hashes", async () => {
-    const { install, configure, registry, urls } = await setUp();
-    const parsed = configure(
-      'provider_installation {\n  network_mirror {\n    url = "https://mirror.example.com/mirror/"\n  }\n}\n',
-    );
-    const http = {
-      retryDelayMs: 1,
-      // In place of a server with a certificate.
-      fetch: async ({ pathname }: URL, init: RequestInit) => {
-        const response = await fetch(new URL(pathname, registry.url), init);
-        return new Response(response.body, response);
-      },
-    };
-    const { lock, providers } = await install({ configuration: parsed, http });
+    const { install, registry, urls, mirrored } = await setUp();
+    const { lock, providers } = await install(mirrored);
     expect(providers.get(SOURCE)?.authentication).toEqual({ kind: "checksum" });
     expect(lock.get(ADDRESS)?.hashes.map((hash) => hash.slice(0, 3))).toEqual(["h1:"]);
     expect(urls()).toEqual([
@@ -332,9 +359,24 @@ describe("installation from elsewhere", () => {
       "/files/terraform-provider-thing_1.2.0_linux_amd64.zip",
     ]);
     registry.faults.damaged = true;
-    await expect(
-      install({ configuration: parsed, http, constraints: "1.0.0" }),
-    ).rejects.toMatchObject({ code: "TFPLUGIN_CHECKSUM_MISMATCH" });
+    await expect(install({ ...mirrored, constraints: "1.0.0" })).rejects.toMatchObject({
+      code: "TFPLUGIN_CHECKSUM_MISMATCH",
+    });
+  });
+
+  it("refuses a version that the mirror gave up, and a provider of which all are", async () => {
+    const { install, registry, mirrored, scratch } = await setUp();
+    const { lock } = await install(mirrored);
+    await rm(join(scratch, "providers"), { recursive: true });
+    registry.faults.gone = new Map(THREE.map(({ version }) => [version, "stolen key"]));
+    const given = `the mirror https://mirror.example.com/mirror/ no longer offers ${SOURCE} 1.2.0 (stolen key); `;
+    for (const options of [{ lock }, { constraints: "1.2.0" }]) {
+      await expect(install({ ...mirrored, ...options })).rejects.toThrow(given);
+    }
+    await expect(install(mirrored)).rejects.toMatchObject({
+      code: "TFPLUGIN_VERSION_UNAVAILABLE",
+      message: `no version of ${SOURCE} is offered by the mirror https://mirror.example.com/mirror/`,
+    });
   });
 
   it("asks the sources in their order, and only those that are allowed", async () => {

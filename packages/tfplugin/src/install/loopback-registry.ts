@@ -31,6 +31,8 @@ interface Faults {
   token?: string;
   contentType?: string;
   protocols?: readonly string[];
+  /** Versions that it gave up, with what it says of them. */
+  gone?: ReadonlyMap<string, string>;
 }
 
 /** PEM. */
@@ -149,6 +151,12 @@ export class LoopbackRegistry implements AsyncDisposable {
       response.writeHead(401).end();
       return;
     }
+    for (const [version, reason] of this.faults.gone ?? []) {
+      if (!pathname.endsWith(`/${version}.json`) && !pathname.includes(`/${version}/`)) continue;
+      const refusal = JSON.stringify({ errors: [reason] });
+      response.writeHead(410, { "content-type": contentType }).end(refusal);
+      return;
+    }
     const document = pathname.startsWith("/mirror/")
       ? this.#mirrorDocument(pathname.slice("/mirror/".length))
       : this.#registryDocument(pathname);
@@ -162,7 +170,11 @@ export class LoopbackRegistry implements AsyncDisposable {
     const offers = this.#offers.filter(({ source }) => source.endsWith(`/${namespace}/${type}`));
     const { protocols = ["5.0", "6.0"] } = this.faults;
     if (what === "versions" && offers.length > 0) {
-      const versions = offers.map(({ version }) => ({ version, protocols, platforms: [] }));
+      const versions = this.#listed(offers).map((version) => ({
+        version,
+        protocols,
+        platforms: [],
+      }));
       return { versions };
     }
     const offer = offers.find(
@@ -188,7 +200,7 @@ export class LoopbackRegistry implements AsyncDisposable {
     const offers = this.#offers.filter(({ source }) => source === parts.toReversed().join("/"));
     if (offers.length === 0) return undefined;
     if (file === "index.json") {
-      return { versions: Object.fromEntries(offers.map(({ version }) => [version, {}])) };
+      return { versions: Object.fromEntries(this.#listed(offers).map((version) => [version, {}])) };
     }
     const archives = offers
       .filter(({ version }) => `${version}.json` === file)
@@ -198,6 +210,10 @@ export class LoopbackRegistry implements AsyncDisposable {
         return [offer.platform, { url: `/files/${filename}`, hashes }] as const;
       });
     return archives.length === 0 ? undefined : { archives: Object.fromEntries(archives) };
+  }
+
+  #listed(offers: readonly Offered[]): string[] {
+    return offers.map(({ version }) => version).filter((one) => !this.faults.gone?.has(one));
   }
 
   #sendArchive(request: IncomingMessage, response: ServerResponse, archive: Buffer): void {

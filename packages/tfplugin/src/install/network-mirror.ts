@@ -5,6 +5,7 @@ import {
   Version,
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
+import { goneVersion } from "./gone-version.ts";
 import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
 import type { PackageInstallationSource } from "./provider-source.ts";
 
@@ -27,8 +28,9 @@ export function networkMirror(base: string, http: InstallHttpClient): PackageIns
       `./${encodeURIComponent(host).replace("%3A", ":")}/${namespace}/${type}/${document}.json`,
       base,
     );
+  const name = `the mirror ${base}`;
   return {
-    name: `the mirror ${base}`,
+    name,
 
     async versions(address, signal) {
       const url = urlOf(address, "index");
@@ -40,7 +42,8 @@ export function networkMirror(base: string, http: InstallHttpClient): PackageIns
 
     async offer({ address, version, platform }, signal) {
       const url = urlOf(address, version.toString());
-      const document = await http.json(url, { authorize: true, signal });
+      const gone = (reason: string | undefined) => goneVersion({ address, version }, name, reason);
+      const document = await http.json(url, { authorize: true, gone, signal });
       if (document === undefined) return undefined;
       if (!isRecord(document.archives)) throw invalidResponse(url, "it has no archives");
       const archive = document.archives[platform.toString()];

@@ -7,6 +7,7 @@ import {
 } from "@stackwright/provider-source";
 import { TfpluginError } from "../errors.ts";
 import { hostKey } from "./cli-configuration.ts";
+import { goneVersion } from "./gone-version.ts";
 import { type InstallHttpClient, invalidResponse, isRecord } from "./http-client.ts";
 import type { PackageInstallationSource, PackageOffer, SigningKey } from "./provider-source.ts";
 import { serviceDiscovery } from "./service-discovery.ts";
@@ -58,7 +59,9 @@ export function directRegistry({
       const { host, namespace, type } = address;
       const path = `./${namespace}/${type}/${version.toString()}/download/${platform.os}/${platform.arch}`;
       const url = new URL(path, await baseOf(host, signal));
-      const document = await http.json(url, { authorize: hostKey(host), signal });
+      const gone = (reason: string | undefined) =>
+        goneVersion(id, `the registry of ${host}`, reason);
+      const document = await http.json(url, { authorize: hostKey(host), gone, signal });
       if (document === undefined) return undefined;
       requireProtocol(id, document.protocols);
       return signedOffer(id, url, document, signal);

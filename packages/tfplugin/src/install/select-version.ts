@@ -1,5 +1,6 @@
 import {
   type LockFile,
+  Platform,
   type ProviderRequirement,
   type Version,
   VersionConstraints,
@@ -39,15 +40,48 @@ export async function selectVersion(
 }
 
 async function newestVersion(
-  { address, constraints }: ProviderRequirement,
+  requirement: ProviderRequirement,
   sources: readonly ScopedInstallationSource[],
   signal: AbortSignal,
 ): Promise<Version> {
-  const found = await findVersions(address, sources, signal);
-  const versions = [...found.values()].map(({ version }) => version);
+  const { address, constraints } = requirement;
+  const { versions, isKnown, asked } = await findVersions(address, sources, signal);
   const newest = constraints.newestMatching(versions);
   if (newest !== undefined) return newest;
+  await requireNotGone(requirement, sources, signal);
+  const provider = address.toString();
+  const name = address.toDisplay();
+  if (!isKnown) {
+    const where =
+      asked.length === 0 ? "no source is allowed for it" : `not in ${asked.join(", nor in ")}`;
+    const text = `there is no provider ${name}: ${where}`;
+    throw new TfpluginError("TFPLUGIN_PROVIDER_UNKNOWN", text, { provider });
+  }
+  const places = asked.join(" or ");
   const some = versions.slice(-10).map(String).join(", ");
-  const text = `no version of ${address.toDisplay()} is allowed by ${constraints.toString()}; there are ${some}`;
-  throw new TfpluginError("TFPLUGIN_VERSION_UNAVAILABLE", text, { provider: address.toString() });
+  const text =
+    versions.length === 0
+      ? `no version of ${name} is offered by ${places}`
+      : `no version of ${name} is allowed by ${constraints.toString()}; there are ${some} in ${places}`;
+  throw new TfpluginError("TFPLUGIN_VERSION_UNAVAILABLE", text, { provider });
+}
+
+/** Lists do not have what was given up. Where one version alone is allowed, its source can say why it is missing. */
+async function requireNotGone(
+  { address, constraints }: ProviderRequirement,
+  sources: readonly ScopedInstallationSource[],
+  signal: AbortSignal,
+): Promise<void> {
+  const version = constraints.exactVersion;
+  if (version === undefined) return;
+  const id = { address, version, platform: Platform.ofNode() };
+  for (const { source, mayHave } of sources) {
+    if (!(await mayHave(address))) continue;
+    try {
+      await source.offer(id, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (TfpluginError.is(error, "TFPLUGIN_VERSION_UNAVAILABLE")) throw error;
+    }
+  }
 }

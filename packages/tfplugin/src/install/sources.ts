@@ -83,38 +83,42 @@ function isInScope({ include, exclude }: MethodScope, address: ProviderAddress):
   return isIncluded && !exclude.some((pattern) => pattern.matches(address));
 }
 
-/**
- * All versions that the sources have of a provider, each with the first source that has it. `TFPLUGIN_PROVIDER_UNKNOWN`
- * where none has any.
- */
+/** What the sources that may have a provider say of it. */
+interface FoundVersions {
+  /** Each once, in the order of the sources. */
+  readonly versions: readonly Version[];
+  /** False where none of them has ever heard of the provider. */
+  readonly isKnown: boolean;
+  /** Names of those that were asked. */
+  readonly asked: readonly string[];
+}
+
+/** All versions that the sources have of a provider. */
 export async function findVersions(
   address: ProviderAddress,
   sources: readonly ScopedInstallationSource[],
   signal: AbortSignal | undefined,
-): Promise<
-  ReadonlyMap<string, { readonly version: Version; readonly source: PackageInstallationSource }>
-> {
-  const found = new Map<string, { version: Version; source: PackageInstallationSource }>();
+): Promise<FoundVersions> {
+  const found = new Map<string, Version>();
   const asked: string[] = [];
+  let isKnown = false;
   for (const { source, mayHave } of sources) {
     if (!(await mayHave(address))) continue;
     asked.push(source.name);
-    for (const version of (await source.versions(address, signal)) ?? []) {
+    const versions = await source.versions(address, signal);
+    if (versions !== undefined) isKnown = true;
+    for (const version of versions ?? []) {
       const key = version.toString();
-      if (!found.has(key)) found.set(key, { version, source });
+      if (!found.has(key)) found.set(key, version);
     }
   }
-  if (found.size > 0) return found;
-  const where =
-    asked.length === 0 ? "no source is allowed for it" : `not in ${asked.join(", nor in ")}`;
-  throw new TfpluginError(
-    "TFPLUGIN_PROVIDER_UNKNOWN",
-    `there is no provider ${address.toDisplay()}: ${where}`,
-    { provider: address.toString() },
-  );
+  return { versions: [...found.values()], isKnown, asked };
 }
 
-/** The first offer of a package. `TFPLUGIN_PLATFORM_UNAVAILABLE` where no source has it. */
+/**
+ * The first offer of a package. `TFPLUGIN_PLATFORM_UNAVAILABLE` where no source has it, `TFPLUGIN_VERSION_UNAVAILABLE` where one gave
+ * the version up.
+ */
 export async function findOffer(
   id: PackageId,
   sources: readonly ScopedInstallationSource[],
