@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parsePackageHash, Version } from "@stackwright/provider-source";
 import { describe, expect, it } from "vitest";
 import { TEST_PROGRAMS } from "../testing/test-programs.ts";
@@ -78,6 +79,26 @@ describe("the schema of an installed plug-in", { timeout: 60_000 }, () => {
       code: "MUX_PROCESS_ENDED",
     });
     await broken?.close();
+  });
+
+  it("has the descriptions of its attributes without what lies in the place of the program", async () => {
+    await using tried = await setUp();
+    await tried.types(tried.origin());
+    const mark = join(dirname(tried.program), "mark");
+    await writeFile(tried.program, `#!/bin/sh\ntouch "${mark}"\nexit 3\n`);
+    const [{ provider }] = await tried.origin().open(REFERENCE);
+    const { schema } = await provider.schema({});
+    await provider.close();
+    const note = schema.resources.get("chatty_chatty_note");
+    expect(note?.block.attributes.get("text")?.description).toBe("What is written.");
+    expect(existsSync(mark)).toBe(false);
+    // All that is not kept starts what lies there.
+    const program = await tried.origin().openPulumi?.(REFERENCE);
+    await expect(program?.provider.getPluginInfo({}, {})).rejects.toMatchObject({
+      code: "MUX_PROCESS_ENDED",
+    });
+    expect(existsSync(mark)).toBe(true);
+    await program?.close();
   });
 
   it("is not kept where nothing says which program it is of, or nothing is to be kept", async () => {
