@@ -1,3 +1,4 @@
+export { nearOption } from "./near-option.ts";
 export { parseServeArguments, serveOptionLines } from "./serve-arguments.ts";
 export { SERVE_OPTIONS } from "./serve-flags.ts";
 export type { ServerOptions } from "./server-options.ts";

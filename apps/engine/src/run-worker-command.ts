@@ -8,6 +8,7 @@ import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import type { DestinationStream } from "pino";
 import { APART_KINDS, type ApartKind, openExecutor } from "./executor-choice.ts";
+import { nearOption } from "./near-option.ts";
 import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -145,7 +146,8 @@ function parse(args: readonly string[]): Given {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const [first = why] = why.split(". ");
-    throw invalid(`${first}; stackwright worker --help lists all options`, error);
+    const advice = nearOption(first, Object.keys(WORKER_FLAGS));
+    throw invalid(`${first}; stackwright worker --help lists all options`, error, advice);
   }
 }
 
@@ -232,6 +234,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function invalid(message: string, cause?: unknown): EngineError {
-  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause });
+function invalid(message: string, cause?: unknown, advice?: string): EngineError {
+  const details = { ...(advice !== undefined && { advice }) };
+  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause, details });
 }

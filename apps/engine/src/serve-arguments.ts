@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { EngineError } from "@stackwright/core/errors";
+import { nearOption } from "./near-option.ts";
 import { SERVE_OPTIONS } from "./serve-flags.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -80,7 +81,8 @@ function readFlags(args: readonly string[]): Readonly<Record<string, Value>> {
     const why = error instanceof Error ? error.message : String(error);
     // The parser's message continues with how to pass such a word as an argument, but there are no arguments.
     const [first = why] = why.split(". ");
-    throw invalid(`${first}; stackwright serve --options lists all options`, error);
+    const advice = nearOption(first, ["config", ...Object.keys(SERVE_OPTIONS)]);
+    throw invalid(`${first}; stackwright serve --options lists all options`, error, advice);
   }
 }
 
@@ -119,6 +121,7 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
   target[first] = inner;
 }
 
-function invalid(message: string, cause?: unknown): EngineError {
-  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause });
+function invalid(message: string, cause?: unknown, advice?: string): EngineError {
+  const details = { ...(advice !== undefined && { advice }) };
+  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause, details });
 }

@@ -198,6 +198,7 @@ describe("the options of the commands", () => {
     [["plan", "-nothing"], "unknown option"],
     [["up", "--auto-aprove"], 'Did you mean "--auto-approve"?'],
     [["up", "-auto-aprove"], 'Did you mean "-auto-approve"?'],
+    [["admin", "restore", "copy", "--no-damaged"], 'Did you mean "--without-damaged"?'],
     [["up", "-input=false"], "no question can be asked: -input=false allows none."],
     [["plan", "-store=consul://x"], "no store of the kind"],
   ])("%j are refused with what to do", async (words, text) => {

@@ -13,7 +13,6 @@ import { missingCliConfiguration } from "./missing-cli-configuration.ts";
 import { normalizeOptions } from "./normalize-options.ts";
 import { createProgram } from "./program.ts";
 import { variableNotes } from "./reference-variables.ts";
-import { suggestOption } from "./suggest-option.ts";
 
 /** `CommandError` for a file of authorities that cannot be read. */
 function trust(env: CommandProcess["streams"]["env"]): void {
@@ -67,6 +66,7 @@ export async function runCommand(
   } catch (error) {
     const ended = reportFailure(error, process);
     if (error instanceof CommanderError) {
+      const { suggestOption } = await import("./suggest-option.ts");
       const hint = suggestOption(error, [program, ...(namedCommand(words, program)?.path ?? [])]);
       if (hint !== undefined) process.streams.error.write(`${hint}\n`);
     }

@@ -30,12 +30,24 @@ describe("serve", () => {
       expect(help.output).toContain(`  --${name} `);
       expect(list.output).toContain(`  --${name} `);
     }
-    const { code, error } = await tryCommand(["serve", "--prot", "1"]);
+    const { code, error } = await tryCommand(["serve", "--frobnicate"]);
     expect(code).toBe(1);
     expect(error).toBe(
-      "Error: Unknown option '--prot'; stackwright serve --options lists all options\n",
+      "Error: Unknown option '--frobnicate'; stackwright serve --options lists all options\n",
     );
     expect((await tryCommand(["bootstrap", "--help"])).output).toContain("--account NAME");
+  });
+
+  it.each([
+    [["serve", "--prot", "1"], "--port"],
+    [["serve", "--no-console"], "--without-console"],
+    [["serve", "--no-tls=true"], "--without-tls"],
+    [["worker", "--sever", "http://localhost"], "--server"],
+  ])("suggests what %j most likely meant", async (words, meant) => {
+    const { code, error } = await tryCommand(words);
+    expect(code).toBe(1);
+    expect(error).toMatch(/^Error: Unknown option '--[a-z]+(?:-[a-z]+)?'; .+ lists all options\n/);
+    expect(error.endsWith(`\n\nDid you mean "${meant}"?\n`), error).toBe(true);
   });
 
   it("has its embedded store for itself, and every command says what to do about that", async () => {

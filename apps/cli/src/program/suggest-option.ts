@@ -1,4 +1,4 @@
-import { suggestName } from "@stackwright/lang";
+import { nearOption } from "@stackwright/engine/options";
 import type { Command, CommanderError } from "commander";
 
 /** `Did you mean "-auto-approve"?` for an option that a command does not know; undefined where no option of it is near. */
@@ -7,11 +7,8 @@ export function suggestOption(
   commands: readonly Command[],
 ): string | undefined {
   if (code !== "commander.unknownOption" || message.includes("Did you mean")) return undefined;
-  const [, dashes = "", given] = /unknown option '(--?)([a-z][a-z0-9-]*)/.exec(message) ?? [];
-  if (given === undefined) return undefined;
   const names = commands.flatMap(({ options }) =>
     options.flatMap(({ long }) => long?.replace(/^--/, "") ?? []),
   );
-  const near = suggestName(given, names);
-  return near === undefined ? undefined : `Did you mean "${dashes}${near}"?`;
+  return nearOption(message, names);
 }
