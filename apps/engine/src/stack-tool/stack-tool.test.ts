@@ -184,29 +184,32 @@ it("neither plans nor applies with a provider in quarantine that the tool has fr
   expect(await readFile(`${tool}.begun`, "utf8")).toBe("init\ninit\nplan\ninit\n");
 });
 
-it("does not plan with a provider of another account that the tool has from when its namespace was public", async () => {
-  const lock = 'provider "localterraform.com/neighbor/demo" {\n  version = "1.0.0"\n}\n';
-  const parts = { init: PLAYED_INIT, plan: 'echo "$1" >> "$0.begun"; exit 2' };
-  const tool = await playedTool(parts);
-  const files = { ...FILES, ".terraform.lock.hcl": lock };
-  const { request, rests, call } = await start(tool, {}, files);
-  const show = async (isPublic: boolean) => {
-    const body = { account: "acme", public: isPublic };
-    const { status } = await call("PUT", "/api/v1/registry/namespaces/neighbor", { body });
-    expect(status).toBe(200);
-  };
-  await show(false);
-  expect(await rests(await request())).toMatchObject({
-    phase: "failed",
-    reason_code: "ENGINE_PROVIDER_UNAVAILABLE",
-    reason: expect.stringMatching(
-      /neighbor\/demo 1\.0\.0 is not available to this account/,
-    ) as string,
-  });
-  await show(true);
-  expect(await rests(await request())).toMatchObject({ phase: "awaiting_approval" });
-  expect(await readFile(`${tool}.begun`, "utf8")).toBe("plan\n");
-});
+it.each(["in-process", "child"] as const)(
+  "does not plan with a provider of another account that the tool has from when its namespace was public, in the executor %s",
+  async (executor) => {
+    const lock = 'provider "localterraform.com/neighbor/demo" {\n  version = "1.0.0"\n}\n';
+    const parts = { init: PLAYED_INIT, plan: 'echo "$1" >> "$0.begun"; exit 2' };
+    const tool = await playedTool(parts);
+    const files = { ...FILES, ".terraform.lock.hcl": lock };
+    const { request, rests, call } = await start(tool, {}, files, { executor });
+    const show = async (isPublic: boolean) => {
+      const body = { account: "acme", public: isPublic };
+      const { status } = await call("PUT", "/api/v1/registry/namespaces/neighbor", { body });
+      expect(status).toBe(200);
+    };
+    await show(false);
+    expect(await rests(await request())).toMatchObject({
+      phase: "failed",
+      reason_code: "ENGINE_PROVIDER_UNAVAILABLE",
+      reason: expect.stringMatching(
+        /neighbor\/demo 1\.0\.0 is not available to this account/,
+      ) as string,
+    });
+    await show(true);
+    expect(await rests(await request())).toMatchObject({ phase: "awaiting_approval" });
+    expect(await readFile(`${tool}.begun`, "utf8")).toBe("plan\n");
+  },
+);
 
 it("an apply that is killed is not begun again, and leaves the state that it wrote", async () => {
   const state =

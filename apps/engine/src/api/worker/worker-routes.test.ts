@@ -297,6 +297,20 @@ describe("the token of a claim", () => {
     expect(log.text).toContain('"phase":"canceled"');
   });
 
+  it("gets that a provider of a private namespace of another account is hidden", async () => {
+    const { call, worker, request, token } = await start();
+    await call("PUT", "/api/v1/registry/namespaces/neighbor", { body: { account: "acme" } });
+    await request();
+    const own = claimed((await (await worker(token)).claim()).json);
+    const providers = ["neighbor", "unclaimed"].map((namespace) => ({
+      source: `localterraform.com/${namespace}/demo`,
+      version: "1.0.0",
+    }));
+    const body = { kind: "standing", providers };
+    const { json } = await call("POST", `${own.path}/registry`, { token: own.token, body });
+    expect(json["standing"]).toMatchObject([{ state: "hidden" }, { state: "unknown" }]);
+  });
+
   it.each(["end", "phase-change", "approval", "Log", ""])(
     "cannot write an event of the type %j",
     async (type) => {
