@@ -63,7 +63,7 @@ export async function runLiveTests(options: {
   readonly timeMs: number;
 }): Promise<Tally> {
   const { root, reports, seed } = options;
-  const until = Date.now() + options.timeMs;
+  const until = Date.now() + Math.round(options.timeMs);
   // What users do is tried with what users get: the built packages. All else runs the sources.
   await using installation = await mkdtempDisposable(join(tmpdir(), "an installation "));
   const layOut = await runSuiteCommand(
