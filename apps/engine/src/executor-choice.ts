@@ -67,7 +67,11 @@ export async function openExecutor({
   const instance = createHash("sha256").update(`${store}\n${directory}`).digest("hex").slice(0, 16);
   switch (kind) {
     case "child":
-      return createChildExecutor({ ...parts, compileCache: join(directory, "compile-cache") });
+      return createChildExecutor({
+        ...parts,
+        // What the server itself keeps its compiled code in serves its children, too.
+        compileCache: parts.env["NODE_COMPILE_CACHE"] || join(directory, "compile-cache"),
+      });
     case "container":
       return createContainerExecutor({
         ...parts,

@@ -30,7 +30,9 @@ export async function createPageFolder(
   const program = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
   await writeFile(join(bin, "stackwright"), program, { mode: 0o755 });
   const paths = [bin, dirname(process.execPath), process.env["PATH"] ?? ""];
-  const own = { HOME: folder, PATH: paths.join(delimiter), ...env };
+  // A new home has nothing compiled yet, which is most of a start.
+  const { NODE_COMPILE_CACHE } = process.env;
+  const own = { HOME: folder, PATH: paths.join(delimiter), NODE_COMPILE_CACHE, ...env };
   return {
     folder,
     shell: async (script, cwd = folder) =>

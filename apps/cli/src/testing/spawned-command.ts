@@ -21,9 +21,11 @@ export function spawnCommand(
   words: readonly string[],
   options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
 ): SpawnedCommand {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [COMMAND, ...words], {
     cwd: options.cwd,
-    env: { PATH: process.env.PATH, HOME: options.cwd, ...options.env },
+    // A new home has nothing compiled yet, which is most of a start.
+    env: { PATH, NODE_COMPILE_CACHE, HOME: options.cwd, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let written = "";

@@ -22,9 +22,11 @@ export async function startApi(
   const scratch = await mkdtempDisposable(join(tmpdir(), "api-"));
   onTestFinished(() => scratch.remove());
   const file = join(scratch.path, "first.json");
+  // Children of the server start with what is compiled.
+  const { NODE_COMPILE_CACHE } = process.env;
   const server = await serve(
     { store: "memory:", port: 0, bootstrapFile: file, logLevel: "silent", executor, ...options },
-    { directory: scratch.path, env: {} },
+    { directory: scratch.path, env: { NODE_COMPILE_CACHE } },
   );
   onTestFinished(() => server.close());
   const first = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;

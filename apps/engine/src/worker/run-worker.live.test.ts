@@ -3,5 +3,7 @@ import { createChildExecutor } from "../executor/child-executor.ts";
 import { describeWorker } from "../testing/worker-suite.ts";
 
 describeWorker("child", (_ground, directory) =>
-  createChildExecutor({ compileCache: join(directory, "cache") }),
+  createChildExecutor({
+    compileCache: process.env["NODE_COMPILE_CACHE"] ?? join(directory, "cache"),
+  }),
 );
