@@ -6,8 +6,8 @@ import { runSuiteCommand } from "./command.ts";
 import { LiveQueue } from "./live-queue.ts";
 import { addTallies, type Tally, tallyCommand, tallyVitest } from "./tally.ts";
 
-/** Lanes that run side by side, each with servers of its own: most of the time of these tests is waiting. */
-const LANES = 3;
+/** Lanes that run side by side, each with servers of its own. With more of them two cores are too slow for tests of outages and leases. */
+const LANES = 2;
 
 /** How long a lane has for the file that it is at when no further one begins: that is what files take on a machine that is busy. */
 const LAST_FILE_MS = 7 * 60_000;
