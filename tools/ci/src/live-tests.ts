@@ -34,6 +34,7 @@ export const LONG_FILES: readonly string[] = [
   "apps/engine/src/worker/run-worker.live.test.ts",
   "apps/engine/src/worker/container-worker.live.test.ts",
   "apps/engine/src/console/console-journeys.live.test.ts",
+  "apps/engine/src/console/console-states.live.test.ts",
   "apps/cli/src/server/serve-functions.live.test.ts",
   "apps/engine/src/console/console.live.test.ts",
   "packages/storage/src/engine/postgres/large-content.live.test.ts",

@@ -7,7 +7,7 @@ import {
 import { Frame } from "./frame.tsx";
 import { OverviewPage } from "./pages/overview-page.tsx";
 import { NotFound } from "./parts/not-found.tsx";
-import { ProblemBox } from "./parts/states.tsx";
+import { Loading, ProblemBox } from "./parts/states.tsx";
 import { parseSearch, stringifySearch } from "./search-text.ts";
 
 /** The pages by address, each loaded when it is first opened but for the overview. */
@@ -191,6 +191,9 @@ export function createConsoleRouter() {
     parseSearch,
     stringifySearch,
     defaultPreload: "intent",
+    defaultPendingComponent: () => <Loading what="page" />,
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 0,
     defaultErrorComponent: ({ error, reset }) => <ProblemBox error={error} retry={reset} />,
     scrollRestoration: true,
   });

@@ -55,11 +55,11 @@ async function* follow(
     news.resolve();
     news = Promise.withResolvers();
   };
-  let failure: string | undefined;
+  let failure: Extract<ToTab, { readonly type: "failed" }> | undefined;
   port.addEventListener("message", ({ data }: MessageEvent<ToTab>) => {
     if (data.type === "stream") store.stream(data.state);
     else if (data.type === "refused") onRefused();
-    else if (data.type === "failed") failure = data.message;
+    else if (data.type === "failed") failure = data;
     else changes.push(data.change);
     wake();
   });
@@ -71,7 +71,11 @@ async function* follow(
       const next = changes.shift();
       if (next !== undefined) yield next;
       else if (failure !== undefined) {
-        throw new ClientError("CLIENT_UNEXPECTED_ANSWER", failure);
+        const { code = "CLIENT_UNEXPECTED_ANSWER", message, status, problem } = failure;
+        throw new ClientError(code, message, {
+          ...(status !== undefined && { status }),
+          ...(problem !== undefined && { problem }),
+        });
       } else {
         signal?.throwIfAborted();
         await news.promise;

@@ -1,4 +1,4 @@
-import { isClientError, type ServerClient, type StackStatus } from "@stackwright/client";
+import type { ServerClient, StackStatus } from "@stackwright/client";
 import { FrameStore } from "./frame-store.ts";
 
 /** How current the data of a stream are. */
@@ -12,7 +12,8 @@ interface StacksSnapshot {
   readonly isLoaded: boolean;
   /** By project and name. */
   readonly stacks: readonly StackStatus[];
-  readonly problem: string | undefined;
+  /** Why the stream ended for good; undefined where it did not. */
+  readonly error: unknown;
 }
 
 /** The status of all stacks, as the server last sent it. */
@@ -21,13 +22,13 @@ export class StackStore extends FrameStore<StacksSnapshot> {
   #state: StreamState = "connecting";
   #sinceMs = Date.now();
   #isLoaded = false;
-  #problem: string | undefined;
+  #error: unknown;
   #snapshot: StacksSnapshot = {
     state: "connecting",
     sinceMs: this.#sinceMs,
     isLoaded: false,
     stacks: [],
-    problem: undefined,
+    error: undefined,
   };
 
   readonly snapshot = (): StacksSnapshot => this.#snapshot;
@@ -38,8 +39,12 @@ export class StackStore extends FrameStore<StacksSnapshot> {
     this.#enter(state);
   }
 
-  /** Follows the stacks until the signal aborts or the server refuses. */
+  /** Follows the stacks until the signal aborts or the server refuses. What was refused may be followed again. */
   async follow(client: Pick<ServerClient, "watchStacks">, signal: AbortSignal): Promise<void> {
+    if (this.#state === "failed") {
+      this.#error = undefined;
+      this.#enter("connecting");
+    }
     try {
       const changes = client.watchStacks({ signal, giveUpMs: Number.POSITIVE_INFINITY });
       for await (const change of changes) {
@@ -55,7 +60,7 @@ export class StackStore extends FrameStore<StacksSnapshot> {
         this.#enter("reconnecting");
         return;
       }
-      this.#problem = isClientError(error) ? error.message : String(error);
+      this.#error = error;
       this.#enter("failed");
     }
   }
@@ -74,7 +79,7 @@ export class StackStore extends FrameStore<StacksSnapshot> {
       sinceMs: this.#sinceMs,
       isLoaded: this.#isLoaded,
       stacks: [...this.#stacks.values()].sort((left, right) => (key(left) < key(right) ? -1 : 1)),
-      problem: this.#problem,
+      error: this.#error,
     };
   }
 }

@@ -1,4 +1,9 @@
-import type { ServerClient, StackStatus, StackStatusChange } from "@stackwright/client";
+import {
+  isClientError,
+  type ServerClient,
+  type StackStatus,
+  type StackStatusChange,
+} from "@stackwright/client";
 import type { ToTab } from "./watch-messages.ts";
 
 /** One tab that listens. */
@@ -80,7 +85,9 @@ export class WatchHub {
         tell({ type: "change", change });
       }
     } catch (error) {
-      tell({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+      const { code, status, problem } = isClientError(error) ? error : {};
+      const message = error instanceof Error ? error.message : String(error);
+      tell({ type: "failed", message, code, status, problem });
       // Who listens from now on begins another one.
       if (this.#current === own) {
         this.#current = undefined;

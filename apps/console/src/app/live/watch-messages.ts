@@ -1,4 +1,4 @@
-import type { StackStatusChange } from "@stackwright/client";
+import type { ClientError, StackStatusChange } from "@stackwright/client";
 import type { SessionCredential } from "../session/session.ts";
 
 /** What a tab tells the worker that has the stream of all tabs. */
@@ -14,5 +14,11 @@ export type ToTab =
   | { readonly type: "stream"; readonly state: "live" | "reconnecting" }
   /** The credential is no longer valid. */
   | { readonly type: "refused" }
-  /** The stream ended for good. */
-  | { readonly type: "failed"; readonly message: string };
+  /** The stream ended for good: a tab shows the error as its own. */
+  | {
+      readonly type: "failed";
+      readonly message: string;
+      readonly code?: ClientError["code"] | undefined;
+      readonly status?: number | undefined;
+      readonly problem?: ClientError["problem"];
+    };

@@ -1,12 +1,13 @@
 import type { StackStatus } from "@stackwright/client";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { driftCounts, hasDrift } from "../parts/drift-badge.tsx";
+import { LoadedStacks } from "../parts/loaded-stacks.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
+import { Empty, NoMatch } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
-import { useFilters } from "../parts/use-address.ts";
+import { useKept } from "../parts/use-kept.ts";
 import { useServer } from "../session/server-context.tsx";
 import { stackPath } from "./use-place.ts";
 
@@ -16,15 +17,9 @@ const MAX_ROWS = 500;
 /** The stacks with drift, those with deleted objects first. It follows the stream. */
 export function DriftPage() {
   const { stacks: store } = useServer();
-  const { stacks, isLoaded, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
-  const { q = "" } = useFilters<{ q: string }>();
-  const navigate = useNavigate();
+  const { stacks, isLoaded } = useSyncExternalStore(store.subscribe, store.snapshot);
   const checked = stacks.filter(({ drift }) => drift?.checked_at !== undefined);
   const drifted = stacks.filter(hasDrift).toSorted(byDrift);
-  const wanted = q.trim().toLowerCase();
-  const found = drifted.filter(({ project, name }) =>
-    `${project}/${name}`.toLowerCase().includes(wanted),
-  );
   return (
     <>
       <PageHead title="Drift">
@@ -34,34 +29,37 @@ export function DriftPage() {
             : "Stacks whose objects differ from what is recorded"}
         </p>
       </PageHead>
-      {!isLoaded && problem === undefined && <Loading what="stacks" />}
-      {!isLoaded && problem !== undefined && <ProblemBox error={problem} />}
-      {isLoaded && drifted.length === 0 && <NoDrift checked={checked} />}
-      {drifted.length > 0 && (
-        <div className="filters" role="search">
-          <input
-            type="search"
-            aria-label="Filter stacks by name"
-            placeholder="Filter by name"
-            defaultValue={q}
-            onChange={(event) =>
-              void navigate({
-                to: ".",
-                search: event.target.value === "" ? {} : { q: event.target.value },
-                replace: true,
-              })
-            }
-          />
-        </div>
+      <LoadedStacks>
+        {() =>
+          drifted.length === 0 ? <NoDrift checked={checked} /> : <DriftedStacks stacks={drifted} />
+        }
+      </LoadedStacks>
+    </>
+  );
+}
+
+function DriftedStacks({ stacks }: { readonly stacks: readonly StackStatus[] }) {
+  const [text, setText] = useKept("q");
+  const wanted = text.trim().toLowerCase();
+  const found = stacks.filter(({ project, name }) =>
+    `${project}/${name}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <>
+      <div className="filters" role="search">
+        <input
+          type="search"
+          aria-label="Filter stacks by name"
+          placeholder="Filter by name"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
+      {found.length === 0 ? (
+        <NoMatch title="No stack matches the filter" clear={() => setText("")} />
+      ) : (
+        <DriftTable stacks={found} />
       )}
-      {drifted.length > 0 && found.length === 0 && (
-        <Empty title="No stack matches the filter">
-          <Link to="/drift" search={{}}>
-            Clear the filter
-          </Link>
-        </Empty>
-      )}
-      {found.length > 0 && <DriftTable stacks={found} />}
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useId, useMemo, useState, useSyncExternalStore } from "react";
+import { useId, useMemo, useState } from "react";
 import { graphOf } from "../../graph/graph.ts";
 import { GraphView } from "../graph/graph-view.tsx";
+import { LoadedStacks } from "../parts/loaded-stacks.tsx";
 import { NotFound } from "../parts/not-found.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Loaded } from "../parts/states.tsx";
@@ -61,18 +62,18 @@ export function LiveGraphPage() {
           />
         )}
       </Loaded>
-      <WhyChanged />
+      <LoadedStacks>
+        {(stacks) => <WhyChanged names={stacks.map(({ project, name }) => `${project}/${name}`)} />}
+      </LoadedStacks>
     </>
   );
 }
 
 /** Which object's change made the status of a stack what it is. */
-function WhyChanged() {
-  const { client, stacks: store } = useServer();
-  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+function WhyChanged({ names }: { readonly names: readonly string[] }) {
+  const { client } = useServer();
   const [chosen, setChosen] = useState("");
   const id = useId();
-  const names = stacks.map(({ project, name }) => `${project}/${name}`);
   const stack = chosen === "" ? (names[0] ?? "") : chosen;
   const query = useQuery({
     queryKey: ["live-graph-why", stack],

@@ -2,13 +2,15 @@ import type { StackStatus } from "@stackwright/client";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useSyncExternalStore } from "react";
 import { hasDrift } from "../parts/drift-badge.tsx";
+import { LoadedStacks } from "../parts/loaded-stacks.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention, PhaseBadge } from "../parts/phase-badge.tsx";
 import { StackTable } from "../parts/stack-table.tsx";
-import { Empty, Loading, ProblemBox } from "../parts/states.tsx";
+import { Empty, NoMatch } from "../parts/states.tsx";
 import { StuckBadge } from "../parts/stuck-badge.tsx";
 import { Time } from "../parts/time.tsx";
 import { useFilters } from "../parts/use-address.ts";
+import { useKept } from "../parts/use-kept.ts";
 import { mayDo, useServer } from "../session/server-context.tsx";
 
 /** Of users who have just come. */
@@ -19,26 +21,30 @@ const OnboardingCard = lazy(async () => ({
 const STATES = ["all", "attention", "running", "drift", "outdated", "never applied"] as const;
 type StateFilter = (typeof STATES)[number];
 
-interface OverviewSearch {
-  readonly q?: string;
-  readonly state?: StateFilter;
-}
-
 /** What needs a decision, what is at work, and every stack. */
 export function OverviewPage() {
-  const { stacks: store, caller } = useServer();
-  const { stacks, isLoaded, problem } = useSyncExternalStore(store.subscribe, store.snapshot);
-  const search = useFilters<OverviewSearch>();
-  const { q = "", state = "all" } = search;
+  const { stacks: store } = useServer();
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  return (
+    <>
+      <PageHead title="Overview">
+        {stacks.length > 0 && <p className="quiet">{summaryText(stacks)}</p>}
+      </PageHead>
+      <LoadedStacks>{(all) => <Overview stacks={all} />}</LoadedStacks>
+    </>
+  );
+}
+
+function Overview({ stacks }: { readonly stacks: readonly StackStatus[] }) {
+  const { caller } = useServer();
+  const { state = "all" } = useFilters<{ state: StateFilter }>();
+  const [q, setText] = useKept("q");
   const navigate = useNavigate();
-  const change = (next: OverviewSearch): void =>
+  const choose = (next: StateFilter): void =>
     void navigate({
       to: ".",
-      search: Object.fromEntries(
-        Object.entries({ ...search, ...next }).filter(
-          ([, value]) => value !== "" && value !== "all",
-        ),
-      ),
+      // Without a value a name is not in the address.
+      search: (all: object) => ({ ...all, state: next === "all" ? undefined : next }),
       replace: true,
     });
   const attention = stacks.filter(isWaiting);
@@ -47,14 +53,6 @@ export function OverviewPage() {
     () => stacks.filter((stack) => matchesState(stack, state) && matchesText(stack, q)),
     [stacks, state, q],
   );
-  if (!isLoaded) {
-    return (
-      <>
-        <PageHead title="Overview" />
-        {problem === undefined ? <Loading what="stacks" /> : <ProblemBox error={problem} />}
-      </>
-    );
-  }
   const onboarding = caller.user !== undefined && (
     <Suspense>
       <OnboardingCard user={caller.user} />
@@ -63,17 +61,19 @@ export function OverviewPage() {
   if (stacks.length === 0) {
     return (
       <>
-        <PageHead title="Overview" />
         {onboarding}
-        {mayRequestRuns(caller) && <FirstSteps />}
+        {mayRequestRuns(caller) ? (
+          <FirstSteps />
+        ) : (
+          <Empty title="There are no stacks that you may see">
+            <p>They appear here once an administrator has given you a role in their project.</p>
+          </Empty>
+        )}
       </>
     );
   }
   return (
     <>
-      <PageHead title="Overview">
-        <p className="quiet">{summaryText(stacks)}</p>
-      </PageHead>
       {onboarding}
       <div className="columns">
         <section className="card" aria-labelledby="attention">
@@ -93,13 +93,13 @@ export function OverviewPage() {
               type="search"
               aria-label="Filter stacks by name"
               placeholder="Filter by name"
-              defaultValue={q}
-              onChange={(event) => change({ q: event.target.value })}
+              value={q}
+              onChange={(event) => setText(event.target.value)}
             />
             <select
               aria-label="Filter stacks by state"
               value={state}
-              onChange={(event) => change({ state: event.target.value as StateFilter })}
+              onChange={(event) => choose(event.target.value as StateFilter)}
             >
               {STATES.map((name) => (
                 <option key={name}>{name}</option>
@@ -108,11 +108,13 @@ export function OverviewPage() {
           </div>
         </div>
         {found.length === 0 ? (
-          <Empty title="No stack matches the filter">
-            <Link to="/" search={{}}>
-              Clear the filter
-            </Link>
-          </Empty>
+          <NoMatch
+            title="No stack matches the filter"
+            clear={() => {
+              setText("");
+              choose("all");
+            }}
+          />
         ) : (
           <StackTable stacks={found} />
         )}

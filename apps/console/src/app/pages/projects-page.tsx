@@ -3,14 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { useSyncExternalStore } from "react";
 import { PageHead } from "../parts/page-head.tsx";
 import { needsAttention } from "../parts/phase-badge.tsx";
-import { Empty, Loaded } from "../parts/states.tsx";
+import { Empty, Loaded, ProblemBox } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { useServer } from "../session/server-context.tsx";
 
 /** The projects that the credential may see. */
 export function ProjectsPage() {
-  const { client, stacks: store } = useServer();
-  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { client, stacks: store, followAgain } = useServer();
+  const { stacks, isLoaded, error } = useSyncExternalStore(store.subscribe, store.snapshot);
   const query = useQuery({
     queryKey: ["projects"],
     queryFn: async ({ signal }) => (await client.listProjects({}, { signal })).data,
@@ -18,11 +18,15 @@ export function ProjectsPage() {
   return (
     <>
       <PageHead title="Projects" />
+      {error !== undefined && <ProblemBox error={error} retry={followAgain} />}
       <Loaded query={query} what="projects">
         {({ projects }) =>
           projects.length === 0 ? (
             <Empty title="There are no projects yet">
-              <p>A project appears with its first stack.</p>
+              <p>A project appears with its first stack, or with your first role in it.</p>
+              <code className="command">
+                stackwright runs start FOLDER --project NAME --stack NAME
+              </code>
             </Empty>
           ) : (
             <TableScroll>
@@ -45,9 +49,9 @@ export function ProjectsPage() {
                         <th scope="row">
                           <Link to={`/p/${name}`}>{name}</Link>
                         </th>
-                        <td>{own.length}</td>
+                        <td>{isLoaded && own.length}</td>
                         <td>
-                          {waiting.length === 0 ? (
+                          {!isLoaded ? null : waiting.length === 0 ? (
                             <span className="quiet">none</span>
                           ) : (
                             waiting.length

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Loaded, ProblemBox } from "../parts/states.tsx";
+import { Empty, Loaded, ProblemBox } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Time } from "../parts/time.tsx";
 import { isAccountAdmin, mayDo, useServer } from "../session/server-context.tsx";
@@ -119,57 +119,63 @@ function Credentials() {
         </button>
       </div>
       <Loaded query={query} what="credentials">
-        {({ credentials }) => (
-          <TableScroll>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Credential</th>
-                  <th scope="col">Roles</th>
-                  <th scope="col">Projects</th>
-                  <th scope="col">Made</th>
-                  <th scope="col">Expires</th>
-                  <th scope="col">
-                    <span className="hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {credentials.map((one) => (
-                  <tr key={one.actor}>
-                    <th scope="row">
-                      <code>{one.actor}</code>
-                      {one.description !== "" && <div className="quiet">{one.description}</div>}
+        {({ credentials }) =>
+          credentials.length === 0 ? (
+            <Empty title="There are no tokens and access keys">
+              <p>“New token…” makes one for a command or for another program.</p>
+            </Empty>
+          ) : (
+            <TableScroll>
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Credential</th>
+                    <th scope="col">Roles</th>
+                    <th scope="col">Projects</th>
+                    <th scope="col">Made</th>
+                    <th scope="col">Expires</th>
+                    <th scope="col">
+                      <span className="hidden">Actions</span>
                     </th>
-                    <td className="wide">{one.roles.join(", ")}</td>
-                    <td data-label="projects:">
-                      {one.projects.length === 0 ? "all" : one.projects.join(", ")}
-                    </td>
-                    <td data-label="made">
-                      <Time at={one.createTimeMs} />
-                    </td>
-                    <td data-label="ends:">
-                      {one.expireTimeMs === undefined ? "never" : <Time at={one.expireTimeMs} />}
-                    </td>
-                    <td>
-                      {one.actor === caller.actor ? (
-                        <span className="quiet">this session</span>
-                      ) : (
-                        <button
-                          type="button"
-                          aria-label={`Revoke ${one.actor}`}
-                          onClick={() => setRevoked(one)}
-                        >
-                          Revoke…
-                        </button>
-                      )}
-                    </td>
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </TableScroll>
-        )}
+                </thead>
+                <tbody>
+                  {credentials.map((one) => (
+                    <tr key={one.actor}>
+                      <th scope="row">
+                        <code>{one.actor}</code>
+                        {one.description !== "" && <div className="quiet">{one.description}</div>}
+                      </th>
+                      <td className="wide">{one.roles.join(", ")}</td>
+                      <td data-label="projects:">
+                        {one.projects.length === 0 ? "all" : one.projects.join(", ")}
+                      </td>
+                      <td data-label="made">
+                        <Time at={one.createTimeMs} />
+                      </td>
+                      <td data-label="ends:">
+                        {one.expireTimeMs === undefined ? "never" : <Time at={one.expireTimeMs} />}
+                      </td>
+                      <td>
+                        {one.actor === caller.actor ? (
+                          <span className="quiet">this session</span>
+                        ) : (
+                          <button
+                            type="button"
+                            aria-label={`Revoke ${one.actor}`}
+                            onClick={() => setRevoked(one)}
+                          >
+                            Revoke…
+                          </button>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </TableScroll>
+          )
+        }
       </Loaded>
       {isOpen && <NewTokenDialog onClose={() => setOpen(false)} />}
       {revoked !== undefined && (

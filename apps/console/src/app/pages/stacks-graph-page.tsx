@@ -3,15 +3,16 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useSyncExternalStore } from "react";
 import { graphOf } from "../../graph/graph.ts";
 import { GraphView } from "../graph/graph-view.tsx";
+import { LoadedStacks } from "../parts/loaded-stacks.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention } from "../parts/phase-badge.tsx";
-import { Empty, Loading } from "../parts/states.tsx";
+import { Empty } from "../parts/states.tsx";
 import { useServer } from "../session/server-context.tsx";
 
 /** Which stacks read outputs of which, and whose outputs have changed since; it follows the stream. */
 export function StacksGraphPage() {
   const { stacks: store } = useServer();
-  const { stacks, isLoaded } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
   // The status of a stack changes often, its place in the picture seldom.
   const description = JSON.stringify(stacks.map((one) => [nameOf(one), stateOf(one), one.reads]));
   const graph = useMemo(() => {
@@ -32,29 +33,38 @@ export function StacksGraphPage() {
       <PageHead title="Graph">
         <p className="quiet">Stacks, left of those that read their outputs</p>
       </PageHead>
-      {!isLoaded && <Loading what="stacks" />}
-      {isLoaded && stacks.length === 0 && <Empty title="There are no stacks yet" />}
-      {stacks.length > 0 && (
-        <GraphView
-          graph={graph}
-          label="Stacks and what they read of each other"
-          detail={(id) => {
-            const stack = known.get(id);
-            return (
-              <>
-                {stack !== undefined && stack.outdated.length > 0 && (
-                  <p className="note attention">
-                    Made with outputs that have changed since: {stack.outdated.join(", ")}
-                  </p>
-                )}
-                <p>
-                  <Link to={`/p/${id.replace("/", "/s/")}`}>Open {id}</Link>
-                </p>
-              </>
-            );
-          }}
-        />
-      )}
+      <LoadedStacks>
+        {() =>
+          stacks.length === 0 ? (
+            <Empty title="There are no stacks yet">
+              <p>
+                Each stack appears here with its first run, beside those whose outputs it reads.
+              </p>
+              <code className="command">stackwright runs start FOLDER --stack NAME</code>
+            </Empty>
+          ) : (
+            <GraphView
+              graph={graph}
+              label="Stacks and what they read of each other"
+              detail={(id) => {
+                const stack = known.get(id);
+                return (
+                  <>
+                    {stack !== undefined && stack.outdated.length > 0 && (
+                      <p className="note attention">
+                        Made with outputs that have changed since: {stack.outdated.join(", ")}
+                      </p>
+                    )}
+                    <p>
+                      <Link to={`/p/${id.replace("/", "/s/")}`}>Open {id}</Link>
+                    </p>
+                  </>
+                );
+              }}
+            />
+          )
+        }
+      </LoadedStacks>
     </>
   );
 }

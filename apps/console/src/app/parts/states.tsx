@@ -1,16 +1,24 @@
-import { isClientError } from "@stackwright/client";
+import { type ClientError, isClientError } from "@stackwright/client";
 import { type ReactNode, useEffect, useState } from "react";
+import { adviceFor } from "./advice.ts";
 
-/** Said after 150 ms, so that what is fast does not flicker. */
+/** What is fast does not flicker, and what is slow says that it is. */
+const SHOWN_MS = 150;
+const SLOW_MS = 5_000;
+
+/** Says what is being read, and after a while that the server is slow. */
 export function Loading({ what }: { readonly what: string }) {
-  const [isShown, setShown] = useState(false);
+  const [text, setText] = useState("");
   useEffect(() => {
-    const timer = setTimeout(() => setShown(true), 150);
-    return () => clearTimeout(timer);
-  }, []);
+    const timers = [
+      setTimeout(() => setText(`Loading ${what}…`), SHOWN_MS),
+      setTimeout(() => setText(`Still loading ${what}: the server has not answered yet.`), SLOW_MS),
+    ];
+    return () => timers.forEach(clearTimeout);
+  }, [what]);
   return (
     <p className="loading" role="status">
-      {isShown ? `Loading ${what}…` : ""}
+      {text}
     </p>
   );
 }
@@ -20,16 +28,17 @@ interface ProblemBoxProps {
   readonly retry?: (() => void) | undefined;
 }
 
-/** A failure as the server describes it: what, the code, and the id that its log has. */
+/** A failure as the server describes it: what, what may be done about it, the code, and the id that its log has. */
 export function ProblemBox({ error, retry }: ProblemBoxProps) {
   const known = isClientError(error) ? error : undefined;
-  const isMissing = known?.status === 404;
   return (
     <div className="problem" role="alert">
       <p>
-        <strong>{isMissing ? "Not found" : (known?.problem?.title ?? "This did not work")}</strong>
+        <strong>{titleOf(known)}</strong>
       </p>
       <p>{known?.message ?? String(error)}</p>
+      {/* After a change that failed its form is still there: only a missing role needs another way. */}
+      {(retry !== undefined || known?.status === 403) && <p>{adviceFor(error)}</p>}
       {known?.problem !== undefined && (
         <p className="quiet">
           Code <code>{known.code}</code>, request <code>{known.problem.request_id}</code>
@@ -42,6 +51,12 @@ export function ProblemBox({ error, retry }: ProblemBoxProps) {
       )}
     </div>
   );
+}
+
+function titleOf(error: ClientError | undefined): string {
+  if (error?.status === 403) return "No permission";
+  if (error?.status === 404) return "Not found";
+  return error?.problem?.title ?? "This did not work";
 }
 
 /** Where there is nothing: what belongs here, and how to make one. */
@@ -59,6 +74,17 @@ export function Empty({
       </p>
       {children}
     </div>
+  );
+}
+
+/** Where there is something, and a filter hides all of it. */
+export function NoMatch({ title, clear }: { readonly title: string; readonly clear: () => void }) {
+  return (
+    <Empty title={title}>
+      <button type="button" onClick={clear}>
+        Clear the filter
+      </button>
+    </Empty>
   );
 }
 

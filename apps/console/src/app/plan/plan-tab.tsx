@@ -23,7 +23,7 @@ import {
 } from "@stackwright/plan-view/lines";
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useId, useMemo, useState } from "react";
-import { Empty, Loaded } from "../parts/states.tsx";
+import { Empty, Loaded, NoMatch } from "../parts/states.tsx";
 import { useKept } from "../parts/use-kept.ts";
 import { useServer } from "../session/server-context.tsx";
 import { DiffText } from "./diff-text.tsx";
@@ -194,7 +194,15 @@ function PlanViewer({ view, isOne }: { readonly view: PlanView; readonly isOne: 
           }
         />
       ))}
-      {found === 0 && view.groups.length > 0 && <Empty title="No change matches the filter" />}
+      {found === 0 && view.groups.length > 0 && (
+        <NoMatch
+          title="No change matches the filter"
+          clear={() => {
+            setText("");
+            setAction("");
+          }}
+        />
+      )}
       {outputs.length > 0 && (
         <section aria-labelledby={`${id}-outputs`}>
           <h2 id={`${id}-outputs`}>Outputs</h2>

@@ -1,4 +1,4 @@
-import { isClientError, type ServerClient } from "@stackwright/client";
+import type { ServerClient } from "@stackwright/client";
 import { FrameStore } from "../live/frame-store.ts";
 import { nextTask } from "../live/next-task.ts";
 import { type RunProgress, RunProgressReducer } from "./run-progress.ts";
@@ -12,17 +12,19 @@ interface RunPlace {
 /** How long events that are there already are taken one after the other: the page cannot react meanwhile. */
 const TASK_MS = 10;
 
-/** The events of one run as they come. */
-export class RunStore extends FrameStore<RunProgress & { readonly problem: string | undefined }> {
-  readonly #reducer = new RunProgressReducer();
-  #problem: string | undefined;
-  #last = 0;
-  #snapshot: RunProgress & { readonly problem: string | undefined } = {
-    ...this.#reducer.progress(),
-    problem: undefined,
-  };
+interface FollowedRun extends RunProgress {
+  /** Why the events cannot be followed; undefined where they can. */
+  readonly error: unknown;
+}
 
-  readonly snapshot = (): RunProgress & { readonly problem: string | undefined } => this.#snapshot;
+/** The events of one run as they come. */
+export class RunStore extends FrameStore<FollowedRun> {
+  readonly #reducer = new RunProgressReducer();
+  #error: unknown;
+  #last = 0;
+  #snapshot: FollowedRun = { ...this.#reducer.progress(), error: undefined };
+
+  readonly snapshot = (): FollowedRun => this.#snapshot;
 
   /** Follows the run behind the last event that is known, until it has ended. */
   async follow(
@@ -32,6 +34,10 @@ export class RunStore extends FrameStore<RunProgress & { readonly problem: strin
     nowMs: () => number = () => performance.now(),
   ): Promise<void> {
     let sinceMs = nowMs();
+    if (this.#error !== undefined) {
+      this.#error = undefined;
+      this.changed();
+    }
     try {
       const options = { ...place, after: this.#last, signal, giveUpMs: Number.POSITIVE_INFINITY };
       for await (const event of client.followRun(options)) {
@@ -45,12 +51,12 @@ export class RunStore extends FrameStore<RunProgress & { readonly problem: strin
       }
     } catch (error) {
       if (signal.aborted) return;
-      this.#problem = isClientError(error) ? error.message : String(error);
+      this.#error = error;
       this.changed();
     }
   }
 
   protected publish(): void {
-    this.#snapshot = { ...this.#reducer.progress(), problem: this.#problem };
+    this.#snapshot = { ...this.#reducer.progress(), error: this.#error };
   }
 }

@@ -14,6 +14,15 @@ interface RegistryFailure {
 
 const TIMEOUT_MS = 60_000;
 
+/** The value of an answer; undefined where it has none, as that of a proxy with a page of its own. */
+function parsedOf(text: string): unknown {
+  try {
+    return text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The registry of a server, as the owner of a token sees it; without one, as whom `fetcher` sends the credential of. */
 export function createRegistryApi(token: string | undefined, fetcher: typeof fetch): RegistryApi {
   const call = async <T>(
@@ -34,10 +43,19 @@ export function createRegistryApi(token: string | undefined, fetcher: typeof fet
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      if (signal?.aborted === true) throw error;
+      throw new ClientError(
+        "CLIENT_UNREACHABLE",
+        `the server cannot be reached: ${String(error)}`,
+        {
+          cause: error,
+        },
+      );
     });
     const text = await answer.text();
-    const parsed = text === "" ? undefined : (JSON.parse(text) as unknown);
-    if (answer.ok) return parsed as T;
+    const parsed = parsedOf(text);
+    if (answer.ok && (parsed !== undefined || text === "")) return parsed as T;
     const failure = (parsed ?? {}) as RegistryFailure;
     const message =
       failure.error?.message ?? failure.error_msg ?? failure.detail ?? `status ${answer.status}`;

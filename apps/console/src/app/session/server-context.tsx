@@ -9,6 +9,8 @@ interface ServerContextValue {
   readonly client: ServerClient;
   readonly registry: RegistryApi;
   readonly stacks: StackStore;
+  /** Opens the stream of stacks again after the server refused it. */
+  readonly followAgain: () => void;
   /** The code of an address that the tab was led to. */
   readonly opened: OpenedCode;
   readonly caller: CallerView;

@@ -5,8 +5,10 @@ import {
   type ReactNode,
   Suspense,
   use,
+  useCallback,
   useEffect,
   useMemo,
+  useState,
   useSyncExternalStore,
 } from "react";
 import { WorkerUrls } from "../graph/worker-urls.ts";
@@ -101,10 +103,17 @@ function SignedIn({ session, opened, credential, children }: SignedInProps) {
     };
   }, [session, opened, credential, trusted]);
   const { stacks, watch, queries } = parts;
-  useEffect(() => whileVisible(async (signal) => stacks.follow(watch, signal)), [stacks, watch]);
+  const [attempt, setAttempt] = useState(0);
+  useEffect(
+    () => whileVisible(async (signal) => stacks.follow(watch, signal)),
+    [stacks, watch, attempt],
+  );
+  const followAgain = useCallback(() => setAttempt((former) => former + 1), []);
   return (
     <QueryClientProvider client={queries}>
-      <WithCaller parts={parts}>{children}</WithCaller>
+      <WithCaller parts={parts} followAgain={followAgain}>
+        {children}
+      </WithCaller>
     </QueryClientProvider>
   );
 }
@@ -117,10 +126,11 @@ interface WithCallerProps {
     readonly opened: OpenedCode;
     readonly signOut: () => Promise<void>;
   };
+  readonly followAgain: () => void;
   readonly children: ReactNode;
 }
 
-function WithCaller({ parts, children }: WithCallerProps) {
+function WithCaller({ parts, followAgain, children }: WithCallerProps) {
   const { stacks, client, registry, opened, signOut } = parts;
   const caller = useQuery({
     queryKey: ["caller"],
@@ -133,11 +143,12 @@ function WithCaller({ parts, children }: WithCallerProps) {
         client,
         registry,
         stacks,
+        followAgain,
         opened,
         caller: caller.data,
         signOut: () => void signOut(),
       },
-    [caller.data, client, registry, stacks, opened, signOut],
+    [caller.data, client, registry, stacks, followAgain, opened, signOut],
   );
   if (value === undefined) {
     return (

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Empty, Loaded } from "../../parts/states.tsx";
+import { Empty, Loaded, NoMatch } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { useFilters } from "../../parts/use-address.ts";
+import { useKept } from "../../parts/use-kept.ts";
 import { useServer } from "../../session/server-context.tsx";
 import { AuditTabs } from "./audit-tabs.tsx";
 
@@ -23,7 +24,8 @@ export function AuditPage() {
   const { registry } = useServer();
   const navigate = useNavigate();
   const today = new Date().toISOString().slice(0, 10);
-  const { day = today, q = "" } = useFilters<{ day: string; q: string }>();
+  const { day = today } = useFilters<{ day: string }>();
+  const [text, setText] = useKept("q");
   const query = useQuery({
     queryKey: ["audit", day],
     queryFn: async ({ signal }) =>
@@ -54,28 +56,25 @@ export function AuditPage() {
           type="search"
           aria-label="Filter entries"
           placeholder="Filter by actor, action or object"
-          defaultValue={q}
-          onChange={(event) =>
-            void navigate({ to: ".", search: { day, q: event.target.value }, replace: true })
-          }
+          value={text}
+          onChange={(event) => setText(event.target.value)}
         />
       </div>
       <Loaded query={query} what="audit trail">
         {({ entries }) => {
-          const wanted = q.toLowerCase();
+          if (entries.length === 0) {
+            return (
+              <Empty title={`Nothing was changed on ${day}`}>
+                <p>Days are those of UTC. Choose another one to see its entries.</p>
+              </Empty>
+            );
+          }
+          const wanted = text.trim().toLowerCase();
           const found = entries.filter(({ actor, action, target }) =>
             `${actor} ${action} ${target}`.toLowerCase().includes(wanted),
           );
           if (found.length === 0) {
-            return (
-              <Empty
-                title={
-                  entries.length === 0
-                    ? `Nothing was changed on ${day}`
-                    : "No entry matches the filter"
-                }
-              />
-            );
+            return <NoMatch title="No entry matches the filter" clear={() => setText("")} />;
           }
           return (
             <TableScroll>

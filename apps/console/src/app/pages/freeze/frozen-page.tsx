@@ -3,9 +3,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState, useSyncExternalStore } from "react";
 import { activeFreeze, type Frozen, frozenName, frozenPlaces } from "../../parts/active-freeze.ts";
+import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
-import { Empty, Loading, ProblemBox } from "../../parts/states.tsx";
+import { Empty, ProblemBox } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time, useNow } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
@@ -15,7 +16,7 @@ import { FreezeDialog } from "./freeze-dialog.tsx";
 /** What is kept from being applied, what is still being applied, and what begins once a freeze ends. It follows the stream. */
 export function FrozenPage() {
   const { client, stacks: store, caller } = useServer();
-  const { stacks, isLoaded } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
   const [isOpen, setOpen] = useState(false);
   const nowMs = useNow();
   const projects = useQuery({
@@ -39,7 +40,11 @@ export function FrozenPage() {
             type="button"
             className="danger"
             disabled={own.length === 0}
-            title={own.length === 0 ? "This needs the role registry:admin." : undefined}
+            title={
+              projects.data !== undefined && own.length === 0
+                ? "This needs the role registry:admin."
+                : undefined
+            }
             onClick={() => setOpen(true)}
           >
             Freeze…
@@ -48,25 +53,35 @@ export function FrozenPage() {
       >
         <p className="quiet">What begins to be applied only once a freeze has ended</p>
       </PageHead>
-      {!isLoaded && <Loading what="stacks" />}
-      {isLoaded && frozen.length === 0 && (
-        <Empty title="Nothing is frozen">
-          <p>
-            In an incident a freeze stops all plans from being applied, in one project or in all.
-          </p>
-        </Empty>
+      {projects.error !== null && (
+        <ProblemBox error={projects.error} retry={() => void projects.refetch()} />
       )}
-      {frozen.length > 0 && <FrozenTable frozen={frozen} />}
-      <div className="columns">
-        <StackList title="Being applied" stacks={applying} empty="Nothing is being applied.">
-          {(stack) => <CancelButton stack={stack} />}
-        </StackList>
-        <StackList
-          title="Begin when the freeze ends"
-          stacks={held}
-          empty="No approved plan waits for the end of a freeze."
-        />
-      </div>
+      <LoadedStacks>
+        {() => (
+          <>
+            {frozen.length === 0 ? (
+              <Empty title="Nothing is frozen">
+                <p>
+                  In an incident a freeze stops all plans from being applied, in one project or in
+                  all.
+                </p>
+              </Empty>
+            ) : (
+              <FrozenTable frozen={frozen} />
+            )}
+            <div className="columns">
+              <StackList title="Being applied" stacks={applying} empty="Nothing is being applied.">
+                {(stack) => <CancelButton stack={stack} />}
+              </StackList>
+              <StackList
+                title="Begin when the freeze ends"
+                stacks={held}
+                empty="No approved plan waits for the end of a freeze."
+              />
+            </div>
+          </>
+        )}
+      </LoadedStacks>
       {isOpen && <FreezeDialog projects={own} onClose={() => setOpen(false)} />}
     </>
   );

@@ -1,7 +1,7 @@
-import { isClientError } from "@stackwright/client";
+import { isClientError, type StackStatus } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useSyncExternalStore } from "react";
+import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
@@ -44,7 +44,9 @@ export function IdentityPage() {
       <Loaded query={query} what="issuer">
         {(issuer) =>
           issuer === null ? (
-            <Empty title="This server issues no identities to runs" />
+            <Empty title="This server issues no identities to runs">
+              <p>Who operates it says why, and which other credentials runs get.</p>
+            </Empty>
           ) : (
             <>
               <section className="card" aria-labelledby="issuer">
@@ -118,7 +120,9 @@ export function IdentityPage() {
                   </table>
                 </TableScroll>
               </section>
-              <StackIdentity issuer={issuer.issuer} />
+              <LoadedStacks>
+                {(stacks) => <StackIdentity issuer={issuer.issuer} stacks={stacks} />}
+              </LoadedStacks>
             </>
           )
         }
@@ -127,9 +131,12 @@ export function IdentityPage() {
   );
 }
 
-function StackIdentity({ issuer }: { readonly issuer: string }) {
-  const { stacks: store } = useServer();
-  const { stacks, isLoaded } = useSyncExternalStore(store.subscribe, store.snapshot);
+interface StackIdentityProps {
+  readonly issuer: string;
+  readonly stacks: readonly StackStatus[];
+}
+
+function StackIdentity({ issuer, stacks }: StackIdentityProps) {
   const given = useFilters<Chosen>();
   const navigate = useNavigate();
   const names = stacks.map(({ project, name }) => `${project}/${name}`);
@@ -145,11 +152,11 @@ function StackIdentity({ issuer }: { readonly issuer: string }) {
     });
   };
   if (stack === "") {
-    return isLoaded ? (
+    return (
       <Empty title="There are no stacks yet">
         <p>A cloud trusts the runs of a stack, by its name.</p>
       </Empty>
-    ) : null;
+    );
   }
   return (
     <>
@@ -234,7 +241,12 @@ function IdentityOf({ issuer, stack: named, phase, platform }: IdentityOfProps) 
           <section aria-labelledby="requested">
             <h2 id="requested">Tokens that runs of {named} get</h2>
             {requested.length === 0 ? (
-              <Empty title="None: no variable of the stack asks for one" />
+              <Empty title="None: no variable of the stack asks for one">
+                <p>
+                  A variable <code>STACKWRIGHT_IDENTITY_AUDIENCE</code> of the category env asks for
+                  one.
+                </p>
+              </Empty>
             ) : (
               <TableScroll>
                 <table className="list" aria-labelledby="requested">
@@ -272,7 +284,9 @@ function IdentityOf({ issuer, stack: named, phase, platform }: IdentityOfProps) 
               </button>
             </div>
             {issued.length === 0 ? (
-              <Empty title="No token was issued to a run that is still stored" />
+              <Empty title="No token was issued to a run that is still stored">
+                <p>Tokens appear here with the next run that asks for one.</p>
+              </Empty>
             ) : (
               <TableScroll>
                 <table className="list" aria-labelledby="issued">

@@ -18,67 +18,76 @@ export function PolicySetPage() {
     queryFn: async ({ signal }) =>
       (await client.showPolicySet({ policy_set: policySet }, { signal })).data,
   });
+  const { data } = query;
   return (
-    <Loaded query={query} what="policy set">
-      {(set) => (
-        <>
-          <PageHead title={set.name} part="Policy set">
-            {set.description !== "" && <p>{set.description}</p>}
-            <p className="facts">
-              <Link to="/policies">Policies</Link>
-              <span>{set.enforcement}</span>
-              <span>{patternsText(set)}</span>
-              {set.enforcement === "overridable" && <span>overridden by {set.override_role}</span>}
-            </p>
-          </PageHead>
-          <section aria-labelledby="versions">
-            <h2 id="versions">Versions</h2>
-            {set.versions.length === 0 ? (
-              <Empty title="This set has no version yet, and judges nothing">
-                <code className="command">stackwright policy publish {set.name} FILE</code>
-              </Empty>
-            ) : (
-              <TableScroll>
-                <table className="list" aria-labelledby="versions">
-                  <thead>
-                    <tr>
-                      <th scope="col">Version</th>
-                      <th scope="col">Format</th>
-                      <th scope="col">Entry points</th>
-                      <th scope="col">Uploaded</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {set.versions.toReversed().map((one) => (
-                      <tr key={one.digest}>
-                        <th scope="row">
-                          <code title={one.digest}>{one.digest.slice(0, 12)}</code>{" "}
-                          {one.digest === set.version && (
-                            <span className="badge good">judges plans</span>
-                          )}
-                        </th>
-                        <td>{one.format}</td>
-                        <td className="wide">
-                          <code>{one.entrypoints.join(", ")}</code>
-                        </td>
-                        <td>
-                          {one.actor}{" "}
-                          <span className="quiet">
-                            <Time at={one.created_at} />
-                          </span>
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </TableScroll>
-            )}
-          </section>
-          {set.versions.length > 0 && (
-            <PolicyReplay set={set} isAllowed={mayDo(caller, "deployer")} />
+    <>
+      <PageHead title={policySet} part="Policy set">
+        {data !== undefined && data.description !== "" && <p>{data.description}</p>}
+        <p className="facts">
+          <Link to="/policies">Policies</Link>
+          {data !== undefined && (
+            <>
+              <span>{data.enforcement}</span>
+              <span>{patternsText(data)}</span>
+              {data.enforcement === "overridable" && (
+                <span>overridden by {data.override_role}</span>
+              )}
+            </>
           )}
-        </>
-      )}
-    </Loaded>
+        </p>
+      </PageHead>
+      <Loaded query={query} what="policy set">
+        {(set) => (
+          <>
+            <section aria-labelledby="versions">
+              <h2 id="versions">Versions</h2>
+              {set.versions.length === 0 ? (
+                <Empty title="This set has no version yet, and judges nothing">
+                  <code className="command">stackwright policy publish {set.name} FILE</code>
+                </Empty>
+              ) : (
+                <TableScroll>
+                  <table className="list" aria-labelledby="versions">
+                    <thead>
+                      <tr>
+                        <th scope="col">Version</th>
+                        <th scope="col">Format</th>
+                        <th scope="col">Entry points</th>
+                        <th scope="col">Uploaded</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {set.versions.toReversed().map((one) => (
+                        <tr key={one.digest}>
+                          <th scope="row">
+                            <code title={one.digest}>{one.digest.slice(0, 12)}</code>{" "}
+                            {one.digest === set.version && (
+                              <span className="badge good">judges plans</span>
+                            )}
+                          </th>
+                          <td>{one.format}</td>
+                          <td className="wide">
+                            <code>{one.entrypoints.join(", ")}</code>
+                          </td>
+                          <td>
+                            {one.actor}{" "}
+                            <span className="quiet">
+                              <Time at={one.created_at} />
+                            </span>
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </TableScroll>
+              )}
+            </section>
+            {set.versions.length > 0 && (
+              <PolicyReplay set={set} isAllowed={mayDo(caller, "deployer")} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }

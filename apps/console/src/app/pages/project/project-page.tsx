@@ -25,49 +25,53 @@ export function ProjectPage() {
   const isInBar = first?.project === project && first.stack === undefined;
   const base = `/p/${project}`;
   const mayRead = mayDo(caller, "deployer", project);
+  const { display_name: name = "", freeze } = settings.data ?? {};
   return (
-    <Loaded query={settings} what="project">
-      {({ display_name: name, freeze }) => (
-        <>
-          <PageHead
-            title={name === "" ? project : name}
-            part="Project"
-            actions={
-              mayDo(caller, "admin", project) && (
-                <button type="button" onClick={() => setFreezing(true)}>
-                  Freeze…
-                </button>
-              )
-            }
-          >
-            {freeze !== undefined && !isInBar && (
-              <p className="note attention">
-                Frozen by {freeze.actor} <Time at={freeze.at} />: {freeze.reason}.{" "}
-                <Link to="/frozen">What is frozen</Link>
-              </p>
+    <>
+      <PageHead
+        title={name === "" ? project : name}
+        part="Project"
+        actions={
+          settings.data !== undefined &&
+          mayDo(caller, "admin", project) && (
+            <button type="button" onClick={() => setFreezing(true)}>
+              Freeze…
+            </button>
+          )
+        }
+      >
+        {freeze !== undefined && !isInBar && (
+          <p className="note attention">
+            Frozen by {freeze.actor} <Time at={freeze.at} />: {freeze.reason}.{" "}
+            <Link to="/frozen">What is frozen</Link>
+          </p>
+        )}
+      </PageHead>
+      <Loaded query={settings} what="project">
+        {() => (
+          <>
+            {isFreezing && (
+              <FreezeDialog
+                projects={[project]}
+                project={project}
+                onClose={() => setFreezing(false)}
+              />
             )}
-          </PageHead>
-          {isFreezing && (
-            <FreezeDialog
-              projects={[project]}
-              project={project}
-              onClose={() => setFreezing(false)}
-            />
-          )}
-          {mayRead && (
-            <Tabs
-              label="Project"
-              items={[
-                { to: base, label: "Overview", exact: true },
-                { to: `${base}/plan-sets`, label: "Plan sets" },
-                { to: `${base}/notifications`, label: "Notifications" },
-                { to: `${base}/hooks`, label: "Hooks" },
-              ]}
-            />
-          )}
-          <Outlet />
-        </>
-      )}
-    </Loaded>
+            {mayRead && (
+              <Tabs
+                label="Project"
+                items={[
+                  { to: base, label: "Overview", exact: true },
+                  { to: `${base}/plan-sets`, label: "Plan sets" },
+                  { to: `${base}/notifications`, label: "Notifications" },
+                  { to: `${base}/hooks`, label: "Hooks" },
+                ]}
+              />
+            )}
+            <Outlet />
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { StackTable } from "../../parts/stack-table.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
@@ -11,9 +11,7 @@ import { ProjectProvidersCard } from "./project-providers-card.tsx";
 /** The stacks of a project, its rules of approval, its variable sets. */
 export function ProjectSummary() {
   const { project = "" } = usePath<"project">();
-  const { client, stacks: store } = useServer();
-  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
-  const own = stacks.filter((stack) => stack.project === project);
+  const { client } = useServer();
   const settings = useQuery({
     queryKey: ["project", project],
     queryFn: async ({ signal }) => (await client.showProject({ project }, { signal })).data,
@@ -28,17 +26,22 @@ export function ProjectSummary() {
         <>
           <section aria-labelledby="stacks">
             <h2 id="stacks">Stacks</h2>
-            {own.length === 0 ? (
-              <Empty title="This project has no stacks">
-                <p>
-                  <code className="command">
-                    stackwright runs start FOLDER --project {project} --stack NAME
-                  </code>
-                </p>
-              </Empty>
-            ) : (
-              <StackTable stacks={own} />
-            )}
+            <LoadedStacks>
+              {(stacks) => {
+                const own = stacks.filter((stack) => stack.project === project);
+                return own.length === 0 ? (
+                  <Empty title="This project has no stacks">
+                    <p>
+                      <code className="command">
+                        stackwright runs start FOLDER --project {project} --stack NAME
+                      </code>
+                    </p>
+                  </Empty>
+                ) : (
+                  <StackTable stacks={own} />
+                );
+              }}
+            </LoadedStacks>
           </section>
           <div className="columns">
             <section className="card" aria-labelledby="rules">

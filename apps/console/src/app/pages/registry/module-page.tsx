@@ -32,65 +32,77 @@ export function ModulePage() {
     queryFn: async ({ signal }) => (await client.showModule(module, { signal })).data,
   });
   return (
-    <Loaded query={query} what="module">
-      {({ latest, versions }) => {
-        const shown = chosen === "" ? (latest ?? versions[0]?.version ?? "") : chosen;
-        return (
-          <>
-            <PageHead
-              title={`${namespace}/${name}/${system}`}
-              part="Module"
-              actions={
-                mayDo(caller, "publisher") && (
-                  <button type="button" onClick={() => setPublishing(true)}>
-                    New version…
-                  </button>
-                )
-              }
-            />
-            {isPublishing && (
-              <PublishModuleDialog
-                address={`${namespace}/${name}/${system}`}
-                onClose={() => setPublishing(false)}
-              />
-            )}
-            <section aria-labelledby="versions">
-              <h2 id="versions">Versions</h2>
-              <ul className="plain-list">
-                {versions.map(({ version, published_at, withdrawn_at, withdrawn_reason }) => (
-                  <li key={version}>
-                    <button
-                      type="button"
-                      aria-pressed={version === shown}
-                      onClick={() => choose(version)}
-                    >
-                      {version}
-                    </button>{" "}
-                    <span className="quiet">
-                      <Time at={published_at} />
-                    </span>
-                    {withdrawn_at !== undefined && (
-                      <span className="badge bad">
-                        withdrawn{withdrawn_reason === undefined ? "" : `: ${withdrawn_reason}`}
+    <>
+      <PageHead
+        title={`${namespace}/${name}/${system}`}
+        part="Module"
+        actions={
+          query.data !== undefined &&
+          mayDo(caller, "publisher") && (
+            <button type="button" onClick={() => setPublishing(true)}>
+              New version…
+            </button>
+          )
+        }
+      />
+      <Loaded query={query} what="module">
+        {({ latest, versions }) => {
+          const shown = chosen === "" ? (latest ?? versions[0]?.version) : chosen;
+          return (
+            <>
+              {isPublishing && (
+                <PublishModuleDialog
+                  address={`${namespace}/${name}/${system}`}
+                  onClose={() => setPublishing(false)}
+                />
+              )}
+              <section aria-labelledby="versions">
+                <h2 id="versions">Versions</h2>
+                {versions.length === 0 && (
+                  <Empty title="This module has no version">
+                    <p>“New version…” publishes one; until then no stack can fetch it.</p>
+                  </Empty>
+                )}
+                <ul className="plain-list">
+                  {versions.map(({ version, published_at, withdrawn_at, withdrawn_reason }) => (
+                    <li key={version}>
+                      <button
+                        type="button"
+                        aria-pressed={version === shown}
+                        onClick={() => choose(version)}
+                      >
+                        {version}
+                      </button>{" "}
+                      <span className="quiet">
+                        <Time at={published_at} />
                       </span>
-                    )}
-                  </li>
-                ))}
-              </ul>
-            </section>
-            <ModuleUses address={`${namespace}/${name}/${system}`} />
-            <section aria-labelledby="use">
-              <h2 id="use">How to use it</h2>
-              <pre className="diff" tabIndex={0}>{`module "${name}" {
+                      {withdrawn_at !== undefined && (
+                        <span className="badge bad">
+                          withdrawn{withdrawn_reason === undefined ? "" : `: ${withdrawn_reason}`}
+                        </span>
+                      )}
+                    </li>
+                  ))}
+                </ul>
+              </section>
+              <ModuleUses address={`${namespace}/${name}/${system}`} />
+              {shown !== undefined && (
+                <>
+                  <section aria-labelledby="use">
+                    <h2 id="use">How to use it</h2>
+                    <pre className="diff" tabIndex={0}>{`module "${name}" {
   source  = "${location.host}/${namespace}/${name}/${system}"
   version = "${shown}"
 }`}</pre>
-            </section>
-            <VersionDocumentation module={module} version={shown} />
-          </>
-        );
-      }}
-    </Loaded>
+                  </section>
+                  <VersionDocumentation module={module} version={shown} />
+                </>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
   );
 }
 

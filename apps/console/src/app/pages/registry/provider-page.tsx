@@ -63,117 +63,137 @@ export function ProviderPage() {
         signal,
       ),
   });
+  const { provider_source: title = provider, provider_description: description = "" } =
+    metadata.data ?? {};
   return (
-    <Loaded query={metadata} what="provider">
-      {({ provider_source: source, provider_description: description }) => (
-        <>
-          <PageHead
-            title={source}
-            part="Provider"
-            actions={
-              mayDo(caller, "publisher") && (
-                <button type="button" onClick={() => setPublishing(true)}>
-                  New version…
-                </button>
-              )
-            }
-          >
-            {description !== "" && <p>{description}</p>}
-          </PageHead>
-          {isPublishing && (
-            <PublishProviderDialog provider={provider} onClose={() => setPublishing(false)} />
-          )}
-          <section aria-labelledby="versions">
-            <h2 id="versions">Versions</h2>
-            <Loaded query={versions} what="versions">
-              {({ versions: found }) => (
-                <TableScroll>
-                  <table className="list">
-                    <thead>
-                      <tr>
-                        <th scope="col">Version</th>
-                        <th scope="col">Health</th>
-                        <th scope="col">Used by</th>
-                        <th scope="col">Function</th>
-                        <th scope="col">Published</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {found.map((version) => (
-                        <tr key={version.provider_version}>
-                          <th scope="row">{version.provider_version}</th>
-                          <td>
-                            <VersionHealth provider={provider} version={version.provider_version} />
-                          </td>
-                          <td data-label="stacks:">
-                            {uses.data?.uses.filter(
-                              (use) => use.version === version.provider_version,
-                            ).length ?? ""}
-                          </td>
-                          <td className="wide">
-                            <code>{version.function_graph_urn}</code>
-                          </td>
-                          <td>
-                            <Time at={version.create_time} />
-                          </td>
-                        </tr>
+    <>
+      <PageHead
+        title={title}
+        part="Provider"
+        actions={
+          metadata.data !== undefined &&
+          mayDo(caller, "publisher") && (
+            <button type="button" onClick={() => setPublishing(true)}>
+              New version…
+            </button>
+          )
+        }
+      >
+        {description !== "" && <p>{description}</p>}
+      </PageHead>
+      <Loaded query={metadata} what="provider">
+        {({ provider_source: source }) => (
+          <>
+            {isPublishing && (
+              <PublishProviderDialog provider={provider} onClose={() => setPublishing(false)} />
+            )}
+            <section aria-labelledby="versions">
+              <h2 id="versions">Versions</h2>
+              <Loaded query={versions} what="versions">
+                {({ versions: found }) =>
+                  found.length === 0 ? (
+                    <Empty title="This provider has no version yet">
+                      <p>“New version…” publishes one; until then no stack can use it.</p>
+                    </Empty>
+                  ) : (
+                    <TableScroll>
+                      <table className="list">
+                        <thead>
+                          <tr>
+                            <th scope="col">Version</th>
+                            <th scope="col">Health</th>
+                            <th scope="col">Used by</th>
+                            <th scope="col">Function</th>
+                            <th scope="col">Published</th>
+                          </tr>
+                        </thead>
+                        <tbody>
+                          {found.map((version) => (
+                            <tr key={version.provider_version}>
+                              <th scope="row">{version.provider_version}</th>
+                              <td>
+                                <VersionHealth
+                                  provider={provider}
+                                  version={version.provider_version}
+                                />
+                              </td>
+                              <td data-label="stacks:">
+                                {uses.data?.uses.filter(
+                                  (use) => use.version === version.provider_version,
+                                ).length ?? ""}
+                              </td>
+                              <td className="wide">
+                                <code>{version.function_graph_urn}</code>
+                              </td>
+                              <td>
+                                <Time at={version.create_time} />
+                              </td>
+                            </tr>
+                          ))}
+                        </tbody>
+                      </table>
+                    </TableScroll>
+                  )
+                }
+              </Loaded>
+            </section>
+            <section aria-labelledby="changes">
+              <h2 id="changes">What changed between versions</h2>
+              <Loaded query={versions} what="versions">
+                {({ versions: found }) => (
+                  <SchemaChanges
+                    provider={provider}
+                    versions={newestFirst(found.map((one) => one.provider_version))}
+                    compare={async (chosen, signal) =>
+                      (await client.listSchemaChanges({ provider, ...chosen }, { signal })).data
+                    }
+                    alone={
+                      found.length === 0
+                        ? "There is no version. Two of them can be compared."
+                        : "There is one version. With another one, both can be compared."
+                    }
+                    missing={(version) => `There is no version ${version}.`}
+                  />
+                )}
+              </Loaded>
+            </section>
+            <section aria-labelledby="uses">
+              <h2 id="uses">Where it is used</h2>
+              <Loaded query={uses} what="uses">
+                {({ uses: found }) =>
+                  found.length === 0 ? (
+                    <Empty title="No stack uses this provider">
+                      <p>Stacks appear here once a run has planned with it.</p>
+                    </Empty>
+                  ) : (
+                    <ul className="plain-list">
+                      {found.slice(0, 500).map((use) => (
+                        <li key={`${use.user}${use.version}`}>
+                          <UserOf user={use.user} /> <code>{use.version}</code>
+                          <span className="quiet">
+                            since <Time at={use.sinceMs} />
+                          </span>
+                        </li>
                       ))}
-                    </tbody>
-                  </table>
-                </TableScroll>
-              )}
-            </Loaded>
-          </section>
-          <section aria-labelledby="changes">
-            <h2 id="changes">What changed between versions</h2>
-            <Loaded query={versions} what="versions">
-              {({ versions: found }) => (
-                <SchemaChanges
-                  provider={provider}
-                  versions={newestFirst(found.map((one) => one.provider_version))}
-                  compare={async (chosen, signal) =>
-                    (await client.listSchemaChanges({ provider, ...chosen }, { signal })).data
-                  }
-                  alone="There is one version. With another one, both can be compared."
-                  missing={(version) => `There is no version ${version}.`}
-                />
-              )}
-            </Loaded>
-          </section>
-          <section aria-labelledby="uses">
-            <h2 id="uses">Where it is used</h2>
-            <Loaded query={uses} what="uses">
-              {({ uses: found }) =>
-                found.length === 0 ? (
-                  <Empty title="No stack uses this provider" />
-                ) : (
-                  <ul className="plain-list">
-                    {found.slice(0, 500).map((use) => (
-                      <li key={`${use.user}${use.version}`}>
-                        <UserOf user={use.user} /> <code>{use.version}</code>
-                        <span className="quiet">
-                          since <Time at={use.sinceMs} />
-                        </span>
-                      </li>
-                    ))}
-                  </ul>
-                )
-              }
-            </Loaded>
-          </section>
-          <section aria-labelledby="install">
-            <h2 id="install">How to use it</h2>
-            <pre className="diff" tabIndex={0}>{`terraform {
+                    </ul>
+                  )
+                }
+              </Loaded>
+            </section>
+            <section aria-labelledby="install">
+              <h2 id="install">How to use it</h2>
+              <pre className="diff" tabIndex={0}>{`terraform {
   required_providers {
     ${provider} = {
       source = "${source}"
     }
   }
 }`}</pre>
-          </section>
-        </>
-      )}
-    </Loaded>
+            </section>
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }
 

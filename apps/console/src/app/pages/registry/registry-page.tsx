@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Empty, Loaded } from "../../parts/states.tsx";
+import { Empty, Loaded, NoMatch } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useKept } from "../../parts/use-kept.ts";
@@ -75,7 +75,7 @@ export function RegistryPage() {
                 />
               </div>
               {found.length === 0 ? (
-                <Empty title="No provider matches the filter" />
+                <NoMatch title="No provider matches the filter" clear={() => setText("")} />
               ) : (
                 <TableScroll>
                   <table className="list">

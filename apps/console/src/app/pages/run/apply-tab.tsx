@@ -27,8 +27,15 @@ const MAX_NAMED = 8;
 /** A row of the timeline: a step that began, or one that has not. */
 type Row = RunStep | WaitingStep;
 
+interface ApplyTabProps {
+  readonly run: Run;
+  readonly progress: RunProgress;
+  /** The events cannot be followed, as the page says. */
+  readonly isBroken: boolean;
+}
+
 /** The steps of an apply over time, as they happen. */
-export function ApplyTab({ run, progress }: { readonly run: Run; readonly progress: RunProgress }) {
+export function ApplyTab({ run, progress, isBroken }: ApplyTabProps) {
   const [isFailedOnly, setFailedOnly] = useState(false);
   const { steps, done, failed, running, planned } = progress;
   const isActive = run.phase === "applying";
@@ -43,6 +50,7 @@ export function ApplyTab({ run, progress }: { readonly run: Run; readonly progre
   const path = useMemo(() => criticalPath(steps), [steps]);
   const beginMs = steps.reduce((least, { readyMs }) => Math.min(least, readyMs), nowMs);
   const endMs = steps.reduce((most, step) => Math.max(most, step.endMs ?? nowMs), beginMs + 1);
+  if (steps.length === 0 && isBroken) return null;
   if (steps.length === 0 && APPLIED.has(run.phase) && !progress.isEnded) {
     return <Loading what="events of the apply" />;
   }

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef } from "react";
-import { Empty } from "../../parts/states.tsx";
+import { Empty, NoMatch } from "../../parts/states.tsx";
 import { useKept } from "../../parts/use-kept.ts";
 import type { LogLine, RunProgress } from "../../run/run-progress.ts";
 
@@ -11,8 +11,14 @@ function isLevelName(name: string): name is keyof typeof LEVELS {
   return Object.hasOwn(LEVELS, name);
 }
 
+interface LogTabProps {
+  readonly progress: RunProgress;
+  /** The events cannot be followed, as the page says. */
+  readonly isBroken: boolean;
+}
+
 /** The events of a run as lines, the newest in view until the user scrolls up. */
-export function LogTab({ progress }: { readonly progress: RunProgress }) {
+export function LogTab({ progress, isBroken }: LogTabProps) {
   const { lines, droppedLines, isEnded } = progress;
   const [text, setText] = useKept("q");
   const [given, setLevel] = useKept("level", "all");
@@ -22,8 +28,18 @@ export function LogTab({ progress }: { readonly progress: RunProgress }) {
     () => lines.filter((line) => isLevel(line, level) && isMatch(line, wanted)),
     [lines, level, wanted],
   );
-  if (lines.length === 0)
-    return <Empty title={isEnded ? "There is no log" : "Waiting for the first event"} />;
+  if (lines.length === 0 && isBroken) return null;
+  if (lines.length === 0) {
+    return isEnded ? (
+      <Empty title="There is no log">
+        <p>The run ended before anything of it began.</p>
+      </Empty>
+    ) : (
+      <Empty title="Waiting for the first event">
+        <p>Lines appear here by themselves as they come.</p>
+      </Empty>
+    );
+  }
   return (
     <>
       <div className="filters" role="search">
@@ -52,7 +68,17 @@ export function LogTab({ progress }: { readonly progress: RunProgress }) {
           {droppedLines > 0 && `; ${droppedLines} older ones are not kept here`}
         </span>
       </div>
-      <LogLines lines={shown} isFollowing={!isEnded && wanted === ""} />
+      {shown.length === 0 ? (
+        <NoMatch
+          title="No line matches the filter"
+          clear={() => {
+            setText("");
+            setLevel("all");
+          }}
+        />
+      ) : (
+        <LogLines lines={shown} isFollowing={!isEnded && wanted === ""} />
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { PolicyResults, Run } from "@stackwright/client";
 import { useQuery } from "@tanstack/react-query";
-import { Loaded } from "../../parts/states.tsx";
+import { Empty, Loaded } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useServer } from "../../session/server-context.tsx";
 
@@ -26,7 +26,13 @@ export function PolicyTab({ run, place }: PolicyTabProps) {
 }
 
 function Results({ results: { sets, override } }: { readonly results: PolicyResults }) {
-  if (sets.length === 0) return <p>No policies judged the plan of this run.</p>;
+  if (sets.length === 0) {
+    return (
+      <Empty title="No policies judged the plan of this run">
+        <p>Policy sets that are for this stack judge each of its plans.</p>
+      </Empty>
+    );
+  }
   return (
     <>
       {override !== undefined && (

@@ -1,11 +1,11 @@
 import type { Run } from "@stackwright/client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { whileVisible } from "../../live/while-visible.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
-import { Loaded } from "../../parts/states.tsx";
+import { Loaded, ProblemBox } from "../../parts/states.tsx";
 import { StuckBadge, stuckText } from "../../parts/stuck-badge.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, usePath } from "../../parts/use-address.ts";
@@ -51,12 +51,13 @@ export function RunPage() {
   const store = useMemo(() => new RunStore(), [project, stack, id]);
   const progress = useSyncExternalStore(store.subscribe, store.snapshot);
   const isFound = query.data !== undefined;
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     if (!isFound) return undefined;
     return whileVisible(async (signal) =>
       store.follow(client, { project, stack, run: id }, signal),
     );
-  }, [store, client, project, stack, id, isFound]);
+  }, [store, client, project, stack, id, isFound, attempt]);
   // What has to be right is read, the stream says when.
   const { phase, isEnded } = progress;
   useEffect(() => {
@@ -66,21 +67,24 @@ export function RunPage() {
   const stale = useStalePlan(query.data, place);
 
   return (
-    <Loaded query={query} what="run">
-      {(run) => (
-        <>
-          <RunHead run={run} place={place} isStale={stale !== undefined} />
-          {stale !== undefined && <StalePlanNote stale={stale} place={place} />}
-          <RunTabs run={run} progress={progress} />
-          {progress.problem !== undefined && (
-            <p className="problem" role="alert">
-              The events of this run cannot be followed: {progress.problem}
-            </p>
-          )}
-          <RunTab run={run} place={place} progress={progress} />
-        </>
-      )}
-    </Loaded>
+    <>
+      <RunHead run={query.data} place={place} isStale={stale !== undefined} />
+      <Loaded query={query} what="run">
+        {(run) => (
+          <>
+            {stale !== undefined && <StalePlanNote stale={stale} place={place} />}
+            <RunTabs run={run} progress={progress} />
+            {progress.error !== undefined && (
+              <section aria-label="The events of this run cannot be followed">
+                <p>The events of this run cannot be followed.</p>
+                <ProblemBox error={progress.error} retry={() => setAttempt(attempt + 1)} />
+              </section>
+            )}
+            <RunTab run={run} place={place} progress={progress} />
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }
 
@@ -89,8 +93,25 @@ interface RunPlaceProps {
   readonly place: { readonly project: string; readonly stack: string };
 }
 
-function RunHead({ run, place, isStale }: RunPlaceProps & { readonly isStale: boolean }) {
+interface RunHeadProps extends Pick<RunPlaceProps, "place"> {
+  /** Undefined before it is read. */
+  readonly run: Run | undefined;
+  readonly isStale: boolean;
+}
+
+function RunHead({ run, place, isStale }: RunHeadProps) {
   const { project, stack } = place;
+  if (run === undefined) {
+    return (
+      <PageHead title={`Run of ${project}/${stack}`}>
+        <p className="facts">
+          <Link to={stackPath(place)}>
+            {project}/{stack}
+          </Link>
+        </p>
+      </PageHead>
+    );
+  }
   return (
     <PageHead
       title={`Run ${run.number} of ${project}/${stack}`}
@@ -187,12 +208,12 @@ function RunTab({
     case "policies":
       return <PolicyTab run={run} place={place} />;
     case "apply":
-      return <ApplyTab run={run} progress={progress} />;
+      return <ApplyTab run={run} progress={progress} isBroken={progress.error !== undefined} />;
     case "log":
       return (
         <>
           {run.phase === "failed" && <FailureCard run={run} progress={progress} />}
-          <LogTab progress={progress} />
+          <LogTab progress={progress} isBroken={progress.error !== undefined} />
         </>
       );
     case "details":

@@ -1,7 +1,8 @@
-import { isClientError, type Run } from "@stackwright/client";
+import { isClientError, type Run, type StackStatus } from "@stackwright/client";
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
+import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Empty, ProblemBox } from "../../parts/states.tsx";
@@ -24,9 +25,12 @@ interface Planned {
 
 /** What a change of the outputs reaches: the stacks that read them, those that read these, and what becomes of each. */
 export function DependingStacks() {
+  return <LoadedStacks>{(stacks) => <Depending stacks={stacks} />}</LoadedStacks>;
+}
+
+function Depending({ stacks }: { readonly stacks: readonly StackStatus[] }) {
   const place = useStackPlace();
-  const { client, stacks: store, caller } = useServer();
-  const { stacks } = useSyncExternalStore(store.subscribe, store.snapshot);
+  const { client, caller } = useServer();
   const name = `${place.project}/${place.stack}`;
   const dependents = useMemo(() => dependentsOf(stacks, name), [stacks, name]);
   const uses = useQuery({
@@ -78,7 +82,7 @@ export function DependingStacks() {
           </button>
         )}
       </div>
-      {uses.error !== null && <ProblemBox error={uses.error} />}
+      {uses.error !== null && <ProblemBox error={uses.error} retry={() => void uses.refetch()} />}
       {plan.data !== undefined && <PlannedList planned={plan.data} />}
       {dependents.length === 0 ? (
         <Empty title="No stack reads the outputs of this one">

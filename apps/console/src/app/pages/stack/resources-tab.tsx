@@ -6,7 +6,7 @@ import { type KeyboardEvent, useDeferredValue, useMemo, useRef, useState } from 
 import { AddressText } from "../../parts/address-text.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { ShownText } from "../../parts/shown-text.tsx";
-import { Empty, Loaded } from "../../parts/states.tsx";
+import { Empty, Loaded, NoMatch } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-address.ts";
 import { useKept } from "../../parts/use-kept.ts";
@@ -81,7 +81,7 @@ function Resources({ resources }: { readonly resources: readonly Resource[] }) {
       </div>
       <div className={chosen === undefined ? "" : "split"}>
         {found.length === 0 ? (
-          <Empty title="No resource matches the filter" />
+          <NoMatch title="No resource matches the filter" clear={() => setText("")} />
         ) : (
           <ResourceList resources={found} chosen={chosen} choose={choose} />
         )}

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Mark } from "../../parts/mark.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { Empty, Loaded } from "../../parts/states.tsx";
+import { Empty, Loaded, NoMatch } from "../../parts/states.tsx";
 import { TableScroll } from "../../parts/table-scroll.tsx";
 import { useFilters } from "../../parts/use-address.ts";
 import { useServer } from "../../session/server-context.tsx";
@@ -51,7 +51,9 @@ export function ToolsPage() {
       <Loaded query={query} what="projects">
         {({ projects }) =>
           projects.length === 0 ? (
-            <Empty title="There are no projects that you may see" />
+            <Empty title="There are no projects that you may see">
+              <p>They appear here once an administrator has given you a role in them.</p>
+            </Empty>
           ) : (
             <>
               {projects.map(({ name }) => (
@@ -67,6 +69,7 @@ export function ToolsPage() {
 
 function ProjectTools({ project, only }: { readonly project: string; readonly only: string }) {
   const { client } = useServer();
+  const navigate = useNavigate();
   const query = useInfiniteQuery({
     queryKey: ["tools", project],
     queryFn: async ({ pageParam, signal }) =>
@@ -84,13 +87,18 @@ function ProjectTools({ project, only }: { readonly project: string; readonly on
           const found = all.filter((stack) => isWanted(stack, only));
           return (
             <>
-              {all.length === 0 && <Empty title="This project has no stacks" />}
-              {all.length > 0 && found.length === 0 && (
-                <Empty title="No stack of this project matches the filter">
-                  <Link to="/tools" search={{}}>
-                    Clear the filter
-                  </Link>
+              {all.length === 0 && (
+                <Empty title="This project has no stacks">
+                  <code className="command">
+                    stackwright runs start FOLDER --project {project} --stack NAME
+                  </code>
                 </Empty>
+              )}
+              {all.length > 0 && found.length === 0 && (
+                <NoMatch
+                  title="No stack of this project matches the filter"
+                  clear={() => void navigate({ to: ".", search: {}, replace: true })}
+                />
               )}
               {found.length > 0 && <ToolTable project={project} stacks={found} />}
               {query.hasNextPage && (
