@@ -9,10 +9,18 @@ const PARENTS = ["packages", "apps", "tools"];
 const SINGLE = ["e2e", "bench/all"];
 
 /**
- * Packages whose tests replace modules, so that each file has a worker of its own. The files of all others share one with its
- * loaded modules: a worker and the imports of each file would be half of their time.
+ * Packages whose tests replace modules, or count what their process has open, so that each file has a worker of its own. The files of
+ * all others share one with its loaded modules: a worker and the imports of each file would be half of their time.
  */
-const OWN_WORKERS = new Set(["base", "release", "storage", "tfstate"]);
+const OWN_WORKERS = new Set([
+  "base",
+  "fg-bridge",
+  "mux",
+  "release",
+  "storage",
+  "tfplugin",
+  "tfstate",
+]);
 
 /**
  * Keeps what Node.js compiles for all processes and threads of the tests, most of which begin with the sources of the same
