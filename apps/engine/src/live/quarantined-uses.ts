@@ -1,6 +1,5 @@
-import { ProviderAddress } from "@stackwright/provider-source";
 import type { ProviderStanding } from "../domain/registry-query.ts";
-import type { FindStanding } from "../upstream/provider-standing.ts";
+import { type FindStanding, standingOfSource } from "../upstream/provider-standing.ts";
 import type { LiveView } from "./live-view.ts";
 import { visitResources } from "./search-resources.ts";
 import type { StackFact } from "./stack-facts.ts";
@@ -43,25 +42,15 @@ export async function quarantinedUses(
     uses.push(...counts.values());
     return true;
   });
-  const standings = new Map<string, ProviderStanding | undefined>();
+  const standings = new Map<string, ProviderStanding>();
   const found: QuarantinedUse[] = [];
   for (const use of uses) {
-    const key = `${use.provider} ${use.version}`;
-    if (!standings.has(key)) {
-      const address = addressOf(use.provider);
-      standings.set(key, address && (await findStanding(account, address, use.version)));
-    }
-    const standing = standings.get(key);
-    if (standing?.state === "quarantined") found.push({ ...use, standing });
+    const { provider: source, version } = use;
+    const key = `${source} ${version}`;
+    const standing =
+      standings.get(key) ?? (await standingOfSource(findStanding, account, { source, version }));
+    standings.set(key, standing);
+    if (standing.state === "quarantined") found.push({ ...use, standing });
   }
   return found;
-}
-
-/** Undefined for what no registry has, such as a provider of Pulumi. */
-function addressOf(provider: string): ProviderAddress | undefined {
-  try {
-    return ProviderAddress.parse(provider);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
-import type { ProviderAddress } from "@stackwright/provider-source";
+import { ProviderAddress } from "@stackwright/provider-source";
 import type { PublishedProviders } from "@stackwright/registry/terraform";
-import type { ProviderStanding } from "../domain/registry-query.ts";
+import type { ProviderStanding, ProviderVersion } from "../domain/registry-query.ts";
 import type { UpstreamMirror } from "./upstream-mirror.ts";
 import type { UpstreamNamespace } from "./upstream-names.ts";
 
@@ -54,4 +54,22 @@ export function providerStandings({
     if (quarantine === undefined) return { ...UNKNOWN, state: "usable" };
     return { state: "quarantined", ...quarantine };
   };
+}
+
+/** The standing of a version by the source that a state or a lock file has; `unknown` for one that no registry has, such as of Pulumi. */
+export async function standingOfSource(
+  find: FindStanding | undefined,
+  account: string,
+  { source, version }: ProviderVersion,
+): Promise<ProviderStanding> {
+  const address = parsedAddress(source);
+  return (address && (await find?.(account, address, version))) ?? UNKNOWN;
+}
+
+function parsedAddress(source: string): ProviderAddress | undefined {
+  try {
+    return ProviderAddress.parse(source);
+  } catch {
+    return undefined;
+  }
 }

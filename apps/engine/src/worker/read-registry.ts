@@ -1,18 +1,15 @@
 import type { StackReference } from "@stackwright/core";
 import { EngineError, isEngineError } from "@stackwright/core/errors";
-import { ProviderAddress } from "@stackwright/provider-source";
 import type { PublishedProviders } from "@stackwright/registry/terraform";
 import type { StorageBackend } from "@stackwright/storage";
 import type {
-  ProviderStanding,
-  ProviderVersion,
   RegisteredPackage,
   RegisteredProvider,
   RegistryAnswer,
   RegistryQuery,
 } from "../domain/registry-query.ts";
 import { moduleVersions } from "../modules/module-versions.ts";
-import type { FindStanding } from "../upstream/provider-standing.ts";
+import { type FindStanding, standingOfSource } from "../upstream/provider-standing.ts";
 
 /** Finds a version of a private provider of an account. */
 export type FindProvider = (
@@ -59,7 +56,10 @@ export async function readRegistry(
   }
   if (query.kind === "standing") {
     const standing = await Promise.all(
-      query.providers.map(async (one) => standingOf(findStanding, account, one)),
+      query.providers.map(async (one) => {
+        const found = await standingOfSource(findStanding, account, one);
+        return { ...found, reason: found.reason.slice(0, MAX_REASON) };
+      }),
     );
     return { ...none, standing };
   }
@@ -76,25 +76,6 @@ export async function readRegistry(
         reason: withdrawnReason.slice(0, MAX_REASON),
       })),
   };
-}
-
-async function standingOf(
-  find: FindStanding | undefined,
-  account: string,
-  { source, version }: ProviderVersion,
-): Promise<ProviderStanding> {
-  const address = parsedAddress(source);
-  const found = address && (await find?.(account, address, version));
-  if (found === undefined) return { state: "unknown", sinceMs: 0, reason: "" };
-  return { ...found, reason: found.reason.slice(0, MAX_REASON) };
-}
-
-function parsedAddress(source: string): ProviderAddress | undefined {
-  try {
-    return ProviderAddress.parse(source);
-  } catch {
-    return undefined;
-  }
 }
 
 async function packageOf(
