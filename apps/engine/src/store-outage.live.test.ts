@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { createServerClient, isClientError } from "@stackwright/client";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFailed, onTestFinished } from "vitest";
 import { startEtcdPlace, startPostgresPlace } from "./testing/cut-store.ts";
 import { checkRunHistory, type ObservedRun } from "./testing/run-history.ts";
 import { startServerProcess } from "./testing/start-server-process.ts";
@@ -127,6 +127,12 @@ it.for([
       }
     };
     const requested: Requested[] = [];
+    onTestFailed(async () => {
+      for (const run of requested) {
+        const { phase, diagnostics } = (await client.showRun(run)).data;
+        console.error(`${run.stack} ${run.run} ${phase}: ${JSON.stringify(diagnostics)}`);
+      }
+    });
     /** Runs in the midst of an apply and of a plan, whose calls go on when they are released. */
     const underWay = async (before: readonly string[], name: string) => {
       const [create = "", plan = ""] = ["create", "plan"].map((when) =>

@@ -10,6 +10,100 @@ import { Renewal, type RenewalTask } from "./renewal.ts";
 
 const TIMING = { ttlMs: 9_000, renewMs: 2_000, stopMs: 6_000 };
 
+/** Leaves writes without an answer, from the second one on, until it is given. */
+class LeavesOpen extends DelegatingStorage {
+  readonly #open: (() => void)[] = [];
+  /** How many of the next writes are stored without an answer, and how many are dropped. */
+  unanswered = 0;
+  dropped = 0;
+  writes = 0;
+
+  override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
+    this.writes += 1;
+    const isUnanswered = this.unanswered > 0;
+    const isDropped = this.dropped > 0;
+    this.unanswered -= isUnanswered ? 1 : 0;
+    this.dropped -= isDropped ? 1 : 0;
+    const written = isDropped ? undefined : await this.inner.writeCAS(resource, options);
+    if (isUnanswered || written === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#open.push(resolve);
+      });
+    }
+    return written ?? expect.unreachable();
+  }
+
+  answer(): void {
+    for (const resolve of this.#open.splice(0)) resolve();
+  }
+}
+
+/** A lease whose renewals the storage answers as the test says. */
+async function held() {
+  const clock = createManualClock();
+  const storage = new LeavesOpen(createMemoryStorage());
+  const leases = createLeases({ storage, owner: "one", timing: TIMING, clock });
+  const lease = await leases.tryAcquire({ tenancy: HOME, name: "stack" });
+  if (lease === undefined) throw new Error("the lease is not free");
+  return { clock, storage, lease };
+}
+
+test("tries again while a store that lost the write owes the answer", async () => {
+  const { clock, storage, lease } = await held();
+  storage.dropped = 1;
+  await clock.advance(TIMING.stopMs);
+  expect(lease.isHeld()).toBe(true);
+  await clock.advance(TIMING.stopMs);
+  expect(lease.isHeld()).toBe(true);
+  await lease.release();
+});
+
+test("tries again after a write that is stored and was not answered", async () => {
+  const { clock, storage, lease } = await held();
+  storage.unanswered = 1;
+  await clock.advance(2 * TIMING.stopMs);
+  expect(lease.signal.aborted).toBe(false);
+  expect(lease.isHeld()).toBe(true);
+  await lease.release();
+});
+
+test("counts an answer that comes after it was given up, from the start of its attempt", async () => {
+  const { clock, storage, lease } = await held();
+  storage.unanswered = Number.POSITIVE_INFINITY;
+  await clock.advance(TIMING.stopMs - 1);
+  storage.answer();
+  await clock.advance(TIMING.renewMs);
+  expect(lease.isHeld()).toBe(true);
+  await clock.advance(TIMING.stopMs);
+  expect(lease.signal.reason).toMatchObject({
+    code: "STORAGE_LEASE_LOST",
+    message: "the lease could not be renewed in time: the store gave no answer within 2000 ms",
+    details: { lost: "late" },
+  });
+});
+
+test("is lost at its deadline where no attempt is answered", async () => {
+  const { clock, storage, lease } = await held();
+  storage.dropped = Number.POSITIVE_INFINITY;
+  await clock.advance(TIMING.stopMs - 1);
+  expect(lease.isHeld()).toBe(true);
+  await clock.advance(1);
+  expect(lease.isHeld()).toBe(false);
+  expect(lease.signal.aborted).toBe(true);
+});
+
+test("releases at once while an answer is late", async () => {
+  const { clock, storage, lease } = await held();
+  storage.dropped = 1;
+  // The first attempt has been given up, the next one has not begun.
+  await clock.advance(TIMING.renewMs + 2_100);
+  await lease.release();
+  const leases = createLeases({ storage, owner: "two", timing: TIMING, clock });
+  const next = await leases.tryAcquire({ tenancy: HOME, name: "stack" });
+  expect(next?.tenure.owner).toBe("two");
+  await next?.release();
+});
+
 class CountsWrites extends DelegatingStorage {
   writes = 0;
 

@@ -43,7 +43,8 @@ interface RenewalParts {
 // count on `stopMs` from that start; a thief counts `ttlMs` from the moment when it first saw the
 // version that the renewal wrote, which is later. An answer that was lost is no success: the next
 // attempt first looks which version is stored. Only the holder writes heartbeats of its tenure,
-// so any that it finds is its own.
+// so any that it finds is its own. An answer that is late is waited for no longer than leaves time for
+// another attempt, as a store whose leader was lost may never give it; where it comes after all, it counts.
 
 /** What a store says where the fence has moved, or the heartbeat is another worker's. */
 const TAKEN: ReadonlySet<string> = new Set([
@@ -107,8 +108,8 @@ export class Renewal {
   }
 
   /**
-   * Ends without a loss; resolves when nothing is sent to the store any more. One that is being
-   * opened is not waited for: that has no end of its own where the store does not answer.
+   * Ends without a loss; resolves when nothing is sent to the store any more. Neither a store that is being opened is waited for, as that
+   * has no end of its own where the store does not answer, nor an answer that is late: the write is refused once the fence is another one.
    */
   async stop(): Promise<void> {
     this.#end();
@@ -128,12 +129,9 @@ export class Renewal {
     const startedAt = clock.monotonicMs();
     const { renewMs, stopMs } = this.#task.timing;
     try {
-      await this.#renew();
+      await this.#renew(startedAt);
       if (this.#over) return;
-      this.#renewedAt = startedAt;
       this.#failure = undefined;
-      this.#parts.onRenewed(startedAt);
-      this.#watchDeadline();
       this.#plan(renewMs - (clock.monotonicMs() - startedAt));
     } catch (error) {
       if (this.#over) return;
@@ -150,13 +148,13 @@ export class Renewal {
     }
   }
 
-  async #renew(): Promise<void> {
+  async #renew(startedAt: number): Promise<void> {
     const { token } = this.#parts;
     const storage = await this.#open();
     if (this.#over) return;
     const { lease, tenure, guard } = this.#task;
     if (this.#doubtful) {
-      const stored = await readStored(storage, "strong", heartbeatId(lease));
+      const stored = await this.#inTime(readStored(storage, "strong", heartbeatId(lease)));
       if (stored === undefined || !isHeartbeatOf(stored, tenure)) {
         throw new StorageError("STORAGE_LEASE_LOST", "the heartbeat is another worker's");
       }
@@ -164,8 +162,35 @@ export class Renewal {
     }
     this.#doubtful = true;
     const next = heartbeatResource(lease, this.#heartbeat, tenure, token());
-    this.#heartbeat = await storage.writeCAS(next, { guards: [guard] });
+    const written = storage.writeCAS(next, { guards: [guard] });
+    void written.then(
+      () => this.#confirm(startedAt),
+      () => undefined,
+    );
+    this.#heartbeat = await this.#inTime(written);
     this.#doubtful = false;
+  }
+
+  /** Counts on the lease from the start of an attempt whose write is stored. */
+  #confirm(startedAt: number): void {
+    if (this.#over || startedAt < this.#renewedAt) return;
+    this.#renewedAt = startedAt;
+    this.#parts.onRenewed(startedAt);
+    this.#watchDeadline();
+  }
+
+  /** The answer of the store, unless it is so late that another attempt is worth more. */
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    const { renewMs, stopMs } = this.#task.timing;
+    const limitMs = (stopMs - renewMs) / 2;
+    const late = Promise.withResolvers<never>();
+    using _ = this.#parts.clock.after(limitMs, () => {
+      const message = `the store gave no answer within ${Math.round(limitMs)} ms`;
+      late.reject(
+        new StorageError("STORAGE_INCONSISTENT", message, { details: { outcome: "unknown" } }),
+      );
+    });
+    return await Promise.race([answer, late.promise]);
   }
 
   async #open(): Promise<StorageBackend> {

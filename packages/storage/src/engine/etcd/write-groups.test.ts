@@ -1,5 +1,5 @@
 import { TxnRequest, TxnResponse } from "@stackwright/proto/etcd";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ResourceEncoder } from "../../codec.ts";
 import { StorageError, type StorageErrorCode } from "../../errors.ts";
 import { assertCode } from "../../testing/assertions.ts";
@@ -168,5 +168,23 @@ describe("groups of writes to etcd", () => {
     const next = write("a");
     await cluster.answerAll();
     expect((await next).succeeded).toBe(true);
+  });
+
+  test("let others go after a second, where a group is not answered", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { cluster, write } = start();
+    const written: Promise<unknown>[] = [];
+    for (const name of ["a", "b", "c"]) {
+      written.push(write(name));
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    expect(cluster.sent).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(996);
+    expect(cluster.sent).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(cluster.sent).toHaveLength(3);
+    await cluster.answerAll();
+    await Promise.all(written);
   });
 });

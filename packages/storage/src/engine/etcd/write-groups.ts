@@ -16,6 +16,12 @@ const GROUP_BYTES = 256 * 1024;
 /** Grouped transactions under way: while the cluster commits one, the next is on its way. */
 const GROUPS = 2;
 
+/**
+ * How long a group counts as under way. One that was on its way when the leader was lost may never be answered, and must not hold up those
+ * that the next leader answers at once.
+ */
+const UNDER_WAY_MS = 1_000;
+
 /** What became of one request's transaction. */
 export type WriteAnswer = Pick<TxnResponse, "header" | "succeeded" | "responses">;
 
@@ -74,8 +80,8 @@ export class EtcdWriteGroups {
     while (this.#queue.length > 0) {
       const { group, alone } = this.#takeGroup();
       for (const queued of alone) void this.#send(queued);
-      if (group.length > 1) await this.#sendGroup(group);
-      else if (group[0] !== undefined) await this.#send(group[0]);
+      if (group.length > 1) await underWay(this.#sendGroup(group));
+      else if (group[0] !== undefined) await underWay(this.#send(group[0]));
     }
     this.#running -= 1;
   }
@@ -158,6 +164,17 @@ export class EtcdWriteGroups {
 
   #timeLeft(queued: Queued): number {
     return queued.since + this.#timeoutMs - performance.now();
+  }
+}
+
+/** Resolves with the answer, which is no failure, or when that is late. */
+async function underWay(answered: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, UNDER_WAY_MS);
+  try {
+    await Promise.race([answered, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
