@@ -129,8 +129,8 @@ it.for([
     const requested: Requested[] = [];
     onTestFailed(async () => {
       for (const run of requested) {
-        const { phase, diagnostics } = (await client.showRun(run)).data;
-        console.error(`${run.stack} ${run.run} ${phase}: ${JSON.stringify(diagnostics)}`);
+        const { phase, reason } = (await client.showRun(run)).data;
+        console.error(`${run.stack} ${run.run} ${phase}: ${reason}`);
       }
     });
     /** Runs in the midst of an apply and of a plan, whose calls go on when they are released. */
