@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { EntryPaths } from "./entry-path.ts";
+import { checkEntryPath, EntryPaths } from "./entry-path.ts";
+import { DEFAULT_ARCHIVE_LIMITS } from "./limits.ts";
 
 function added(...paths: readonly string[]): EntryPaths {
   const entries = new EntryPaths();
@@ -28,4 +29,16 @@ it.each([
 
 it("folders come up again in the same spelling", () => {
   expect(() => added("x/Y/z/a", "x/Y/z/b", "x/Y/", "x/Y/c", "x/")).not.toThrow();
+});
+
+it("a name that no file system takes is refused before anything is unpacked", () => {
+  const check = (path: string) => checkEntryPath(Buffer.from(path), DEFAULT_ARCHIVE_LIMITS).path;
+  const longest = `modules/${"ü".repeat(127)}x/main.tf`;
+  expect(check(longest)).toBe(longest);
+  expect(() => check(`modules/${"ü".repeat(128)}/main.tf`)).toThrow(
+    expect.objectContaining({
+      code: "PROVIDER_SOURCE_ARCHIVE_PATH_UNSAFE",
+      message: expect.stringContaining("has a name of more than 255 bytes"),
+    }),
+  );
 });

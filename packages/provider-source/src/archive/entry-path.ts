@@ -4,6 +4,9 @@ import { checkLimit, type ResolvedArchiveLimits } from "./limits.ts";
 /** Control characters, backslash, colon: not portable, or dangerous on some system. */
 const FORBIDDEN = /[\p{Cc}\\:]/u;
 
+/** Bytes of one name: what the file systems of Linux take, and about what others do. */
+const MAX_NAME_BYTES = 255;
+
 /** An entry's path that is safe below any directory, and whether it names a directory. */
 interface EntryPath {
   /** Relative, with slashes, without a slash at its end. */
@@ -21,8 +24,8 @@ function unsafe(entry: string, problem: string): ProviderSourceError {
 
 /**
  * Checks the name of an entry. Throws `PROVIDER_SOURCE_ARCHIVE_PATH_UNSAFE` unless it is a relative
- * path of plain names in UTF-8: no `..`, `.` or empty part, not absolute in the sense of any
- * system, no backslash, colon or control character. Throws `PROVIDER_SOURCE_ARCHIVE_LIMIT` if it is
+ * path of plain names in UTF-8 of at most 255 bytes each: no `..`, `.` or empty part, not absolute in
+ * the sense of any system, no backslash, colon or control character. Throws `PROVIDER_SOURCE_ARCHIVE_LIMIT` if it is
  * too long or too deep.
  */
 export function checkEntryPath(name: Uint8Array, limits: ResolvedArchiveLimits): EntryPath {
@@ -44,6 +47,9 @@ export function checkEntryPath(name: Uint8Array, limits: ResolvedArchiveLimits):
   const parts = path.split("/");
   if (parts.includes("..")) throw unsafe(text, 'leads out of the archive with ".."');
   if (parts.includes("") || parts.includes(".")) throw unsafe(text, "has an empty part");
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
+    throw unsafe(text, `has a name of more than ${MAX_NAME_BYTES} bytes`);
+  }
   checkLimit(limits, "maxDepth", parts.length - (isDirectory ? 0 : 1), text);
   return { path, isDirectory };
 }
