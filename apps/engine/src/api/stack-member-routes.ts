@@ -121,7 +121,7 @@ export function stackMemberRoutes<
     async (request, reply) => {
       const place = await placeOf(request);
       const { actor } = principalOf(request);
-      const { message, generation } = await transact(parts, async (tx) => {
+      const { message, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await find(tx, place);
         requireMatch(request, row.resource.generation);
         // Validated by the schema of the route.
@@ -148,7 +148,7 @@ export function stackMemberRoutes<
     },
     async (request, reply) => {
       const place = await placeOf(request);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await find(tx, place);
         requireMatch(request, row.resource.generation);
         tx.remove(row);

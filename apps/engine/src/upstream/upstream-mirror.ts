@@ -215,14 +215,15 @@ export class UpstreamMirror {
     return quarantinedAtMs === 0n ? undefined : { sinceMs: Number(quarantinedAtMs), reason };
   }
 
-  /** Offers a version no longer, or again. */
+  /** Offers a version no longer, or again, with what belongs to the change. */
   async quarantine(
     account: string,
     address: ProviderAddress,
     version: string,
     change: { readonly reason: string; readonly actor: string } | undefined,
+    { companion }: Pick<TransactionParts, "companion"> = {},
   ): Promise<UpstreamVersion> {
-    return transact(this.#options, async (tx) => {
+    return transact({ ...this.#options, companion }, async (tx) => {
       const place = placeOf(account, `${address.toString()}/${version}`);
       const row = await tx.findOrNew(SERVER_KINDS.upstreamVersion, place, nothingOf);
       const quarantinedAtMs = change === undefined ? 0n : BigInt(tx.nowMs);

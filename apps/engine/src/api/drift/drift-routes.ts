@@ -145,7 +145,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { actor } = principal;
       const { reference, name } = await stackOf(parts, principal, request.params);
       const rule = driftRuleFrom(request.body);
-      return transact(parts, async (tx) => {
+      return transact(parts.audited(request), async (tx) => {
         const project = await tx.find(SERVER_KINDS.project, projectPlace(reference));
         if (isAppliedReaction(rule) && project !== undefined && requiresApproval(project.message)) {
           throw new ServerError(
@@ -174,7 +174,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     },
     async (request, reply) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await tx.find(SERVER_KINDS.drift, stackPlace(reference));
         if (row?.message.rule === undefined) {
           throw new ServerError("not_found", "the stack has no rule of its own");
@@ -203,7 +203,7 @@ export function driftRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { reference, name } = await stackOf(parts, principal, request.params);
       const mayApply = hasApiRole(principal, "operator");
       const checked = { stack: reference, stackName: name, actor, mayApply };
-      const run = await checkDrift(parts, checked);
+      const run = await checkDrift(parts.audited(request), checked);
       return reply.code(201).send(runViewOf(run));
     },
   );

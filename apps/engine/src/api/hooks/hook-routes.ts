@@ -98,7 +98,7 @@ export function hookRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         const stored = hooks.map(storedHookOf);
         const place = hooksPlace(await ownerOf(request));
         const { actor } = principalOf(request);
-        const { message, generation } = await transact(parts, async (tx) => {
+        const { message, generation } = await transact(parts.audited(request), async (tx) => {
           const row = await tx.findOrNew(KIND, place, () => RunHooks.create());
           if (row.resource !== undefined) requireMatch(request, row.resource.generation);
           const after = { hooks: stored, actor, updatedAtMs: BigInt(tx.nowMs) };

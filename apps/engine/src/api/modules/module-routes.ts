@@ -129,7 +129,7 @@ export function moduleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const module = moduleOf(request.params);
       const { source = "", commit = "" } = request.query;
       using _place = places.take(principal.account);
-      const { version, isNew } = await publishModule(parts, {
+      const { version, isNew } = await publishModule(parts.audited(request), {
         account: principal.account,
         module,
         version: request.params.version,
@@ -159,7 +159,7 @@ export function moduleRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       requireAllProjects(parts, request);
       const module = moduleOf(request.params);
       const { reason = "" } = request.query;
-      const version = await withdrawModule(parts, principal.account, module, {
+      const version = await withdrawModule(parts.audited(request), principal.account, module, {
         version: request.params.version,
         reason,
       });

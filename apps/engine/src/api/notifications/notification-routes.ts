@@ -165,7 +165,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
         ...(secret !== undefined && { secret }),
       };
       const { actor } = principalOf(request);
-      const made = await transact(parts, async (tx) => {
+      const made = await transact(parts.audited(request), async (tx) => {
         const change = await changeOf(tx, project, { id, kind }, settings);
         const row = await settingsRow(tx, project);
         const { destinations } = row.message;
@@ -231,7 +231,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
       const secret = wantsSecret === true ? makeSecret() : given.secret;
       const settings = { ...given, ...(secret !== undefined && { secret }) };
       const { actor } = principalOf(request);
-      const changed = await transact(parts, async (tx) => {
+      const changed = await transact(parts.audited(request), async (tx) => {
         const row = await settingsRow(tx, project);
         const { destinations } = row.message;
         const before = destinations.find(({ id }) => id === known.id);
@@ -278,7 +278,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
     async (request, reply) => {
       const project = projectOf(request, request.params);
       const { destination: name } = request.params;
-      await transact(parts, async (tx) => {
+      await transact(parts.audited(request), async (tx) => {
         const row = await settingsRow(tx, project);
         const { destinations } = row.message;
         const found = destinations.find((one) => one.name === name);
@@ -373,7 +373,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
     },
     async (request, reply) => {
       const { project, destination } = await readDestination(request);
-      await redeliver(parts, project, destination, request.params.delivery);
+      await redeliver(parts.audited(request), project, destination, request.params.delivery);
       return reply.code(202).send({});
     },
   );

@@ -317,7 +317,8 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     async (request) => {
       const reference = await referenceOf(request);
       const { actor } = principalOf(request);
-      await overrideFreeze(parts, reference, { actor, reason: request.body.reason });
+      const { reason } = request.body;
+      await overrideFreeze(parts.audited(request), reference, { actor, reason });
       return runViewOf((await readRun(reference)).run);
     },
   );

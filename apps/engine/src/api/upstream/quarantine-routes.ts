@@ -64,7 +64,8 @@ export function quarantineRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const { version } = request.params;
       const address = addressOf(request.params);
       const change = { reason: request.body.reason, actor };
-      const one = await upstream.quarantine(account, address, version, change);
+      const audited = parts.audited(request);
+      const one = await upstream.quarantine(account, address, version, change, audited);
       return viewOf(address.toString(), version, one);
     },
   );
@@ -83,7 +84,8 @@ export function quarantineRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     async (request, reply) => {
       const { account } = principalOf(request);
       const { version } = request.params;
-      await upstream.quarantine(account, addressOf(request.params), version, undefined);
+      const address = addressOf(request.params);
+      await upstream.quarantine(account, address, version, undefined, parts.audited(request));
       return reply.code(204).send();
     },
   );
