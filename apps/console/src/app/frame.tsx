@@ -2,6 +2,7 @@ import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
 import { Palette } from "./palette/palette.tsx";
+import { useFocusInView } from "./parts/use-focus-in-view.ts";
 import { isAt, PLACES_IN_BAR, placesFor } from "./places.ts";
 import { useServer } from "./session/server-context.tsx";
 import { SignedInAlready } from "./session/signed-in-already.tsx";
@@ -15,6 +16,7 @@ export function Frame() {
   const [isSearching, setSearching] = useState(false);
   const [isMoreOpen, setMoreOpen] = useState(false);
   const path = useLocation({ select: ({ pathname }) => pathname });
+  useFocusInView();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
