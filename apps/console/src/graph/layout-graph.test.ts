@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type GraphNode, graphOf } from "./graph.ts";
+import { type Graph, type GraphNode, graphOf } from "./graph.ts";
 import { graphHtml, graphSvg } from "./graph-svg.ts";
 import { fittingLevel, groupGraph, MAX_NODES } from "./group-graph.ts";
-import { layoutGraph, NODE_HEIGHT } from "./layout-graph.ts";
+import { keepLayout } from "./keep-layout.ts";
+import { type GraphLayout, layoutGraph, NODE_HEIGHT } from "./layout-graph.ts";
 
 const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({
   id,
@@ -24,26 +25,30 @@ const graphs = fc
     ),
   );
 
+/** No two nodes are on each other, and all are on the picture. */
+function isReadable(graph: Graph, { x, y, widths, width, height }: GraphLayout): void {
+  for (const [at] of graph.nodes.entries()) {
+    const [left, top, own] = [x[at] ?? -1, y[at] ?? -1, widths[at] ?? 0];
+    expect(left).toBeGreaterThanOrEqual(0);
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(left + own).toBeLessThanOrEqual(width);
+    expect(top + NODE_HEIGHT).toBeLessThanOrEqual(height);
+    for (let other = 0; other < at; other += 1) {
+      const [otherLeft, otherTop] = [x[other] ?? 0, y[other] ?? 0];
+      const isApart =
+        left >= otherLeft + (widths[other] ?? 0) ||
+        otherLeft >= left + own ||
+        Math.abs(top - otherTop) >= NODE_HEIGHT;
+      expect(isApart).toBe(true);
+    }
+  }
+}
+
 describe("layoutGraph", () => {
   it("puts no two nodes on each other, and all of them on the picture", () => {
     fc.assert(
       fc.property(graphs, (graph) => {
-        const { x, y, widths, width, height } = layoutGraph(graph);
-        for (const [at] of graph.nodes.entries()) {
-          const [left, top, own] = [x[at] ?? -1, y[at] ?? -1, widths[at] ?? 0];
-          expect(left).toBeGreaterThanOrEqual(0);
-          expect(top).toBeGreaterThanOrEqual(0);
-          expect(left + own).toBeLessThanOrEqual(width);
-          expect(top + NODE_HEIGHT).toBeLessThanOrEqual(height);
-          for (let other = 0; other < at; other += 1) {
-            const [otherLeft, otherTop] = [x[other] ?? 0, y[other] ?? 0];
-            const isApart =
-              left >= otherLeft + (widths[other] ?? 0) ||
-              otherLeft >= left + own ||
-              Math.abs(top - otherTop) >= NODE_HEIGHT;
-            expect(isApart).toBe(true);
-          }
-        }
+        isReadable(graph, layoutGraph(graph));
       }),
     );
   });
@@ -68,6 +73,95 @@ describe("layoutGraph", () => {
       ),
     );
     expect(x[19_999]).toBeGreaterThan(x[19_998] ?? 0);
+  });
+});
+
+describe("keepLayout", () => {
+  it("is readable after any change, with what is needed left of what needs it", () => {
+    fc.assert(
+      fc.property(graphs, graphs, fc.nat(59), (before, after, shift) => {
+        // Some of the nodes are others.
+        const renamed = after.nodes.map(({ id }, at) => node(at % 60 < shift ? `${id} new` : id));
+        const edges = after.edges.filter(([from, to]) => from > to);
+        const graph = { nodes: renamed, edges };
+        const layout = keepLayout(graph, { graph: before, layout: layoutGraph(before) });
+        isReadable(graph, layout);
+        for (const [from, to] of edges) expect(layout.x[from]).toBeGreaterThan(layout.x[to] ?? 0);
+      }),
+    );
+  });
+
+  it("leaves everything in its row and its column while nodes come and go that no other one needs", () => {
+    fc.assert(
+      fc.property(graphs, fc.array(fc.nat(59), { maxLength: 20 }), (full, positions) => {
+        const edges = full.edges.filter(([from, to]) => from > to);
+        const needed = new Set(edges.map(([, to]) => to));
+        const loose = new Set(positions.filter((at) => !needed.has(at)));
+        // There are always more that stay.
+        fc.pre(loose.size * 2 < full.nodes.length);
+        const idOf = (at: number): string => full.nodes[at]?.id ?? "";
+        const part = graphOf(
+          full.nodes.filter((_, at) => !loose.has(at)),
+          edges.map(([from, to]) => [idOf(from), idOf(to)] as const),
+        );
+        const whole = { nodes: full.nodes, edges };
+        for (const [one, other] of [
+          [whole, part],
+          [part, whole],
+        ] as const) {
+          const layout = layoutGraph(one);
+          const later = keepLayout(other, { graph: one, layout });
+          const places = new Map(other.nodes.map(({ id }, at) => [id, at]));
+          const moves = new Map<number, number>();
+          for (const [at, { id }] of one.nodes.entries()) {
+            const place = places.get(id);
+            if (place === undefined) continue;
+            expect(later.y[place]).toBe(layout.y[at]);
+            // A column moves as a whole.
+            const [from = 0, to = 0] = [layout.x[at], later.x[place]];
+            expect(moves.get(from) ?? to).toBe(to);
+            moves.set(from, to);
+          }
+        }
+      }),
+    );
+  });
+
+  it("moves none of ten thousand nodes when one comes, one goes and one is in another state", () => {
+    const names = Array.from({ length: 10_000 }, (_, at) => `n${at}`);
+    const edges = names.slice(100).map((name, at) => [name, `n${at}`] as const);
+    const before = graphOf(
+      names.map((name) => node(name)),
+      edges,
+    );
+    const layout = layoutGraph(before);
+    // In another order, too.
+    const after = graphOf(
+      [
+        node("new"),
+        ...names.filter((name) => name !== "n9999").map((name) => node(name)),
+      ].toReversed(),
+      [...edges, ["new", "n4200"]],
+    );
+    const changed = after.nodes.map((one) => (one.id === "n7" ? { ...one, state: "bad" } : one));
+    const later = keepLayout({ ...after, nodes: changed }, { graph: before, layout });
+    const moved = after.nodes.filter(({ id }, place) => {
+      const at = Number(id.slice(1));
+      return id !== "new" && (later.x[place] !== layout.x[at] || later.y[place] !== layout.y[at]);
+    });
+    expect(moved).toEqual([]);
+    expect([later.width, later.height]).toEqual([layout.width, layout.height]);
+    const [from = -1, to = -1] = ["new", "n4200"].map((name) =>
+      after.nodes.findIndex(({ id }) => id === name),
+    );
+    expect(later.x[from]).toBeGreaterThan(later.x[to] ?? Number.POSITIVE_INFINITY);
+  });
+
+  it("lays a graph out anew that has little in common with the former one", () => {
+    const graph = graphOf([node("a"), node("b"), node("c")], [["c", "a"]]);
+    const former = graphOf([node("z"), node("y"), node("a")], [["a", "z"]]);
+    const layout = keepLayout(graph, { graph: former, layout: layoutGraph(former) });
+    expect(layout).toEqual(layoutGraph(graph));
   });
 });
 

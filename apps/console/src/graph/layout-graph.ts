@@ -1,4 +1,5 @@
-import type { Graph } from "./graph.ts";
+import type { Graph, GraphNode } from "./graph.ts";
+import { neighborsOf, ranksOf } from "./rank-nodes.ts";
 
 /** Where nodes are, in pixels: the left upper corner of each. */
 export interface GraphLayout {
@@ -10,13 +11,14 @@ export interface GraphLayout {
 }
 
 export const NODE_HEIGHT = 26;
-const ROW = 38;
-const COLUMN_GAP = 70;
+/** From the top of a node to that of the next one. */
+export const ROW = 38;
+export const COLUMN_GAP = 70;
 /** Between columns of one rank, which no edge joins. */
-const WRAP_GAP = 14;
-const MARGIN = 16;
+export const WRAP_GAP = 14;
+export const MARGIN = 16;
 /** Nodes of a column: a rank with more is several columns. */
-const MAX_ROWS = 48;
+export const MAX_ROWS = 48;
 const SWEEPS = 6;
 const CHARACTER = 7.3;
 const MAX_LABEL = 46;
@@ -36,18 +38,18 @@ export function nodeText({
   return size > 1 ? `${short} ×${size}` : short;
 }
 
+export function widthsOf(nodes: readonly GraphNode[]): Float64Array {
+  return Float64Array.from(nodes, (node) => nodeText(node).length * CHARACTER + 34);
+}
+
 /**
  * A layered layout: what others depend on is left of them. Ranks by the longest path, the order within a rank by the mean of the
  * neighbours. Edges that close a cycle count for the picture alone. Linear but for the sorting of ranks.
  */
-export function layoutGraph({ nodes, edges }: Graph): GraphLayout {
+export function layoutGraph(graph: Graph): GraphLayout {
+  const { nodes } = graph;
   const count = nodes.length;
-  const needs: number[][] = Array.from({ length: count }, () => []);
-  const neededBy: number[][] = Array.from({ length: count }, () => []);
-  for (const [from, to] of edges) {
-    needs[from]?.push(to);
-    neededBy[to]?.push(from);
-  }
+  const { needs, neededBy } = neighborsOf(graph);
   const ranks = ranksOf(needs);
   const columns: number[][] = [];
   for (let node = 0; node < count; node += 1) {
@@ -56,7 +58,7 @@ export function layoutGraph({ nodes, edges }: Graph): GraphLayout {
   }
   orderColumns(columns, needs, neededBy);
 
-  const widths = Float64Array.from(nodes, (node) => nodeText(node).length * CHARACTER + 34);
+  const widths = widthsOf(nodes);
   const [x, y] = [new Float64Array(count), new Float64Array(count)];
   const tallest = Math.min(MAX_ROWS, Math.max(1, ...columns.map((column) => column.length)));
   const height = tallest * ROW + MARGIN * 2;
@@ -75,40 +77,6 @@ export function layoutGraph({ nodes, edges }: Graph): GraphLayout {
     }
   }
   return { x, y, widths, width: Math.max(left - COLUMN_GAP + MARGIN, 100), height };
-}
-
-/** The longest path to each node from one that needs nothing. Without recursion: chains may be long. */
-function ranksOf(needs: readonly (readonly number[])[]): Int32Array {
-  const ranks = new Int32Array(needs.length);
-  /** 0: not visited; 1: on the path; 2: done. */
-  const states = new Uint8Array(needs.length);
-  const next = new Int32Array(needs.length);
-  for (let start = 0; start < needs.length; start += 1) {
-    if (states[start] !== 0) continue;
-    const path = [start];
-    states[start] = 1;
-    while (path.length > 0) {
-      const node = path.at(-1) as number;
-      const needed = needs[node] ?? [];
-      const at = next[node] ?? 0;
-      if (at >= needed.length) {
-        states[node] = 2;
-        path.pop();
-        const above = path.at(-1);
-        if (above !== undefined) ranks[above] = Math.max(ranks[above] ?? 0, (ranks[node] ?? 0) + 1);
-        continue;
-      }
-      next[node] = at + 1;
-      const dependency = needed[at] as number;
-      if (states[dependency] === 0) {
-        states[dependency] = 1;
-        path.push(dependency);
-      } else if (states[dependency] === 2) {
-        ranks[node] = Math.max(ranks[node] ?? 0, (ranks[dependency] ?? 0) + 1);
-      }
-    }
-  }
-  return ranks;
 }
 
 function orderColumns(

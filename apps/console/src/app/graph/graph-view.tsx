@@ -3,7 +3,6 @@ import {
   type PointerEvent,
   type ReactNode,
   type RefObject,
-  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -25,13 +24,15 @@ interface GraphViewProps {
   readonly label: string;
   /** What is shown beside a chosen node. */
   readonly detail: (id: string) => ReactNode;
+  /** In the same picture what stays of a graph keeps its place; another one is seen as a whole at first. */
+  readonly picture?: string;
 }
 
 const STEP = 60;
 
 /** A graph that can be moved and enlarged. The outline below has the same for those who do not see the picture. */
-export function GraphView({ graph, label, detail }: GraphViewProps) {
-  const laidOut = useLayout(graph);
+export function GraphView({ graph, label, detail, picture = "" }: GraphViewProps) {
+  const laidOut = useLayout(graph, picture);
   const [chosen, setChosen] = useState<string>();
   const isThere = chosen !== undefined && graph.nodes.some(({ id }) => id === chosen);
   return (
@@ -39,7 +40,7 @@ export function GraphView({ graph, label, detail }: GraphViewProps) {
       {laidOut === undefined ? (
         <Loading what="graph" />
       ) : (
-        <Picture {...laidOut} label={label} chosen={chosen} choose={setChosen} />
+        <Picture key={picture} {...laidOut} label={label} chosen={chosen} choose={setChosen} />
       )}
       {isThere && (
         <section className="card" aria-label={chosen}>
@@ -65,8 +66,6 @@ function Picture({ graph, layout, label, chosen, choose }: PictureProps) {
   const element = useRef<HTMLDivElement>(null);
   const [moved, setMoved] = useState<View>();
   const { width, height } = useSize(element);
-  // Another level is another picture; a change within one leaves the view where it is.
-  useEffect(() => setMoved(undefined), [graph.nodes.length]);
   const drag = useRef<{ readonly x: number; readonly y: number; readonly view: View }>(undefined);
   // Without a view of the user's own the picture is fitted, also after the window changed its size.
   const fit = (): void => setMoved(undefined);

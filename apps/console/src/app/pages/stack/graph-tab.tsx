@@ -96,6 +96,7 @@ function ResourceGraph({ resources }: { readonly resources: readonly Resource[] 
       <GraphView
         graph={graph}
         label={`Resources of ${place.project}/${place.stack}`}
+        picture={level}
         detail={(id) => (
           <p className="actions">
             <OpenGroup
