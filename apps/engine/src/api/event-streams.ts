@@ -1,4 +1,5 @@
-import { sleep } from "@stackwright/base/clock";
+import type { Writable } from "node:stream";
+import { type Clock, sleep } from "@stackwright/base/clock";
 import { isRegistryError } from "@stackwright/registry";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isServerError, ServerError } from "../domain/server-error.ts";
@@ -6,6 +7,9 @@ import type { ApiParts } from "./api-parts.ts";
 
 /** How often the token of a reader is looked at again: with what is kept of it for a second, a stream ends within two. */
 const RECHECK_MS = 900;
+
+/** A reader that takes nothing for so long has lost its place: it comes back behind the last event that it has. */
+const STALLED_MS = 60_000;
 
 /** Streams that one server serves at a time. */
 const MAX_STREAMS = 2_000;
@@ -30,7 +34,8 @@ export class EventStreams {
   /**
    * Answers with what `open` resolves with, piece by piece as the reader takes them, or with 204 where that is undefined. The signal
    * that `open` gets aborts when the reader leaves or is no longer allowed to read, and when the server stops; then the
-   * reader is asked to come back. `rate_limited` where there are too many streams. What `open` rejects with is the answer.
+   * reader is asked to come back. One that takes nothing for a minute is cut off. `rate_limited` where there are too many
+   * streams. What `open` rejects with is the answer.
    */
   async answer(
     request: FastifyRequest,
@@ -61,9 +66,11 @@ export class EventStreams {
         "x-content-type-options": "nosniff",
       });
       for await (const text of lines) {
-        if (!reply.raw.write(text)) await drained(reply.raw, signal);
+        if (!reply.raw.write(text)) await drained(reply.raw, this.#parts.clock, signal);
         if (signal.aborted) break;
       }
+      // What waits for a reader that takes nothing would be kept for as long as its connection is.
+      if (reply.raw.writableNeedDrain) reply.raw.destroy();
       if (stopping.aborted && !gone.signal.aborted) {
         reply.raw.write("event: reconnect\ndata: {}\n\n");
       }
@@ -104,14 +111,16 @@ async function endWhenRefused(
   }
 }
 
-/** A slow reader is waited for: nothing is queued for it. */
-async function drained(stream: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
+/** A slow reader is waited for: nothing is queued for it. One that takes nothing at all loses its connection. */
+async function drained(stream: Writable, clock: Clock, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {
       stream.off("drain", done);
       signal.removeEventListener("abort", done);
+      stalled[Symbol.dispose]();
       resolve();
     };
+    const stalled = clock.after(STALLED_MS, () => stream.destroy());
     stream.on("drain", done);
     signal.addEventListener("abort", done, { once: true });
     // A reader that has left does not drain, and its signal does not abort a second time.

@@ -44,12 +44,15 @@ export function openResourceTopics(live: LiveView): (name: string, account: stri
         const { revision, objects } = rings.snapshot(place);
         return { revision, items: objects.map(itemOf) };
       },
-      after: (from) =>
-        rings.after(place, from)?.map(({ revision, set, deleted }) => ({
-          revision,
-          set: set.map(itemOf),
-          deleted: deleted.map(itemOf),
-        })),
+      after: (from, limit) =>
+        rings
+          .after(place, from)
+          ?.slice(0, limit)
+          .map(({ revision, set, deleted }) => ({
+            revision,
+            set: set.map(itemOf),
+            deleted: deleted.map(itemOf),
+          })),
       whenSynced: async (options) => all.whenSynced(options),
       listed,
       changed: async (signal) => rings.changed(place, signal),

@@ -3,6 +3,8 @@ import type { Topic, TopicItem, Visible } from "./topic.ts";
 
 /** Objects of one event of a snapshot. */
 const SNAPSHOT_STEP = 500;
+/** Turns that a reader who is behind holds on to: one that reads no more keeps no others. */
+const TURNS_STEP = 100;
 /** After which a quiet stream says that it lives. */
 const PING_MS = 15_000;
 /** After which a stream says that the first view of the store is not there yet, and how much of it is. */
@@ -42,7 +44,7 @@ export async function* streamTopics(
     let isIdle = true;
     for (const topic of topics) {
       const before = seen.get(topic.name);
-      const turns = before === undefined ? undefined : topic.after(before);
+      const turns = before === undefined ? undefined : topic.after(before, TURNS_STEP);
       if (turns === undefined || turns.length > 0) isIdle = false;
       const name = JSON.stringify(topic.name);
       if (turns === undefined) {

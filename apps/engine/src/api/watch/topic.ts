@@ -33,8 +33,8 @@ interface TopicTurn {
 export interface Topic {
   readonly name: string;
   snapshot(): { readonly revision: number; readonly items: readonly TopicItem[] };
-  /** The turns behind a revision; undefined where they are gone. */
-  after(revision: number): readonly TopicTurn[] | undefined;
+  /** The next turns behind a revision, at most `limit`; undefined where they are gone. */
+  after(revision: number, limit: number): readonly TopicTurn[] | undefined;
   whenSynced(options: { readonly signal: AbortSignal }): Promise<void>;
   /** Objects of the first view that were read, where these are many. */
   listed?(): number;
@@ -161,12 +161,15 @@ function topicOf<T extends { readonly account: string; readonly id: string }>(
       const { revision, objects } = ring.snapshot();
       return { revision, items: objects.map(itemOf) };
     },
-    after: (from) =>
-      ring.after(from)?.map(({ revision, set, deleted }) => ({
-        revision,
-        set: set.map(itemOf),
-        deleted: deleted.map(itemOf),
-      })),
+    after: (from, limit) =>
+      ring
+        .after(from)
+        ?.slice(0, limit)
+        .map(({ revision, set, deleted }) => ({
+          revision,
+          set: set.map(itemOf),
+          deleted: deleted.map(itemOf),
+        })),
     whenSynced: async (options) => ring.whenSynced(options),
     changed: async (signal) => ring.changed(signal),
   };
@@ -182,8 +185,8 @@ function only(topic: Topic, name: string, id: string): Topic {
       const { revision, items } = topic.snapshot();
       return { revision, items: items.filter(isIt) };
     },
-    after: (from) =>
-      topic.after(from)?.map(({ revision, set, deleted }) => ({
+    after: (from, limit) =>
+      topic.after(from, limit)?.map(({ revision, set, deleted }) => ({
         revision,
         set: set.filter(isIt),
         deleted: deleted.filter(isIt),
