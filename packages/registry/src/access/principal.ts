@@ -80,16 +80,20 @@ export function isAccountAdmin(principal: Principal): boolean {
  */
 export function requireUser(principal: Principal, user: string): void {
   requireRole(principal, "deployer");
-  const { projects } = principal;
-  if (projects.length === 0) return;
-  const [, project, stack, ...more] = user.split("/");
-  const isStack = project !== undefined && stack !== undefined && more.length === 0;
-  if (isStack && projects.includes(project)) return;
+  if (coversUser(principal, user)) return;
   throw new RegistryError(
     "REGISTRY_FORBIDDEN",
-    `${principal.actor} is limited to the projects ${projects.join(", ")}; it may record uses as account/project/stack of these`,
+    `${principal.actor} is limited to the projects ${principal.projects.join(", ")}; it may record uses as account/project/stack of these`,
     { details: { needed: ["deployer"] } },
   );
+}
+
+/** Whether a use in the name of `user` is of what a caller may see: without a list of projects it sees all, otherwise the stacks of these. */
+export function coversUser({ projects }: Principal, user: string): boolean {
+  if (projects.length === 0) return true;
+  const [, project, stack, ...more] = user.split("/");
+  const isStack = project !== undefined && stack !== undefined && more.length === 0;
+  return isStack && projects.includes(project);
 }
 
 /** What is changed with these belongs to no stack and to no project. */

@@ -258,6 +258,31 @@ describe("our own API", () => {
     ]);
   });
 
+  it("shows a credential of some projects the uses of their stacks alone", async () => {
+    for (const user of ["acme/bank/1", "acme/shop/1", "acme/web/2", "acme/shop", "shop"]) {
+      await fixture.registry.recordUsage(scope, at, user);
+    }
+    const { token } = await fixture.credentials.createToken({
+      account: "acme",
+      roles: ["reader"],
+      projects: ["shop"],
+    });
+    const usersAt = async (query: string) => {
+      const url = `/private-providers/hello/uses${query}`;
+      const answer = await server.inject({
+        method: "GET",
+        url,
+        headers: { "x-auth-token": token },
+      });
+      return answer.json<{ uses: { user: string }[] }>().uses.map(({ user }) => user);
+    };
+    expect(await usersAt("")).toEqual(["acme/shop/1"]);
+    expect(await usersAt("?user=acme/bank/1")).toEqual([]);
+    expect((await send("GET", "/private-providers/hello/uses")).json()).toMatchObject({
+      uses: { length: 5 },
+    });
+  });
+
   it("shows uses and the audit trail of the account", async () => {
     await fixture.registry.recordUsage(scope, at, "stack/one");
     expect((await send("GET", "/private-providers/hello/uses")).json()).toMatchObject({

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
-import { type Principal, requireUser } from "../access/principal.ts";
+import { coversUser, type Principal, requireUser } from "../access/principal.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
@@ -23,17 +23,22 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
       config: { role: "reader" },
       schema: apiSchema(
         TAG,
-        "Where a provider is used",
+        "Where a provider is used, in the projects that the caller may see",
         { 200: schemas.Uses },
         { params: schemas.ProviderParams, querystring: schemas.UsesQuery },
       ),
     },
     async (request) => {
-      const scope = scopeOf(principalOf(request));
+      const principal = principalOf(request);
+      const scope = scopeOf(principal);
       const { providerId } = await registry.showProvider(scope, request.params);
       const uses = await registry.listUsage(scope, providerId);
-      const { user } = request.query;
-      return { uses: uses.filter((use) => user === undefined || use.user === user) };
+      const { user: wanted } = request.query;
+      return {
+        uses: uses.filter(
+          ({ user }) => coversUser(principal, user) && (wanted === undefined || user === wanted),
+        ),
+      };
     },
   );
 
