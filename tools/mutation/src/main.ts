@@ -122,7 +122,7 @@ async function mutateTarget(
     if (done.has(mutant.id)) continue;
     if (performance.now() > on.end) return;
     const file = join(on.sandbox.root, path);
-    const judges = judgesOf(on.measured, path, mutant.owner, judgesMs);
+    const judges = target.threads?.[path] ?? judgesOf(on.measured, path, mutant.owner, judgesMs);
     if (tried++ % CONTROL_EVERY === 0) {
       const control = await judge(judges.slice(0, 3), on);
       if (control === "failed" || control === "late") {

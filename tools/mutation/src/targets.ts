@@ -7,6 +7,8 @@ export interface Target {
   readonly projects: readonly string[];
   /** Test files, as the beginnings of their paths; those of the projects without it. Each runs once before the first change. */
   readonly tests?: readonly string[];
+  /** Tests of sources that run in a thread of their own, where their calls are not seen. */
+  readonly threads?: Readonly<Record<string, readonly string[]>>;
   /** Environment of the tests. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -61,6 +63,11 @@ export const TARGETS: readonly Target[] = [
     sources: ["packages/storage/src/lease"],
     projects: ["storage"],
     tests: ["packages/storage/src/lease/"],
+    threads: {
+      "packages/storage/src/lease/renewal-thread.ts": [
+        "packages/storage/src/lease/thread-renewer.test.ts",
+      ],
+    },
   },
   {
     name: "auth",

@@ -215,6 +215,17 @@ describe("a lease", () => {
     await lease.release();
   });
 
+  test("is not taken to be held where the acquisition was lost on its way", async () => {
+    const { storage, worker } = setUp();
+    // Fence and heartbeat of another tenure are stored.
+    await (await hold(worker("two").tryAcquire(NAME))).release();
+    const flaky = new LosesBatches(storage);
+    await assertCode(worker("one", flaky).tryAcquire(NAME), "STORAGE_INCONSISTENT");
+    const lease = await hold(worker("one").tryAcquire(NAME));
+    expect(lease.tenure).toEqual({ owner: "one", epoch: 2n });
+    await lease.release();
+  });
+
   test("refuses timings in which a thief could be earlier than its victim", () => {
     const { storage } = setUp();
     for (const timing of [
@@ -482,6 +493,13 @@ class LosesAnswers extends DelegatingStorage {
     if (!this.losing) return;
     this.lost += 1;
     if (this.lost % 2 === 0) return;
+    throw new StorageError("STORAGE_INCONSISTENT", undefined, { details: { outcome: "unknown" } });
+  }
+}
+
+/** A store to which batches are lost on their way. */
+class LosesBatches extends DelegatingStorage {
+  override async batch(): Promise<readonly (Resource | undefined)[]> {
     throw new StorageError("STORAGE_INCONSISTENT", undefined, { details: { outcome: "unknown" } });
   }
 }

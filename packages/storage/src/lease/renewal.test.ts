@@ -16,10 +16,14 @@ class LeavesOpen extends DelegatingStorage {
   /** How many of the next writes are stored without an answer, and how many are dropped. */
   unanswered = 0;
   dropped = 0;
-  writes = 0;
+  reads = 0;
+
+  override async read(...given: Parameters<StorageBackend["read"]>): Promise<Resource> {
+    this.reads += 1;
+    return this.inner.read(...given);
+  }
 
   override async writeCAS(resource: Resource, options?: WriteOptions): Promise<Resource> {
-    this.writes += 1;
     const isUnanswered = this.unanswered > 0;
     const isDropped = this.dropped > 0;
     this.unanswered -= isUnanswered ? 1 : 0;
@@ -64,6 +68,17 @@ test("tries again after a write that is stored and was not answered", async () =
   await clock.advance(2 * TIMING.stopMs);
   expect(lease.signal.aborted).toBe(false);
   expect(lease.isHeld()).toBe(true);
+  await lease.release();
+});
+
+test("reads what is stored after an answer that was lost, and no more once one has come", async () => {
+  const { clock, storage, lease } = await held();
+  storage.reads = 0;
+  await clock.advance(2 * TIMING.renewMs);
+  expect(storage.reads).toBe(0);
+  storage.unanswered = 1;
+  await clock.advance(5 * TIMING.renewMs);
+  expect(storage.reads).toBe(1);
   await lease.release();
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type * as WorkerThreads from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createMemoryStorage } from "../engine/memory.ts";
@@ -6,7 +7,7 @@ import { createLeases } from "./leases.ts";
 import type { Renewer } from "./renewer.ts";
 import { createThreadRenewer } from "./thread-renewer.ts";
 
-const threads = vi.hoisted(() => ({ started: 0, isLoaded: true, isRefused: false }));
+const threads = vi.hoisted(() => ({ started: 0, ended: 0, isLoaded: true, isRefused: false }));
 
 vi.mock("node:worker_threads", async (original) => {
   const real = await original<typeof WorkerThreads>();
@@ -17,6 +18,12 @@ vi.mock("node:worker_threads", async (original) => {
       // Is never done with its modules.
       else super("setInterval(() => undefined, 1000)", { eval: true });
       threads.started += 1;
+    }
+
+    override async terminate(): Promise<number> {
+      const code = await super.terminate();
+      threads.ended += 1;
+      return code;
     }
   }
   return { ...real, Worker };
@@ -98,4 +105,52 @@ test("holders are notified when the system refuses a thread that starts later", 
     code: "STORAGE_LEASE_LOST",
     message: expect.stringContaining("no thread is left"),
   });
+});
+
+test("a thread whose only lease was given back before it started does not start later", async () => {
+  threads.started = 0;
+  await using storage = createMemoryStorage();
+  await using renewer = createThreadRenewer({ source, startDelayMs: 500 });
+  const leases = createLeases({ storage, owner: "one", timing, renewer });
+  const lease = await leases.acquire({ tenancy: HOME, name: "short" });
+  await lease.release();
+  await delay(700);
+  expect(threads.started).toBe(0);
+});
+
+test("closing resolves when the thread has ended", async () => {
+  threads.ended = 0;
+  await using storage = createMemoryStorage();
+  const renewer = createThreadRenewer({ source });
+  const leases = createLeases({ storage, owner: "one", timing, renewer });
+  const lease = await leases.acquire({ tenancy: HOME, name: "closed" });
+  await lease.release();
+  await renewer.close();
+  expect(threads.ended).toBe(1);
+});
+
+test("a lease that is taken after the thread has failed is lost at once", async () => {
+  await using storage = createMemoryStorage();
+  await using renewer = createThreadRenewer({ source: { ...source, factory: "nothing" } });
+  const leases = createLeases({ storage, owner: "one", timing, renewer });
+  const first = await leases.acquire({ tenancy: HOME, name: "first" });
+  await expect.poll(() => first.signal.aborted, { timeout: 30_000 }).toBe(true);
+  const second = await leases.acquire({ tenancy: HOME, name: "second" });
+  expect(second.signal.reason).toMatchObject({
+    code: "STORAGE_LEASE_LOST",
+    message: expect.stringContaining("exports no nothing"),
+  });
+});
+
+test("a lease is held no longer than its deadline, by the clock, while nothing renews it", async () => {
+  threads.isLoaded = false;
+  onTestFinished(() => void (threads.isLoaded = true));
+  await using storage = createMemoryStorage();
+  await using renewer = createThreadRenewer({ source });
+  const short = { ttlMs: 3_000, renewMs: 1_000, stopMs: 2_000 };
+  const leases = createLeases({ storage, owner: "one", timing: short, renewer });
+  await using lease = await leases.acquire({ tenancy: HOME, name: "stands still" });
+  expect(lease.isHeld()).toBe(true);
+  await delay(2_000);
+  expect(lease.isHeld()).toBe(false);
 });
