@@ -29,9 +29,11 @@ import {
 } from "../state/stack-inputs.ts";
 import type { StackHead, StackInput, StackLock, StackOutput } from "../state/stack-state.ts";
 import type { StateObject } from "../state/state-object.ts";
+import { checkOfData } from "../walk/check-data.ts";
 import type { EvaluationState } from "../walk/evaluation-state.ts";
 import { type CallLimit, LimiterSet } from "../walk/limits.ts";
 import { walkGraph } from "../walk/ready-queue.ts";
+import type { InstanceSlot } from "../walk/resource-values.ts";
 import { createApplyEvaluationState } from "./apply-evaluation-state.ts";
 import { ApplyRun } from "./apply-run.ts";
 import { objectsWithOpenChecks } from "./deferred-checks.ts";
@@ -182,7 +184,9 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
   const graph = orderSteps(
     plan.changes,
     new Map(writer.objects),
-    plan.mode === "normal" ? objectsWithOpenChecks(plan) : undefined,
+    plan.mode === "normal"
+      ? { open: objectsWithOpenChecks(plan), dataOfChecks: dataOfChecks(plan, slots) }
+      : undefined,
   );
   const runner = new StepRunner(run, graph);
   const onStop = (): void => {
@@ -211,6 +215,19 @@ export async function executePlan(request: ExecutePlanRequest): Promise<ApplyRes
   const { onEvaluated } = request;
   const stopped = stop.signal.aborted;
   return await finish(run, { runner, inputs, present, onEvaluated, stopped });
+}
+
+/** Addresses of what is read for checks. */
+function dataOfChecks(
+  { changes }: Plan,
+  slots: ReadonlyMap<string, InstanceSlot>,
+): ReadonlySet<string> {
+  return new Set(
+    changes.flatMap(({ action, address }) => {
+      const slot = action === "read" ? slots.get(address) : undefined;
+      return slot === undefined || checkOfData(slot) === undefined ? [] : [address];
+    }),
+  );
 }
 
 const INCOMPLETE: Diagnostic = {

@@ -104,7 +104,7 @@ const PROVIDER = { source: "a/b/c", version: "", alias: "" };
 
 function changeOf(
   at: number,
-  { action, createFirst, ofCheck }: Node,
+  { action, createFirst }: Node,
   dependencies: readonly Dependency[],
 ): ResourceChange {
   return {
@@ -120,7 +120,6 @@ function changeOf(
     ...(action === "replace" && {
       order: createFirst ? ("create-first" as const) : ("delete-first" as const),
     }),
-    ...(action === "read" && ofCheck && { reason: "read-because-check-nested" as const }),
     replacePaths: [],
     causes: [],
     words: { priorPrivate: new Uint8Array(), plannedPrivate: new Uint8Array() },
@@ -278,7 +277,12 @@ describe("the order of steps", () => {
         const hasCreateFirst =
           changes.some(({ order }) => order === "create-first") ||
           [...objects.values()].some(({ createBeforeDestroy }) => createBeforeDestroy);
-        const graph = orderSteps(changes, objects);
+        const dataOfChecks = new Set(
+          nodes.flatMap(({ action, ofCheck }, at) =>
+            action === "read" && ofCheck ? [address(at)] : [],
+          ),
+        );
+        const graph = orderSteps(changes, objects, { open: new Set(), dataOfChecks });
         const position = linearize(graph);
         expect(position).toBeDefined();
         const at = (kind: "make" | "remove", wanted: string): number | undefined => {
@@ -296,20 +300,15 @@ describe("the order of steps", () => {
               ? [name]
               : changes.map((one) => one.address).filter((one) => one.startsWith(`${name}[`)),
           );
-        const ofChecks = new Set(
-          changes.flatMap(({ address: name, reason }) =>
-            reason === "read-because-check-nested" ? [name] : [],
-          ),
-        );
         for (const change of changes) {
           // Made after what it needs.
           for (const name of reached(change.dependencies))
-            if (!ofChecks.has(name)) before(at("make", name), at("make", change.address));
+            if (!dataOfChecks.has(name)) before(at("make", name), at("make", change.address));
           // Read for a check when everything else is done, whatever depends on it.
-          if (ofChecks.has(change.address)) {
+          if (dataOfChecks.has(change.address)) {
             const own = at("make", change.address) ?? -1;
             for (const [vertex, step] of graph.steps.entries()) {
-              if (ofChecks.has(step.change.address)) continue;
+              if (dataOfChecks.has(step.change.address)) continue;
               expect(position?.[vertex]).toBeLessThan(own);
               checks += 1;
             }

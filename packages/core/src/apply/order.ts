@@ -11,15 +11,15 @@ export interface Step {
   readonly early?: boolean;
 }
 
-/** Read for a check that failed in the plan, and used by nothing else. */
-function isReadOfCheck({ action, reason }: ResourceChange): boolean {
-  return action === "read" && reason === "read-because-check-nested";
+/** What conditions have to do with the order. */
+interface StepConditions {
+  /** Addresses of objects whose conditions are still to be decided, so that they are steps even where nothing changes. */
+  readonly open: ReadonlySet<string>;
+  /** Addresses of data sources of checks, which nothing else uses. */
+  readonly dataOfChecks: ReadonlySet<string>;
 }
 
-/** Read before or after the removals among what it depends on. */
-function isOrderedRead(change: ResourceChange): boolean {
-  return change.action === "read" && !isReadOfCheck(change);
-}
+const NO_CONDITIONS: StepConditions = { open: new Set(), dataOfChecks: new Set() };
 
 /** The steps of a plan, and which waits for which. Vertices behind the steps only join edges. */
 export interface StepGraph {
@@ -52,8 +52,7 @@ function makes({ action, after, record, importing }: ResourceChange, open: boole
 
 /**
  * Orders the steps of a plan by the six rules of the design page ("Order"), which see for why there is no cycle. `objects`
- * is the state that the plan was made from: its dependencies are the old ones. `open` are addresses of objects whose
- * conditions are still to be decided, so that they are steps even where nothing changes.
+ * is the state that the plan was made from: its dependencies are the old ones.
  *
  * Cost. A dependency on all instances of a resource goes through a vertex for that resource, so that n dependents of n
  * instances are 2n edges. Of objects that do not change those have a vertex that a step depends on, directly or through others.
@@ -61,13 +60,13 @@ function makes({ action, after, record, importing }: ResourceChange, open: boole
 export function orderSteps(
   changes: readonly ResourceChange[],
   objects: ReadonlyMap<string, StateObject>,
-  open: ReadonlySet<string> = new Set(),
+  conditions: StepConditions = NO_CONDITIONS,
 ): StepGraph {
-  const order = new StepOrder(changes, objects, open);
+  const order = new StepOrder(changes, objects, conditions);
   const graph = order.graph();
   const reads = order.lateReads();
   if (reads === undefined) return graph;
-  const ordered = new StepOrder(changes, objects, open, reads).graph();
+  const ordered = new StepOrder(changes, objects, conditions, reads).graph();
   return isAcyclic(ordered) ? ordered : graph;
 }
 
@@ -130,7 +129,7 @@ class StepOrder {
   readonly #passing: { readonly vertex: number; readonly change: ResourceChange }[] = [];
   readonly #changes: readonly ResourceChange[];
   readonly #objects: ReadonlyMap<string, StateObject>;
-  readonly #open: ReadonlySet<string>;
+  readonly #conditions: StepConditions;
   readonly #aliases = new Map<string, string>();
   /** Objects that were instances of a resource when others came to depend on it, and have moved away since. */
   readonly #movedFrom = new Map<string, Set<string>>();
@@ -140,12 +139,12 @@ class StepOrder {
   constructor(
     changes: readonly ResourceChange[],
     objects: ReadonlyMap<string, StateObject>,
-    open: ReadonlySet<string>,
+    conditions: StepConditions,
     reads: LateReads = NO_READS,
   ) {
     this.#changes = changes;
     this.#objects = objects;
-    this.#open = open;
+    this.#conditions = conditions;
     this.#reads = reads;
     for (const { address, aliases } of objects.values()) {
       for (const alias of aliases) {
@@ -181,7 +180,7 @@ class StepOrder {
    * is none. Of a resource all instances count, as the read may say something of all.
    */
   lateReads(): LateReads | undefined {
-    const reads = this.#changes.filter((change) => isOrderedRead(change));
+    const reads = this.#changes.filter((change) => this.#isOrderedRead(change));
     if (reads.length === 0) return undefined;
     const needs = this.#needsOf(reads);
     const needed = new Set(
@@ -218,6 +217,15 @@ class StepOrder {
       ),
       behind,
     };
+  }
+
+  #isReadOfCheck({ action, address }: ResourceChange): boolean {
+    return action === "read" && this.#conditions.dataOfChecks.has(address);
+  }
+
+  /** Read before or after the removals among what it depends on. */
+  #isOrderedRead(change: ResourceChange): boolean {
+    return change.action === "read" && !this.#isReadOfCheck(change);
   }
 
   /** Whether a removal takes away something that a read may have seen. */
@@ -306,7 +314,7 @@ class StepOrder {
     }
     for (const change of this.#changes) {
       const { address } = change;
-      const read = isOrderedRead(change) ? this.#makes.get(address) : undefined;
+      const read = this.#isOrderedRead(change) ? this.#makes.get(address) : undefined;
       if (read === undefined) continue;
       const [after, before] = joined(address);
       this.#edge(after, read);
@@ -338,7 +346,7 @@ class StepOrder {
   }
 
   #declare(change: ResourceChange): void {
-    if (isReadOfCheck(change)) {
+    if (this.#isReadOfCheck(change)) {
       this.#readsOfChecks.push(this.#steps.push({ kind: "make", change }) - 1);
       this.#next.push([]);
       return;
@@ -369,7 +377,7 @@ class StepOrder {
   }
 
   #makesSomething(change: ResourceChange): boolean {
-    return makes(change, change.deposed === "" && this.#open.has(change.address));
+    return makes(change, change.deposed === "" && this.#conditions.open.has(change.address));
   }
 
   #edge(from: number | undefined, to: number | undefined): void {

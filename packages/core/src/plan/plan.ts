@@ -146,7 +146,9 @@ export function summarizePlan({
 }
 
 /** Whether applying the plan would do anything that is worth an approval. */
-export function hasChanges(plan: Plan): boolean {
+export function hasChanges(
+  plan: Pick<Plan, "mode" | "changes" | "outputs" | "drift" | "moves">,
+): boolean {
   if (plan.mode === "refresh-only") {
     return plan.drift.length > 0 || plan.outputs.some(({ action }) => action !== "no-op");
   }

@@ -33,6 +33,7 @@ import { PlanRun } from "./plan-run.ts";
 import { planStateWalk } from "./plan-state-walk.ts";
 import { closeEphemerals, visitNode } from "./plan-walk.ts";
 import { checkProtected, configOf } from "./prevent-destroy.ts";
+import { withReadsForChecks } from "./reads-for-checks.ts";
 import { relevantDrift } from "./relevant-drift.ts";
 import { readReplaceRequests, reportUnmatchedRequests } from "./replace-requests.ts";
 import { replacedBelow } from "./replaced-below.ts";
@@ -244,8 +245,17 @@ async function planOnce(
   diagnostics.push(...run.diagnostics);
   if (hasErrors(diagnostics)) return { result: { plan: undefined, diagnostics }, found: [] };
   const emptyOutputs = emptyModuleOutputs(run, configuration, selection);
-  const changes = changesInOrder(run, configuration);
-  const leftMoves = movesLeftOut(moves, changes);
+  const planned = changesInOrder(run, configuration);
+  const leftMoves = movesLeftOut(moves, planned);
+  const drift = relevantDrift(driftInOrder(run.drift, planned), {
+    root: configuration.root,
+    changes: run.changes,
+    outputs,
+  });
+  const changes = withReadsForChecks(
+    { mode: options.mode, changes: planned, outputs, drift, moves: leftMoves },
+    run.bySlot,
+  );
   const identities = new Map(providers.identities);
   for (const version of reuse?.usedProviders ?? []) {
     const identity = last?.identities.get(version);
@@ -274,11 +284,7 @@ async function planOnce(
       ...(leftMoves.length > 0 && { moves: leftMoves }),
       known: run.known,
       outputs,
-      drift: relevantDrift(driftInOrder(run.drift, changes), {
-        root: configuration.root,
-        changes: run.changes,
-        outputs,
-      }),
+      drift,
       checks: redactChecks(providers.secrets, checksInOrder(run, configuration)),
       inputs: (await request.inputs?.recorded()) ?? [],
     },

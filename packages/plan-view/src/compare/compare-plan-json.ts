@@ -13,6 +13,7 @@ export interface ComparedPlanJson {
     readonly address: string;
     readonly deposed?: string;
     readonly mode: string;
+    readonly action_reason?: string;
     readonly change: ChangeJson;
   }[];
   readonly output_changes?: Readonly<Record<string, ChangeJson>>;
@@ -53,8 +54,13 @@ export function comparePlanJson(ours: ComparedPlanJson, theirs: ComparedPlanJson
 function changesOf({ resource_changes: changes = [] }: ComparedPlanJson): Map<string, ChangeJson> {
   return new Map(
     changes
-      // Reads that neither side plans for are in neither form of the plan.
-      .filter(({ mode, change }) => mode === "managed" || change.actions.join() !== "no-op")
+      // Reads that neither side plans for are in neither form of the plan. What is read for a check once more changes nothing: where that
+      // is all, the reference command plans it, and ours does not.
+      .filter(
+        ({ mode, action_reason: reason, change }) =>
+          mode === "managed" ||
+          (change.actions.join() !== "no-op" && reason !== "read_because_check_nested"),
+      )
       .map(({ address, deposed, change }) => [
         deposed === undefined ? address : `${address} (${deposed})`,
         change,

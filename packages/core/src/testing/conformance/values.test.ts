@@ -272,6 +272,27 @@ describe("conditions", () => {
   ]);
   const checked = (query: string): string =>
     `check "c" {\n  data "mock_look" "d" {\n    query = ${query}\n  }\n  assert {\n    condition = data.mock_look.d.result == "found q"\n    error_message = "no good"\n  }\n}\n`;
+  scenario("of checks read their data source again when everything else is done", [
+    {
+      config: checked('"q"') + thing("a"),
+      plan: ["create mock_thing.a", "read data.mock_look.d read-because-check-nested"],
+      planCalls: ["look q"],
+      calls: ["create a", "look q"],
+      state: ["data.mock_look.d", "mock_thing.a"],
+    },
+    { config: checked('"q"') + thing("a"), plan: [], planCalls: ["look q"], calls: [] },
+    { config: checked('"q"'), calls: ["delete a", "look q"] },
+  ]);
+  scenario("of checks read a data source of unknown arguments when everything else is done", [
+    {
+      config:
+        checked('replace(mock_thing.n.out, "out of nothing", "q")') +
+        thing("n") +
+        thing("b", "value = mock_thing.n.id") +
+        thing("c", "value = mock_thing.b.id"),
+      calls: ["create n", "create b", "create c", "look q"],
+    },
+  ]);
   // With options, as a plan after it is not empty: it reads once more.
   const options = {};
   const unread = {
