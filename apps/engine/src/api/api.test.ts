@@ -177,6 +177,19 @@ describe("the API of runs", () => {
     );
   });
 
+  it("takes no value of the environment that no program can be given", async () => {
+    const { call } = await start("none");
+    await call("POST", `${P}/stacks`, { body: { name: "one" } });
+    await call("POST", `${P}/variable-sets`, { body: { name: "shared" } });
+    const body = { value: "canary\0of-a-secret", sensitive: true };
+    for (const of of [S, `${P}/variable-sets/shared`]) {
+      const refused = await call("PUT", `${of}/variables/env/TOKEN`, { body });
+      expect([refused.status, refused.json["code"]]).toEqual([422, "unprocessable"]);
+      expect(refused.text).not.toContain("canary");
+      expect((await call("PUT", `${of}/variables/terraform/token`, { body })).status).toBe(201);
+    }
+  });
+
   it("pages through stacks by name", async () => {
     const { call } = await start("none");
     for (const name of ["c", "a", "b"]) await call("POST", `${P}/stacks`, { body: { name } });

@@ -26,6 +26,7 @@ import { type Diagnostic, hasErrors } from "@stackwright/lang";
 import { planView } from "@stackwright/plan-view";
 import { LOCK_FILE_NAME, LockFile, readLockFile } from "@stackwright/provider-source";
 import { isStorageError } from "@stackwright/storage";
+import { requireEnvironmentValues } from "../domain/environment-values.ts";
 import type { ProviderVersion } from "../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../domain/run-stages.ts";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
@@ -114,6 +115,7 @@ async function execute(
   ground: JobGround,
 ): Promise<ExecutionResult> {
   const { step, tool, shadow } = job;
+  if (step !== "recover") requireEnvironmentValues(job.environment);
   if (tool !== undefined) return executeToolJob({ ...job, tool }, host, signals, ground);
   if (shadow !== undefined) return executeShadowJob({ ...job, shadow }, host, signals, ground);
   const { stop: signal } = signals;
@@ -121,6 +123,7 @@ async function execute(
   if (step === "plan") await host.beginPlanning();
   const ended = step === "recover" ? await endedApply(job, state, signal) : undefined;
   if (ended !== undefined) return ended;
+  requireEnvironmentValues(job.environment);
   const bundle = await unpackBundle(job, ground.blobs, signal);
   const { root = "" } = job.configuration;
   const directory = join(bundle, root);

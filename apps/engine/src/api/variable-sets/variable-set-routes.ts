@@ -2,6 +2,7 @@ import { Variable, VariableSet } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
+import { requireEnvironmentValues } from "../../domain/environment-values.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { type Place, projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
@@ -202,7 +203,10 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
         "SetSetVariable",
         { 200: VariableView, 201: VariableView },
         { params: SetVariableParams, body: NewVariable, headers: MatchHeader },
-        { ...CHANGED, 422: "the variables of the set are too large" },
+        {
+          ...CHANGED,
+          422: "the variables of the set are too large, or the value is none of an environment variable",
+        },
       ),
       config: { access: "admin" },
     },
@@ -210,6 +214,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       const { category, key, project, set } = request.params;
       const place = placeOf(request, request.params);
       const { value, sensitive = false, description = "" } = request.body;
+      if (category === "env") requireEnvironmentValues({ [key]: value });
       const owner = { ...principalOf(request), project };
       const plain = Buffer.from(value);
       const { variable, isNew, generation } = await transact(parts.audited(request), async (tx) => {

@@ -3,6 +3,7 @@ import { Variable } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import { type Static, Type } from "typebox";
+import { requireEnvironmentValues } from "../../domain/environment-values.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
@@ -121,7 +122,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         { params: VariableParams, body: NewVariable, headers: MatchHeader },
         {
           412: "it changed since it was read",
-          422: "the variables of the stack are too large",
+          422: "the variables of the stack are too large, or the value is none of an environment variable",
           428: "If-Match is missing",
         },
       ),
@@ -131,6 +132,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       const { reference } = await stackOf(parts, principalOf(request), request.params);
       const { category, key } = request.params;
       const { value, sensitive = false, description = "" } = request.body;
+      if (category === "env") requireEnvironmentValues({ [key]: value });
       const place = {
         tenancy: projectTenancy(reference),
         name: `${variablePrefix(reference)}${category}.${key}`,
