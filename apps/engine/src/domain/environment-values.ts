@@ -1,7 +1,7 @@
 import { ServerError } from "./server-error.ts";
 
 /**
- * `unprocessable` where a value is none of an environment variable. Node refuses it with the value in its message, in a form that is not
+ * `unprocessable` where no program can be given a value as an environment variable. Node refuses it with the value in its message, in a form that is not
  * recognised as a secret.
  */
 export function requireEnvironmentValues(environment: Readonly<Record<string, string>>): void {

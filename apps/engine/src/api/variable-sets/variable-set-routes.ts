@@ -205,7 +205,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
         { params: SetVariableParams, body: NewVariable, headers: MatchHeader },
         {
           ...CHANGED,
-          422: "the variables of the set are too large, or the value is none of an environment variable",
+          422: "the variables of the set are too large, or no program can be given the value",
         },
       ),
       config: { access: "admin" },

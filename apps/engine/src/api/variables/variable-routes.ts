@@ -122,7 +122,7 @@ export function variableRoutes(fastify: FastifyInstance, parts: ApiParts): void 
         { params: VariableParams, body: NewVariable, headers: MatchHeader },
         {
           412: "it changed since it was read",
-          422: "the variables of the stack are too large, or the value is none of an environment variable",
+          422: "the variables of the stack are too large, or no program can be given the value",
           428: "If-Match is missing",
         },
       ),
