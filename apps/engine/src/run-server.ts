@@ -47,6 +47,7 @@ import { modulePlugin } from "./module-api/module-plugin.ts";
 import { NotificationWorker } from "./notify/notification-worker.ts";
 import { PlanRenderer } from "./plan-rendering/plan-renderer.ts";
 import { PolicyRunner } from "./policy/policy-runner.ts";
+import { ProviderReactor } from "./provider-reaction/provider-reactor.ts";
 import { listAllTickets } from "./queue/sweep.ts";
 import { TicketBell } from "./queue/ticket-bell.ts";
 import { createRfsPort } from "./rfs-api/rfs-port.ts";
@@ -238,6 +239,15 @@ export function openRunServer(options: RunServerOptions): RunServer {
       return all.find(({ reference }) => reference.stack === id);
     },
   };
+  const providers = new ProviderReactor({
+    ...parts,
+    logger,
+    live,
+    findStanding: claimed.findStanding,
+    findProvider: options.findProvider,
+    namespaces: upstreamNamespaces,
+    servedHosts: () => [...ownHosts(), ...(options.mirrorHosts ?? [])],
+  });
   const servers = new LiveServers({ storage, clock });
   const workers = { ...claimed, tickets, servers, storageEndpoint: options.storageEndpoint };
   const { executor = defaultExecutor(address), authenticator, stopping, rateLimit } = options;
@@ -431,7 +441,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
       };
     },
     [Symbol.asyncDispose]: async () => {
-      await reaction[Symbol.asyncDispose]();
+      await Promise.all([reaction[Symbol.asyncDispose](), providers[Symbol.asyncDispose]()]);
       live[Symbol.dispose]();
       await Promise.all([bell[Symbol.asyncDispose](), tickets[Symbol.asyncDispose]()]);
     },

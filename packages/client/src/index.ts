@@ -26,6 +26,7 @@ export type {
   ProblemCode,
   Project,
   ProjectSettings,
+  ProviderReaction,
   PublishedModule,
   PublishedModuleVersion,
   Role,

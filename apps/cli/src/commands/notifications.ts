@@ -35,6 +35,7 @@ const EVENTS = [
   "run.stuck",
   "drift.found",
   "stack.locked_long",
+  "provider.changed",
 ] as const satisfies readonly NotificationDestination["events"][number][];
 
 /** Lists the destinations of the events of a project. */

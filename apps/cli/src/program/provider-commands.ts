@@ -1,11 +1,15 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { EvictOptions } from "../commands/mirrored.ts";
 import type { ProvidersLockOptions } from "../commands/providers-lock.ts";
 import type { ProvidersMirrorOptions } from "../commands/providers-mirror.ts";
 import type { QuarantineOptions, QuarantineServerOptions } from "../commands/quarantine.ts";
+import type { ServerStackOptions } from "../runs/run-place.ts";
 import type { StoreOptions } from "../session/session.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect, withStoreOptions } from "./run-commands.ts";
+import { withServerOptions } from "./server-run-commands.ts";
+
+const REACTIONS = ["none", "notify", "plan"] as const;
 
 /** Commands that are about the providers of a configuration. */
 export function defineProviderCommands(define: Define, run: CommandAction): void {
@@ -68,6 +72,25 @@ export function defineProviderCommands(define: Define, run: CommandAction): void
     const { providersQuarantined } = await import("../commands/quarantine.ts");
     await run(command, async (context) => providersQuarantined(options, context));
   });
+
+  withServerOptions(
+    define(
+      "reaction",
+      "show or say what follows for a stack of a server where a version of a provider that it uses changes",
+      providers,
+    ),
+  )
+    .addArgument(new Argument("[reaction]", "what is to follow").choices(REACTIONS))
+    .action(
+      async (
+        reaction: (typeof REACTIONS)[number] | undefined,
+        options: ServerStackOptions,
+        command: Command,
+      ) => {
+        const { providerReaction } = await import("../commands/provider-reaction.ts");
+        await run(command, async (context) => providerReaction(reaction, options, context));
+      },
+    );
 
   withServer(
     define("mirrored", "list the packages of mirrored providers that a server keeps", providers),

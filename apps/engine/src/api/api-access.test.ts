@@ -25,6 +25,8 @@ const LOWEST = {
   CheckDrift: "planner",
   SetDriftRule: "deployer",
   DeleteDriftRule: "deployer",
+  ShowProviderReaction: "reader",
+  SetProviderReaction: "deployer",
   IgnoreDrift: "deployer",
   IgnoreDriftOfSeveral: "deployer",
   HeedDrift: "deployer",

@@ -32,6 +32,7 @@ import { policySetRoutes } from "./policy-sets/policy-set-routes.ts";
 import { schemaChangeRoutes } from "./private-providers/schema-change-routes.ts";
 import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
+import { providerReactionRoutes } from "./provider-reaction/provider-reaction-routes.ts";
 import { readJsonBody } from "./read-body.ts";
 import { comparisonRoutes } from "./runs/comparison-routes.ts";
 import { dependentsRoute } from "./runs/dependents-route.ts";
@@ -217,6 +218,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   scheduleRoutes(fastify, parts);
   triggerRoutes(fastify, parts);
   driftRoutes(fastify, parts);
+  providerReactionRoutes(fastify, parts);
   driftHookRoutes(fastify, parts);
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);

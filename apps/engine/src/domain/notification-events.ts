@@ -9,6 +9,7 @@ export const NOTIFICATION_EVENTS = Object.freeze([
   "run.stuck",
   "drift.found",
   "stack.locked_long",
+  "provider.changed",
 ] as const);
 
 export type NotificationEventName = (typeof NOTIFICATION_EVENTS)[number];

@@ -21,6 +21,7 @@ import {
   PolicySet,
   Project,
   ProjectDeletion,
+  ProviderReaction,
   RfsExecutionPlan,
   RfsStack,
   RfsStackSet,
@@ -148,6 +149,12 @@ export const SERVER_KINDS = Object.freeze({
     scope: "project",
     nameParts: ["stack"],
     maxBytes: 256 * KIB,
+    retention: "with the stack",
+  }),
+  providerReaction: kindOf("ProviderReaction", ProviderReaction, {
+    scope: "project",
+    nameParts: ["stack"],
+    maxBytes: 128 * KIB,
     retention: "with the stack",
   }),
   driftHook: kindOf("DriftHook", DriftHook, {

@@ -11,11 +11,18 @@ import {
 } from "@stackwright/krt";
 import type { StorageBackend } from "@stackwright/storage";
 import { ChangeRing } from "./change-ring.ts";
+import {
+  type DueProviderChange,
+  deriveDueProviderChanges,
+  PROVIDER_REACTIONS_OF_STACKS,
+  type ProviderReactionFact,
+} from "./due-provider-changes.ts";
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
 import { LiveCounts } from "./live-counts.ts";
 import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
+import { deriveProviderChanges, QUARANTINES, RELEASES } from "./provider-changes.ts";
 import {
   deriveProviderVersions,
   PROVIDER_HEALTH,
@@ -94,6 +101,8 @@ export class LiveView implements Disposable {
   readonly triggers: Collection<TriggerFact>;
   readonly variableSets: Collection<VariableSetFact>;
   readonly dueTriggers: Collection<DueTrigger>;
+  /** The stacks that react to changes of the providers that they use. */
+  readonly providerReactions: Collection<ProviderReactionFact>;
   /** By key of the stack. */
   readonly runsOfStack: Collection<{ readonly key: string; readonly objects: readonly RunFact[] }>;
   readonly inspector: Inspector;
@@ -105,6 +114,8 @@ export class LiveView implements Disposable {
   readonly #runs: Collection<RunFact>;
   #counts: LiveCounts | undefined;
   #resources: LiveResources | undefined;
+  readonly #providerVersions: Collection<ProviderVersionStatus>;
+  #dueProviderChanges: Collection<DueProviderChange> | undefined;
   #modules: WatchedCollection<ModulesFact> | undefined;
 
   /** `clock` is that by which it is counted how long something waits. */
@@ -154,13 +165,12 @@ export class LiveView implements Disposable {
     this.stackChanges = new ChangeRing(this.stacks, KEPT_TURNS);
     this.runChanges = new ChangeRing(deriveRecentRuns(rt, { stacks, runsOfStack }), KEPT_TURNS);
     this.queueChanges = new ChangeRing(deriveQueue(rt, { stacks, runs, queues }), KEPT_TURNS);
-    this.registryChanges = new ChangeRing(
-      deriveProviderVersions(rt, {
-        versions: followKind(rt, parts, PROVIDER_VERSIONS),
-        health: followKind(rt, parts, PROVIDER_HEALTH),
-      }),
-      KEPT_TURNS,
-    );
+    this.#providerVersions = deriveProviderVersions(rt, {
+      versions: followKind(rt, parts, PROVIDER_VERSIONS),
+      health: followKind(rt, parts, PROVIDER_HEALTH),
+    });
+    this.registryChanges = new ChangeRing(this.#providerVersions, KEPT_TURNS);
+    this.providerReactions = followKind(rt, parts, PROVIDER_REACTIONS_OF_STACKS);
     const { dueTriggers } = this;
     const schedules = followKind(rt, parts, SCHEDULES);
     this.reactionChanges = new ChangeRing(
@@ -186,6 +196,21 @@ export class LiveView implements Disposable {
       this.#resources = { all, byStack, rings, listed: () => listed };
     }
     return this.#resources;
+  }
+
+  /** Changes of providers that stacks have to react to: as the resources, which it needs, from the first question on. */
+  get dueProviderChanges(): Collection<DueProviderChange> {
+    const rt = this.#rt;
+    this.#dueProviderChanges ??= deriveDueProviderChanges(rt, {
+      reactions: this.providerReactions,
+      stacks: this.identified,
+      resources: this.resources.all,
+      changes: deriveProviderChanges(rt, {
+        recorded: [RELEASES, QUARANTINES].map((one) => followKind(rt, this.#parts, one)),
+        versions: this.#providerVersions,
+      }),
+    });
+    return this.#dueProviderChanges;
   }
 
   /** The modules of the plans of all runs, by key of the run: as the resources, from the first question on. */

@@ -52,6 +52,13 @@ function message({ project: { account, project }, event, stackName, origin }: Bo
     ...(actor !== "" && { actor }),
     ...(drifted > 0 && { drifted }),
     ...(ignored > 0 && { ignored }),
+    ...(event.provider !== "" && {
+      provider: {
+        source: event.provider,
+        version: event.providerVersion,
+        change: event.providerChange,
+      },
+    }),
     url: linkOf({ project: { account, project }, event, stackName, origin }),
   };
 }

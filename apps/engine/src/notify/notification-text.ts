@@ -9,6 +9,7 @@ const TEXTS: Readonly<Record<NotificationEventName, string>> = {
   "run.stuck": "is stuck",
   "drift.found": "differs from its recorded state",
   "stack.locked_long": "has been locked for long",
+  "provider.changed": "is concerned by a change of a provider",
 };
 
 /** What an event says in one line. `linked` makes the link of what the line is about. */
@@ -35,5 +36,8 @@ export function notificationLine(
     event.drifted === 0
       ? ""
       : `: ${event.drifted} object${event.drifted === 1 ? "" : "s"}${others}`;
-  return `${about}${code}${count}`;
+  const { provider, providerVersion, providerChange } = event;
+  const change =
+    provider === "" ? "" : `: ${plain(`${provider} ${providerVersion}`)} was ${providerChange}`;
+  return `${about}${code}${count}${change}`;
 }

@@ -24,6 +24,9 @@ type NotedEvent = {
     | "planOnly"
     | "drifted"
     | "ignored"
+    | "provider"
+    | "providerVersion"
+    | "providerChange"
   >
 >;
 

@@ -894,7 +894,7 @@ export interface NotificationDestinationChange {
   readonly new_secret?: true | undefined;
 }
 
-export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "run.stuck" | "drift.found" | "stack.locked_long";
+export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "run.stuck" | "drift.found" | "stack.locked_long" | "provider.changed";
 
 export type NotificationKind = "webhook" | "slack" | "email";
 
@@ -1219,6 +1219,34 @@ export interface ProjectSettings {
   readonly pure_providers?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
   readonly pools?: readonly PoolRule[] | undefined;
+}
+
+export interface ProviderNotice {
+  /** source address, as the stack has it */
+  readonly provider: string;
+  readonly version: string;
+  /** deprecated, withdrawn, deleted, quarantined, or published: a newer version */
+  readonly change: string;
+  /** when it was noted */
+  readonly at: string;
+  /** the run that was requested for it */
+  readonly run?: string | undefined;
+}
+
+export interface ProviderReaction {
+  /** what follows where a version of a provider that the stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly reaction: "none" | "notify" | "plan";
+  /** who wrote it, the author of its runs */
+  readonly actor?: string | undefined;
+  /** changes that were noted, the oldest first */
+  readonly notices: readonly ProviderNotice[];
+  /** why no run was requested, or why nothing more is noted */
+  readonly problem?: string | undefined;
+}
+
+export interface ProviderReactionSettings {
+  /** what follows where a version of a provider that the stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly reaction: "none" | "notify" | "plan";
 }
 
 export interface ProviderSchema {
@@ -3218,6 +3246,15 @@ export interface Operations {
     };
     readonly output: RunHooks;
   };
+  /** Say what follows for a stack where a version of a provider that it uses changes; what has changed already is noted at once: `PUT /api/v1/projects/{project}/stacks/{stack}/provider-reaction`. */
+  readonly SetProviderReaction: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+      readonly body: ProviderReactionSettings;
+    };
+    readonly output: ProviderReaction;
+  };
   /** Set a variable of a set; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}`. */
   readonly SetSetVariable: {
     readonly input: {
@@ -3440,6 +3477,14 @@ export interface Operations {
       readonly project: string;
     };
     readonly output: RunHooks;
+  };
+  /** Show what follows for a stack where a version of a provider that it uses changes, and what was noted: `GET /api/v1/projects/{project}/stacks/{stack}/provider-reaction`. */
+  readonly ShowProviderReaction: {
+    readonly input: {
+      readonly project: string;
+      readonly stack: string;
+    };
+    readonly output: ProviderReaction;
   };
   /** Show a pull request by its number, or by its branch where it has none: `GET /api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}`. */
   readonly ShowPullRequest: {
@@ -3858,6 +3903,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
   SetDriftRule: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   SetProjectHooks: {"method":"PUT","path":"/api/v1/projects/{project}/hooks","query":[],"headers":["if-match"]},
+  SetProviderReaction: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/provider-reaction","query":[],"headers":[]},
   SetSetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetStackHooks: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
@@ -3883,6 +3929,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowProject: {"method":"GET","path":"/api/v1/projects/{project}","query":[],"headers":[]},
   ShowProjectFreeze: {"method":"GET","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   ShowProjectHooks: {"method":"GET","path":"/api/v1/projects/{project}/hooks","query":[],"headers":[]},
+  ShowProviderReaction: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/provider-reaction","query":[],"headers":[]},
   ShowPullRequest: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}","query":[],"headers":[]},
   ShowPullRequestComment: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/pull-requests/{pull_request}/comment","query":[],"headers":[],"text":true},
   ShowResource: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state/resource","query":["address","deposed"],"headers":[]},

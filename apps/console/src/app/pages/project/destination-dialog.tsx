@@ -18,6 +18,7 @@ const EVENTS: Readonly<Record<EventName, string>> = {
   "run.stuck": "a run is stuck",
   "drift.found": "drift was found",
   "stack.locked_long": "a stack has been locked for hours",
+  "provider.changed": "a provider of a stack changed",
 };
 
 interface DestinationDialogProps {

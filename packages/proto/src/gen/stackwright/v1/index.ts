@@ -52,6 +52,11 @@ export {
   PolicyVersion,
 } from "./policy.ts";
 export {
+  ProviderNotice,
+  ProviderReaction,
+  ProviderReaction_Kind,
+} from "./provider_reaction.ts";
+export {
   AccessKey,
   AccessToken,
   AuditEntry,

@@ -102,6 +102,12 @@ export interface NotificationEvent {
   waits: NotificationWait[];
   /** Objects that differ and are ignored, where the event is about drift. */
   ignored: number;
+  /** Source address of a provider, where the event is about one. */
+  provider: string;
+  /** The version of it. */
+  providerVersion: string;
+  /** What happened to that version, such as "quarantined". */
+  providerChange: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -619,6 +625,9 @@ function createBaseNotificationEvent(): NotificationEvent {
     drifted: 0,
     waits: [],
     ignored: 0,
+    provider: "",
+    providerVersion: "",
+    providerChange: "",
   };
 }
 
@@ -671,6 +680,15 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
     }
     if (message.ignored !== 0) {
       writer.uint32(112).uint32(message.ignored);
+    }
+    if (message.provider !== "") {
+      writer.uint32(122).string(message.provider);
+    }
+    if (message.providerVersion !== "") {
+      writer.uint32(130).string(message.providerVersion);
+    }
+    if (message.providerChange !== "") {
+      writer.uint32(138).string(message.providerChange);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -808,6 +826,30 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
             message.ignored = reader.uint32();
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.provider = reader.string(true);
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.providerVersion = reader.string(true);
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.providerChange = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -854,6 +896,9 @@ export const NotificationEvent: MessageFns<NotificationEvent> = {
     message.drifted = object.drifted ?? 0;
     message.waits = object.waits?.map((e) => NotificationWait.fromPartial(e)) || [];
     message.ignored = object.ignored ?? 0;
+    message.provider = object.provider ?? "";
+    message.providerVersion = object.providerVersion ?? "";
+    message.providerChange = object.providerChange ?? "";
     return message;
   },
 };

@@ -1,0 +1,219 @@
+import { byIndex, byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
+import { ProviderReaction_Kind } from "@stackwright/proto/stackwright";
+import { PRIVATE_HOST, PRIVATE_NAMESPACE, Version } from "@stackwright/provider-source";
+import { decodeRecord } from "../domain/record-kind.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { FollowedKind } from "./follow-kind.ts";
+import type { ProviderChange } from "./provider-changes.ts";
+import type { ResourceFact } from "./resource-facts.ts";
+import { placeKey, type StackFact } from "./stack-facts.ts";
+
+interface NoticeFact {
+  readonly provider: string;
+  readonly version: string;
+  readonly change: string;
+  readonly mark: string;
+}
+
+/** A stack that reacts to changes of the providers that it uses. */
+export interface ProviderReactionFact {
+  /** That of the stack. */
+  readonly key: string;
+  /** What was taken note of. */
+  readonly notices: readonly NoticeFact[];
+}
+
+export const PROVIDER_REACTIONS_OF_STACKS: FollowedKind<ProviderReactionFact> = {
+  name: "reactions to providers",
+  type: SERVER_KINDS.providerReaction.type,
+  kind: kind<ProviderReactionFact>()({ key: ({ key }) => key }),
+  keyOf: placeKey,
+  project: (resource) => {
+    const { kind: reaction, notices } = decodeRecord(SERVER_KINDS.providerReaction, resource);
+    if (reaction === ProviderReaction_Kind.KIND_UNSPECIFIED) return undefined;
+    return {
+      key: placeKey(resource.id),
+      notices: notices.map(({ provider, version, change, mark }) => ({
+        provider,
+        version,
+        change,
+        mark,
+      })),
+    };
+  },
+};
+
+/** A change of a provider that a stack may use, and that was not taken note of for the stack. */
+export interface DueProviderChange {
+  readonly key: string;
+  readonly stack: StackFact;
+  /** Source address, as the stack has it. */
+  readonly source: string;
+  /** Versions of it that the objects of the stack were written with. */
+  readonly used: readonly string[];
+  readonly change: ProviderChange;
+}
+
+interface Use {
+  readonly key: string;
+  readonly stack: string;
+  readonly source: string;
+  readonly version: string;
+}
+
+const SEPARATOR = " ";
+
+/**
+ * The changes that have to be taken note of. Of versions of one provider that were published the newest one counts alone. Whether a change is
+ * one of the provider that the stack means is asked of the registries: a source of another host may end alike.
+ */
+export function deriveDueProviderChanges(
+  rt: Runtime,
+  {
+    reactions,
+    stacks,
+    resources,
+    changes,
+  }: {
+    readonly reactions: Collection<ProviderReactionFact>;
+    readonly stacks: Collection<StackFact>;
+    readonly resources: Collection<ResourceFact>;
+    readonly changes: Collection<ProviderChange>;
+  },
+): Collection<DueProviderChange> {
+  // Counted, so that an apply of many objects costs each of them alone.
+  const counts = rt.aggregateBy(
+    resources,
+    {
+      by: ({ stack, provider, providerVersion }) =>
+        [stack, provider, providerVersion].join(SEPARATOR),
+    },
+    {},
+    { name: "counts of provider versions" },
+  );
+  const uses = rt.derive(
+    counts,
+    (_ctx, { key }): Use => {
+      const [stack = "", source = "", version = ""] = key.split(SEPARATOR);
+      return { key, stack, source, version };
+    },
+    { name: "provider versions of stacks", kind: kind<Use>()({ key: ({ key }) => key }) },
+  );
+  const groups = rt
+    .index(uses, ({ stack, source }) => [stack, source].join(SEPARATOR))
+    .asCollection({ name: "providers of stacks" });
+  // By type alone: a namespace of the server may stand for one of another name.
+  const byType = rt.index(changes, ({ provider }) => typeOf(provider));
+  return rt.deriveMany(
+    groups,
+    (ctx, { key, objects }): readonly DueProviderChange[] => {
+      const [{ stack: stackKey = "", source = "" } = {}] = objects;
+      const reaction = ctx.fetchOne(reactions, byKey(stackKey));
+      const stack = ctx.fetchOne(stacks, byKey(stackKey));
+      if (reaction === undefined || stack === undefined) return [];
+      const used = objects.map(({ version }) => version).toSorted();
+      const known = ctx
+        .fetch(changes, byIndex(byType, typeOf(source)))
+        .filter((change) => mayMean(source, stack.account, change));
+      const deleted = deletedOf(source, stack.account, known, used);
+      return [...concerning(known, used), ...deleted]
+        .filter(
+          ({ version, change, mark }) =>
+            !reaction.notices.some(
+              (one) =>
+                one.provider === source &&
+                one.version === version &&
+                one.change === change &&
+                one.mark === mark,
+            ),
+        )
+        .map((change) => ({
+          key: [key, change.key].join(SEPARATOR),
+          stack,
+          source,
+          used,
+          change,
+        }));
+    },
+    {
+      name: "due changes of providers",
+      kind: kind<DueProviderChange>()({ key: ({ key }) => key }),
+    },
+  );
+}
+
+function typeOf(address: string): string {
+  return address.slice(address.lastIndexOf("/") + 1);
+}
+
+/** Whether a source of a stack may be the provider of a change. */
+function mayMean(
+  source: string,
+  account: string,
+  { origin, account: owner, host, provider }: ProviderChange,
+): boolean {
+  if (origin === "upstream") return owner === account;
+  if (origin === "private") return owner === account && source === `${host}/${provider}`;
+  return source.endsWith(`/${provider}`);
+}
+
+/** Those of the changes of a provider that concern who uses some versions of it. */
+function concerning(
+  changes: readonly ProviderChange[],
+  used: readonly string[],
+): readonly ProviderChange[] {
+  const ofUsed = changes.filter((one) => one.change !== "published" && used.includes(one.version));
+  const offered = Map.groupBy(
+    changes.filter(({ change }) => change === "published"),
+    ({ origin }) => origin,
+  );
+  const newest = [...offered.values()].flatMap((ofOrigin) => newerThan(used, ofOrigin) ?? []);
+  return [...ofUsed, ...newest];
+}
+
+/** The versions of a private provider that are used, and of which its registry has none: nothing is left of one that was deleted. */
+function deletedOf(
+  source: string,
+  account: string,
+  known: readonly ProviderChange[],
+  used: readonly string[],
+): readonly ProviderChange[] {
+  if (!source.startsWith(`${PRIVATE_HOST}/${PRIVATE_NAMESPACE}/`)) return [];
+  const provider = source.slice(PRIVATE_HOST.length + 1);
+  return used
+    .filter((version) => !known.some((one) => one.origin === "private" && one.version === version))
+    .map((version) => ({
+      key: `deleted ${account}/${provider}/${version}`,
+      origin: "private",
+      account,
+      host: PRIVATE_HOST,
+      provider,
+      version,
+      change: "deleted",
+      mark: "",
+    }));
+}
+
+/** The newest version, if it is newer than all that are used; one before a release is for those alone who ask for it. */
+function newerThan(
+  used: readonly string[],
+  offered: readonly ProviderChange[],
+): ProviderChange | undefined {
+  const versions = used.flatMap((text) => versionOf(text) ?? []);
+  if (versions.length === 0) return undefined;
+  return offered
+    .flatMap((change) => {
+      const version = versionOf(change.version);
+      return version === undefined || version.isPrerelease ? [] : [{ change, version }];
+    })
+    .filter(({ version }) => versions.every((one) => Version.compare(version, one) > 0))
+    .toSorted((a, b) => Version.compare(b.version, a.version))[0]?.change;
+}
+
+function versionOf(text: string): Version | undefined {
+  try {
+    return Version.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,226 @@
+import { silentLogger } from "@stackwright/base/logger";
+import type { StackReference } from "@stackwright/core";
+import {
+  type NotificationEvent,
+  NotificationSettings,
+  ProviderReaction,
+  ProviderReaction_Kind,
+  ProviderRelease,
+  type Run,
+  Run_Mode,
+  StateObject,
+  UpstreamVersion,
+} from "@stackwright/proto/stackwright";
+import { RegistryError } from "@stackwright/registry";
+import { tenancyOf } from "@stackwright/storage";
+import { expect, it, onTestFinished } from "vitest";
+import { notificationSettingsPlace } from "../domain/notification-places.ts";
+import { decodeRecord, recordKind } from "../domain/record-kind.ts";
+import type { ProviderStanding } from "../domain/registry-query.ts";
+import { memberPlace, RUN_KIND, stackPlace } from "../domain/run-places.ts";
+import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { LiveView } from "../live/live-view.ts";
+import { readQueue } from "../queue/stack-queue.ts";
+import { idOf, transact } from "../queue/transaction.ts";
+import { CONFIGURATION, createRunFixture } from "../testing/run-fixture.ts";
+import { ProviderReactor } from "./provider-reactor.ts";
+
+const OBJECT_KIND = recordKind("StateObject", StateObject);
+const RELEASE_KIND = recordKind("PublishedRelease", ProviderRelease);
+const UPSTREAM = "registry.example.com/acme/demo";
+const OWN = "stackwright.example.com/team/net";
+const PRIVATE = "huawei.com/private-provider/vault";
+const { KIND_NOTIFY, KIND_PLAN, KIND_UNSPECIFIED } = ProviderReaction_Kind;
+
+/** Stacks, and servers that react to what the registries of their account say. */
+async function start() {
+  const fixture = createRunFixture();
+  const { parts, storage, put, tenancy, clock } = fixture;
+  const destination = { id: "D", name: "ops", events: ["provider.changed"] };
+  const settings = NotificationSettings.fromPartial({ destinations: [destination] });
+  const project = { account: "acme", project: "web" };
+  await put(SERVER_KINDS.notificationSettings, notificationSettingsPlace(project), settings);
+  const inAccount = tenancyOf({ kind: "account", account: "acme" });
+  const states = new Map<string, ProviderStanding["state"]>();
+  return {
+    ...fixture,
+    /** What the registries say when they are asked. */
+    states,
+    stack: async (name: string, kind: ProviderReaction_Kind): Promise<StackReference> => {
+      const stack = await fixture.stack(name);
+      await transact(parts, async (tx) => {
+        tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
+      });
+      const reaction = ProviderReaction.create({ stackName: name, kind, actor: "ann" });
+      await put(SERVER_KINDS.providerReaction, stackPlace(stack), reaction);
+      return stack;
+    },
+    uses: async (stack: StackReference, source: string, version: string, name = "a") => {
+      const provider = { source, version };
+      const object = StateObject.fromPartial({ address: `d.${name}`, provider });
+      await put(OBJECT_KIND, memberPlace(stack, name), object);
+    },
+    quarantine: async (version: string, quarantinedAtMs: bigint) => {
+      const place = { tenancy: inAccount, name: `${UPSTREAM}/${version}` };
+      const message = UpstreamVersion.create({ quarantinedAtMs });
+      await put(SERVER_KINDS.upstreamVersion, place, message);
+    },
+    release: async (version: string, change: Partial<ProviderRelease> = {}) => {
+      const of = { namespace: "team", type: "net", version, ...change };
+      const place = { tenancy: inAccount, name: `team/net/${version}` };
+      await put(RELEASE_KIND, place, ProviderRelease.create(of));
+    },
+    serve: async (): Promise<void> => {
+      const live = new LiveView({ storage, logger: silentLogger, clock });
+      const reactor = new ProviderReactor({
+        ...parts,
+        logger: silentLogger,
+        live,
+        namespaces: new Map(),
+        servedHosts: () => ["stackwright.example.com"],
+        findStanding: async (_account, address, version) => {
+          const state = states.get(`${address.toString()} ${version}`) ?? "usable";
+          return { state, sinceMs: 0, reason: "" };
+        },
+        findProvider: async () => {
+          throw new RegistryError("REGISTRY_VERSION_NOT_FOUND");
+        },
+      });
+      onTestFinished(async () => {
+        await reactor[Symbol.asyncDispose]();
+        live[Symbol.dispose]();
+      });
+      await live.stackChanges.whenSynced();
+    },
+    /** What destinations are sent, in order. */
+    events: async (): Promise<readonly string[]> => {
+      // Servers that were in each other's way wait by this clock.
+      await clock.advance(50);
+      const found = await storage.list("strong", SERVER_KINDS.notificationEvent.type, tenancy, "");
+      return found
+        .map((one): NotificationEvent => decodeRecord(SERVER_KINDS.notificationEvent, one))
+        .map(({ provider, providerVersion, providerChange }) =>
+          [provider, providerVersion, providerChange].join(" "),
+        );
+    },
+    runs: async (): Promise<readonly Run[]> => {
+      const found = await storage.list("strong", RUN_KIND.type, tenancy, "");
+      return found.map((one): Run => decodeRecord(RUN_KIND, one));
+    },
+    reactionOf: async (stack: StackReference): Promise<ProviderReaction> => {
+      const id = idOf(SERVER_KINDS.providerReaction, stackPlace(stack));
+      return decodeRecord(SERVER_KINDS.providerReaction, await storage.read("strong", id));
+    },
+  };
+}
+
+it("a quarantine is reported once for each stack that uses the version and reacts, however many servers see it", async () => {
+  const { stack, uses, states, quarantine, serve, events, runs } = await start();
+  await uses(await stack("one", KIND_NOTIFY), UPSTREAM, "1.1.0");
+  await uses(await stack("two", KIND_NOTIFY), UPSTREAM, "1.1.0");
+  await uses(await stack("other", KIND_NOTIFY), UPSTREAM, "1.2.0");
+  await uses(await stack("silent", KIND_UNSPECIFIED), UPSTREAM, "1.1.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await serve();
+  await serve();
+  await quarantine("1.1.0", 5n);
+  const event = `${UPSTREAM} 1.1.0 quarantined`;
+  await expect.poll(events, { interval: 2 }).toEqual([event, event]);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(2);
+  expect(await runs()).toEqual([]);
+});
+
+it("two servers make one run that only plans, where the stack asks for one", async () => {
+  const { stack, uses, states, quarantine, serve, events, runs, reactionOf } = await start();
+  const one = await stack("one", KIND_PLAN);
+  await uses(one, UPSTREAM, "1.1.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await serve();
+  await serve();
+  await quarantine("1.1.0", 5n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(1);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(1);
+  const [run, ...others] = await runs();
+  expect(others).toEqual([]);
+  expect(run).toMatchObject({
+    cause: `provider:quarantined:${UPSTREAM}@1.1.0`,
+    mode: Run_Mode.MODE_PLAN_ONLY,
+    background: true,
+    automatic: true,
+    actor: "ann",
+  });
+  expect((await reactionOf(one)).notices).toMatchObject([{ version: "1.1.0", run: run?.id }]);
+});
+
+it("a run that waits covers what changes meanwhile", async () => {
+  const { stack, uses, states, quarantine, serve, events, runs } = await start();
+  const one = await stack("one", KIND_PLAN);
+  await uses(one, UPSTREAM, "1.1.0", "a");
+  await uses(one, UPSTREAM, "1.2.0", "b");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined").set(`${UPSTREAM} 1.2.0`, "quarantined");
+  await serve();
+  await quarantine("1.1.0", 5n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(1);
+  await quarantine("1.2.0", 6n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(2);
+  expect(await runs()).toHaveLength(1);
+});
+
+it("a version that comes and goes is reported again after ten minutes alone", async () => {
+  const { stack, uses, states, quarantine, serve, events, clock } = await start();
+  const one = await stack("one", KIND_NOTIFY);
+  await uses(one, UPSTREAM, "1.1.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await serve();
+  await quarantine("1.1.0", 5n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(1);
+  for (const atMs of [6n, 7n, 8n]) {
+    await quarantine("1.1.0", 0n);
+    await quarantine("1.1.0", atMs);
+    for (let round = 0; round < 5; round += 1) expect(await events()).toHaveLength(1);
+  }
+  await clock.advance(10 * 60_000);
+  await quarantine("1.1.0", 9n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(2);
+});
+
+it("a stack hears of a version that is deprecated and then withdrawn, and of no other provider of its name", async () => {
+  const { stack, uses, states, release, serve, events } = await start();
+  await release("1.0.0");
+  await uses(await stack("one", KIND_NOTIFY), OWN, "1.0.0");
+  await uses(await stack("other", KIND_NOTIFY), "registry.example.com/team/net", "1.0.0");
+  await serve();
+  await release("1.0.0", { deprecation: "use 2.0.0" });
+  await expect.poll(events, { interval: 2 }).toEqual([`${OWN} 1.0.0 deprecated`]);
+  states.set(`${OWN} 1.0.0`, "withdrawn");
+  await release("1.0.0", { withdrawn: true, withdrawTimeMs: 7n });
+  const both = [`${OWN} 1.0.0 deprecated`, `${OWN} 1.0.0 withdrawn`];
+  await expect.poll(events, { interval: 2 }).toEqual(both);
+});
+
+it("a stack hears of a version of a private provider that is in the registry no longer", async () => {
+  const { stack, uses, serve, events } = await start();
+  await serve();
+  await uses(await stack("one", KIND_NOTIFY), PRIVATE, "1.0.0");
+  await expect.poll(events, { interval: 2 }).toEqual([`${PRIVATE} 1.0.0 deleted`]);
+});
+
+it("a stack hears of the newest version that is newer than all that it uses", async () => {
+  const { stack, uses, release, serve, events } = await start();
+  const one = await stack("one", KIND_NOTIFY);
+  await uses(one, OWN, "1.0.0", "a");
+  await uses(one, OWN, "1.10.0", "b");
+  await serve();
+  for (const version of ["1.9.0", "2.0.0-rc1", "1.10.0"]) await release(version);
+  await release("1.11.0");
+  await expect.poll(events, { interval: 2 }).toEqual([`${OWN} 1.11.0 published`]);
+});
+
+it("what happened while no server was there is caught up with", async () => {
+  const { stack, uses, states, quarantine, serve, events } = await start();
+  await uses(await stack("one", KIND_NOTIFY), UPSTREAM, "1.1.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await quarantine("1.1.0", 5n);
+  await serve();
+  await expect.poll(events, { interval: 2 }).toHaveLength(1);
+});
