@@ -107,7 +107,9 @@ export function deriveDueProviderChanges(
   return rt.deriveMany(
     groups,
     (ctx, { key, objects }): readonly DueProviderChange[] => {
-      const [{ stack: stackKey = "", source = "" } = {}] = objects;
+      const [first] = objects;
+      if (first === undefined) return [];
+      const { stack: stackKey, source } = first;
       const reaction = ctx.fetchOne(reactions, byKey(stackKey));
       const stack = ctx.fetchOne(stacks, byKey(stackKey));
       if (reaction === undefined || stack === undefined) return [];
@@ -150,11 +152,10 @@ function typeOf(address: string): string {
 function mayMean(
   source: string,
   account: string,
-  { origin, account: owner, host, provider }: ProviderChange,
+  { origin, account: owner, provider }: ProviderChange,
 ): boolean {
   if (origin === "upstream") return owner === account;
-  if (origin === "private") return owner === account && source === `${host}/${provider}`;
-  return source.endsWith(`/${provider}`);
+  return source.endsWith(`/${provider}`) && (origin === "published" || owner === account);
 }
 
 /** Those of the changes of a provider that concern who uses some versions of it. */
@@ -178,8 +179,9 @@ function deletedOf(
   known: readonly ProviderChange[],
   used: readonly string[],
 ): readonly ProviderChange[] {
-  if (!source.startsWith(`${PRIVATE_HOST}/${PRIVATE_NAMESPACE}/`)) return [];
-  const provider = source.slice(PRIVATE_HOST.length + 1);
+  const [, namespace = "", type = ""] = source.split("/");
+  if (namespace !== PRIVATE_NAMESPACE) return [];
+  const provider = `${namespace}/${type}`;
   return used
     .filter((version) => !known.some((one) => one.origin === "private" && one.version === version))
     .map((version) => ({

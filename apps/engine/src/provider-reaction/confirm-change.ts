@@ -22,9 +22,13 @@ export async function confirmChange(
   parts: ConfirmingParts,
   { stack: { account }, source, change }: DueProviderChange,
 ): Promise<boolean> {
+  const address = ProviderAddress.parse(source);
+  const isServed = parts.servedHosts().includes(address.host);
   if (change.origin === "private") {
-    if (parts.findProvider === undefined) return false;
-    const isThere = await parts.findProvider(account, source, change.version).then(
+    const isIt = isServed || address.host === change.host;
+    if (!isIt || parts.findProvider === undefined) return false;
+    const own = `${change.host}/${change.provider}`;
+    const isThere = await parts.findProvider(account, own, change.version).then(
       () => true,
       (error: unknown) => {
         const isAbsent =
@@ -36,8 +40,6 @@ export async function confirmChange(
     );
     return isThere === (change.change === "published");
   }
-  const address = ProviderAddress.parse(source);
-  const isServed = parts.servedHosts().includes(address.host);
   const mirrored = isServed ? parts.namespaces.get(address.namespace) : undefined;
   if (change.origin === "published" && (!isServed || mirrored !== undefined)) return false;
   if (change.origin === "upstream") {

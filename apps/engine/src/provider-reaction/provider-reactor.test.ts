@@ -198,12 +198,15 @@ it("a stack hears of a version that is deprecated and then withdrawn, and of no 
   await expect.poll(events, { interval: 2 }).toEqual(both);
 });
 
-it("a stack hears of a version of a private provider that is in the registry no longer", async () => {
-  const { stack, uses, serve, events } = await start();
-  await serve();
-  await uses(await stack("one", KIND_NOTIFY), PRIVATE, "1.0.0");
-  await expect.poll(events, { interval: 2 }).toEqual([`${PRIVATE} 1.0.0 deleted`]);
-});
+it.each([PRIVATE, "stackwright.example.com/private-provider/vault"])(
+  "a stack hears of a version of the private provider %s that is in the registry no longer",
+  async (source) => {
+    const { stack, uses, serve, events } = await start();
+    await serve();
+    await uses(await stack("one", KIND_NOTIFY), source, "1.0.0");
+    await expect.poll(events, { interval: 2 }).toEqual([`${source} 1.0.0 deleted`]);
+  },
+);
 
 it("a stack hears of the newest version that is newer than all that it uses", async () => {
   const { stack, uses, release, serve, events } = await start();

@@ -1,4 +1,4 @@
-import { ProviderReaction, ProviderReaction_Kind } from "@stackwright/proto/stackwright";
+import { ProviderReaction, type ProviderReaction_Kind } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { PROVIDER_REACTIONS } from "../../domain/provider-reaction.ts";
 import { timeOf } from "../runs/run-view.ts";
