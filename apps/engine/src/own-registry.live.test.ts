@@ -66,9 +66,9 @@ async function start(...words: readonly string[]) {
     expect(code, text).toBe(0);
     return text;
   };
-  const call = async (method: string, path: string, body?: object) => {
+  const api = async (method: string, path: string, body?: object) => {
     const isBytes = body instanceof Uint8Array;
-    const answer = await fetch(`${url}/api/v1/projects/web/stacks${path}`, {
+    const answer = await fetch(`${url}/api/v1${path}`, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
@@ -81,6 +81,8 @@ async function start(...words: readonly string[]) {
     const text = await answer.text();
     return { text, json: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, string> };
   };
+  const call = async (method: string, path: string, body?: object) =>
+    api(method, `/projects/web/stacks${path}`, body);
   await call("POST", "", { name: "one" });
   /** How a run of a configuration ends that is applied without a question. */
   const applied = async (files: Readonly<Record<string, string>>) => {
@@ -92,7 +94,7 @@ async function start(...words: readonly string[]) {
     const { phase } = await read();
     return { phase, events: (await call("GET", `/one/runs/${id}/events`)).text };
   };
-  return { host: new URL(url).host, publish, applied, folderOf, home, work };
+  return { host: new URL(url).host, api, call, publish, applied, folderOf, home, work };
 }
 
 const requires = (name: string, source: string): string => `
@@ -132,6 +134,37 @@ resource "lab_object" "a" { name = "a" }
   expect(absent.events).toContain(`there is no provider ${host}/other/lab`);
   // Nothing but what the test put there led to the registry.
   expect(await readdir(home)).not.toContain(".terraformrc");
+});
+
+it("a stack that asks for plans has one as soon as a version that its objects were written with is deprecated", {
+  timeout: 300_000,
+}, async (context) => {
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+  const { host, api, call, publish, applied, folderOf } = await start();
+  const objects = await folderOf("objects");
+  const project = { source: "example.com/acme/lab", command: [LAB], program: LAB };
+  await publish(project, "--protocols", "6.0", "--claim");
+  const source = `${host}/acme/lab`;
+  const done = await applied({
+    "main.tf": `${requires("lab", source)}
+provider "lab" { directory = ${JSON.stringify(objects)} }
+resource "lab_object" "a" { name = "a" }
+`,
+  });
+  expect(done.phase, done.events).toBe("applied");
+  const noticed = async () => (await call("GET", "/one/provider-reaction")).text;
+  expect((await call("PUT", "/one/provider-reaction", { reaction: "plan" })).text).toContain(
+    '"notices":[]',
+  );
+  const deprecation = { deprecation: "use 2.0.0" };
+  await api("PATCH", "/registry/providers/acme/lab/1.0.0", deprecation);
+  // Sooner than it is looked at again.
+  const soon = { ...POLL, timeout: 40_000 };
+  await expect.poll(noticed, soon).toContain('"change":"deprecated"');
+  const { notices } = JSON.parse(await noticed()) as { notices: { run: string }[] };
+  const runOf = async () => (await call("GET", `/one/runs/${notices[0]?.run}`)).json;
+  await expect.poll(async () => (await runOf())["phase"], POLL).toBe("no_changes");
+  expect((await runOf())["cause"]).toBe(`provider:deprecated:${source}@1.0.0`);
 });
 
 it("and a function that was registered at it, under the name that it has there as well", {
