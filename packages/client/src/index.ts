@@ -9,6 +9,8 @@ export type {
   Configuration,
   EffectiveVariable,
   Finding,
+  LiveObject,
+  LiveObjectRef,
   NewApproval,
   NewRun,
   NewStack,

@@ -170,7 +170,10 @@ export function createConsoleRouter() {
     ),
     inRoot(
       "/debug/krt",
-      lazyRouteComponent(async () => import("./pages/live-graph-page.tsx"), "LiveGraphPage"),
+      lazyRouteComponent(
+        async () => import("./pages/live-view/live-graph-page.tsx"),
+        "LiveGraphPage",
+      ),
     ),
     inRoot(
       "/audit",

@@ -1,15 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { useId, useMemo, useState } from "react";
-import { graphOf } from "../../graph/graph.ts";
-import { GraphView } from "../graph/graph-view.tsx";
-import { LoadedStacks } from "../parts/loaded-stacks.tsx";
-import { NotFound } from "../parts/not-found.tsx";
-import { PageHead } from "../parts/page-head.tsx";
-import { Loaded } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
-import { isAccountAdmin, useServer } from "../session/server-context.tsx";
+import { useMemo } from "react";
+import { graphOf } from "../../../graph/graph.ts";
+import { GraphView } from "../../graph/graph-view.tsx";
+import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
+import { NotFound } from "../../parts/not-found.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Loaded } from "../../parts/states.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
+import { isAccountAdmin, useServer } from "../../session/server-context.tsx";
+import { WhyChanged } from "./why-changed.tsx";
 
-const REFRESH_MS = 2_000;
+/** What has to be said of a server at work costs it next to nothing. */
+const REFRESH_MS = 1_000;
 
 /** A collection as the server describes it; what a release adds is left out. */
 interface CollectionView {
@@ -50,81 +52,31 @@ export function LiveGraphPage() {
     <>
       <PageHead title="Live view">
         <p className="quiet">
-          What the server that answered derives the pages from; it is read again every two seconds
+          What the server that answered derives the pages from; it is read again every second
         </p>
       </PageHead>
       <Loaded query={query} what="collections">
         {({ collections, edges, synced, stacks }) => (
-          <Collections
-            collections={collections as unknown as readonly CollectionView[]}
-            edges={edges}
-            state={`${synced ? "In sync with the store" : "Not in sync with the store yet"}, ${stacks} stacks`}
-          />
+          <>
+            <Collections
+              collections={collections as unknown as readonly CollectionView[]}
+              edges={edges}
+              state={`${synced ? "In sync with the store" : "Not in sync with the store yet"}, ${stacks} stacks`}
+            />
+            <LoadedStacks>
+              {(all) => (
+                <WhyChanged
+                  stacks={all}
+                  collections={(collections as unknown as readonly CollectionView[]).map(
+                    ({ name }) => name,
+                  )}
+                />
+              )}
+            </LoadedStacks>
+          </>
         )}
       </Loaded>
-      <LoadedStacks>
-        {(stacks) => <WhyChanged names={stacks.map(({ project, name }) => `${project}/${name}`)} />}
-      </LoadedStacks>
     </>
-  );
-}
-
-/** Which object's change made the status of a stack what it is. */
-function WhyChanged({ names }: { readonly names: readonly string[] }) {
-  const { client } = useServer();
-  const [chosen, setChosen] = useState("");
-  const id = useId();
-  const stack = chosen === "" ? (names[0] ?? "") : chosen;
-  const query = useQuery({
-    queryKey: ["live-graph-why", stack],
-    queryFn: async ({ signal }) => (await client.showLiveGraph({ stack }, { signal })).data.why,
-    enabled: stack !== "",
-    refetchInterval: REFRESH_MS,
-  });
-  if (stack === "") return null;
-  return (
-    <section aria-labelledby="why">
-      <h2 id="why">Why did a stack change?</h2>
-      <div className="filters">
-        <label htmlFor={id}>Stack</label>
-        <select id={id} value={stack} onChange={(event) => setChosen(event.target.value)}>
-          {!names.includes(stack) && <option>{stack}</option>}
-          {names.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </div>
-      <Loaded query={query} what={`explanation of ${stack}`}>
-        {(why) =>
-          why !== undefined && (
-            <>
-              <p>
-                It was last derived in turn {why.turn ?? 0},{" "}
-                {why.cause === undefined ? (
-                  "as a collection came into sync"
-                ) : (
-                  <>
-                    as <strong>{why.cause.collection}</strong> <code>{why.cause.key}</code> changed
-                  </>
-                )}
-                .
-              </p>
-              <ul className="plain-list" aria-label="What it reads">
-                {why.dependencies.map(({ collection, filters, matches }) => (
-                  <li key={`${collection} ${filters}`}>
-                    looks up <strong>{collection}</strong>{" "}
-                    <span className="quiet">
-                      {filters === "" ? "" : `by ${filters}, `}
-                      {matches === 1 ? "1 object" : `${matches} objects`}
-                    </span>
-                  </li>
-                ))}
-              </ul>
-            </>
-          )
-        }
-      </Loaded>
-    </section>
   );
 }
 
