@@ -8,7 +8,7 @@ import {
   type StackSnapshot,
   type StateObject,
 } from "@stackwright/core";
-import type { Value } from "@stackwright/cty";
+import { CtyError, type Value } from "@stackwright/cty";
 import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwright/plan-view";
 import { BUILTIN_ADDRESS, BUILTIN_SCHEMA } from "@stackwright/tfplugin/builtin";
 import { ServerError } from "../../domain/server-error.ts";
@@ -60,16 +60,17 @@ export async function readShownObject(
   return keylessState(parts, stack).object(key);
 }
 
-/** The attributes of an object; undefined where nothing is recorded. */
+/** The attributes of an object; undefined where nothing is recorded, `unprocessable` for what is no value of the engine. */
 export function shownObject(object: StateObject): Shown | undefined {
   const value = valueOf(object);
   return value === undefined ? undefined : showValue(value, SHOW);
 }
 
-/** The value of an output. */
-export function shownOutput(output: StackOutput): Shown {
+/** The value of an output; `unprocessable` for one that is no value of the engine. */
+export function shownOutput(name: string, output: StackOutput): Shown {
   if (output.sensitive || output.isOmitted === true) return { kind: "secret" };
-  return showValue(outputValue(output), SHOW);
+  const value = readable(`the output "${name}"`, () => outputValue(output));
+  return showValue(value, SHOW);
 }
 
 /** The revisions of a stack, newest first. */
@@ -149,7 +150,20 @@ function changeOf(
 }
 
 function valueOf(object: StateObject | undefined): Value | undefined {
-  return object?.value === undefined ? undefined : recordedValue(object.value, blockOf(object));
+  const { value, address } = object ?? {};
+  if (object === undefined || value === undefined) return undefined;
+  return readable(`"${address}"`, () => recordedValue(value, blockOf(object)));
+}
+
+/** What is read of a state that another program wrote: it may have numbers that the engine has not. */
+function readable<T>(of: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CtyError)) throw error;
+    const detail = `the state has a value of ${of} that cannot be shown: ${error.message}`;
+    throw new ServerError("unprocessable", detail, { cause: error });
+  }
 }
 
 /** The schema of an object of a provider that is a part of the server; those of others are with them. */

@@ -129,3 +129,37 @@ it("lists runs newest first, page by page, and says who asks", async () => {
     projects: ["web"],
   });
 });
+
+it("names the value of another program's state that cannot be shown", async () => {
+  const { call } = await startApi("none");
+  const huge = "1e999999999";
+  const provider = 'provider["registry.terraform.io/hashicorp/null"]';
+  const instances = [{ schema_version: 0, attributes: { size: "HUGE" } }];
+  const resource = { mode: "managed", type: "null_thing", name: "a", provider, instances };
+  const lineage = "0d9f2b5e-6a1c-4c1e-9a63-7d1d6b0f1a11";
+  const put = async (stack: string, members: object) => {
+    const state = { version: 4, terraform_version: "1.9.0", serial: 1, lineage, ...members };
+    const body = Buffer.from(JSON.stringify(state).replace('"HUGE"', huge));
+    const headers = { "content-type": "application/json" };
+    const stored = await call("POST", `/state/v1/default/web/${stack}`, { body, headers });
+    expect(stored.status, stored.text).toBe(200);
+    const at = `/api/v1/projects/web/stacks/${stack}`;
+    const set = { body: { tool: "stackwright" }, headers: { "if-match": "*" } };
+    expect((await call("PATCH", `${at}/tool`, set)).status).toBe(200);
+    return at;
+  };
+  const one = await put("one", { outputs: {}, resources: [resource] });
+  const outputs = { size: { value: "HUGE", type: "number" } };
+  const two = await put("two", { outputs, resources: [] });
+  for (const [path, of] of [
+    [`${one}/state/resource?address=null_thing.a`, '"null_thing.a"'],
+    [`${one}/revisions/compare?from=0&to=2`, '"null_thing.a"'],
+    [`${two}/state`, 'the output "size"'],
+  ] as const) {
+    const refused = await call("GET", path);
+    expect([path, refused.status], refused.text).toEqual([path, 422]);
+    expect(refused.json["detail"]).toBe(
+      `the state has a value of ${of} that cannot be shown: the exponent of the number is too large`,
+    );
+  }
+});

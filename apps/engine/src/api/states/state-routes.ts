@@ -124,6 +124,7 @@ export function stateRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ShowState",
         { 200: StateView },
         { params: StackParams },
+        { 422: "the value of an output cannot be shown" },
       ),
       config: { access: "viewer" },
     },
@@ -138,6 +139,7 @@ export function stateRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ShowResource",
         { 200: ResourceDetail },
         { params: StackParams, querystring: ResourceQuery },
+        { 422: "an attribute cannot be shown" },
       ),
       config: { access: "viewer" },
     },
@@ -191,7 +193,7 @@ export function stateRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CompareRevisions",
         { 200: Type.Object({ changes: Type.Array(ObjectChange) }) },
         { params: StackParams, querystring: CompareQuery },
-        { 422: "too many revisions lie between the two" },
+        { 422: "too many revisions lie between the two, or a value cannot be shown" },
       ),
       config: { access: "viewer" },
     },
@@ -216,7 +218,11 @@ function viewOf({ head, objects, outputs, inputs = [] }: StackSnapshot): Static<
     revision: Number(head.revision),
     resources: resources.map(resourceOf).toSorted(byAddress),
     outputs: [...outputs]
-      .map(([name, output]) => ({ name, sensitive: output.sensitive, value: shownOutput(output) }))
+      .map(([name, output]) => ({
+        name,
+        sensitive: output.sensitive,
+        value: shownOutput(name, output),
+      }))
       .toSorted((left, right) => (left.name < right.name ? -1 : 1)),
     inputs: inputs.map(({ stack, name, revision, outputs: names }) => ({
       project: stack.project,
