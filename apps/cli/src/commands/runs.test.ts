@@ -240,6 +240,44 @@ describe("runs on a server", { timeout: 60_000 }, () => {
     }
   });
 
+  it("warns of functions that look for files which were not uploaded", async () => {
+    await logIn();
+    for (const path of [".git", "stacks/web", "modules/words", "shared"]) {
+      await mkdir(join(folder, path), { recursive: true });
+    }
+    await writeFile(join(folder, "modules/words/main.tf"), "");
+    await writeFile(join(folder, "shared/a.json"), "{}");
+    await writeFile(
+      join(folder, "stacks/web/main.tf"),
+      `module "words" {
+  source = "../../modules/words"
+}
+locals {
+  exists = fileexists("../../shared/a.json")
+  set    = fileset("../../shared", "*.json")
+  own    = [fileexists("none"), fileset("none", "*"), fileexists("../../modules/words/none")]
+}
+output "found" {
+  value = "\${local.exists}, \${length(local.set)}, \${length(local.own)}"
+}
+`,
+    );
+    const place = ["runs", "start", "stacks/web", "--stack", "web/one", "--plan-only"];
+    const { output } = await stackwright(...place);
+    const text = output.replaceAll(/\s+/g, " ");
+    expect(text).toContain("false, 0, 3");
+    expect(text.match(/Warning: Result may be incomplete/g)).toHaveLength(2);
+    expect(text).toMatch(
+      /on main\.tf line 5\b.*"fileexists" gives false for "\.\.\/\.\.\/shared\/a\.json".*--root ABOVE/,
+    );
+    expect(text).toMatch(
+      /on main\.tf line 6\b.*"fileset" gives only the files in "\.\.\/\.\.\/shared".*--root ABOVE/,
+    );
+    const whole = await stackwright(...place, "--root", ".");
+    expect(whole.output).toContain("true, 1, 3");
+    expect(whole.output).not.toContain("Warning");
+  });
+
   it("asks only those whose approval would count: the run waits for another person", async () => {
     await logIn();
     await stackwright("projects", "create", "web", "--exclude-author");

@@ -19,3 +19,29 @@ it("says how a file gets into the upload that a root module reads beside its fol
   expect(read("absent.txt")).toThrow(/no file exists at "stacks\/web\/absent\.txt"$/);
   expect(read("../above.txt", uploadedFiles(scratch.path, ""))).toThrow(/leads out of .*--root/);
 });
+
+it("knows where more may lie than was uploaded: beside the folders that were uploaded whole", async () => {
+  const scratch = await mkdtempDisposable(join(tmpdir(), "uploaded-files-"));
+  onTestFinished(() => scratch.remove());
+  for (const path of ["a/stacks/web/files", "a/modules/net/files/more"]) {
+    await mkdir(join(scratch.path, path), { recursive: true });
+  }
+  await writeFile(join(scratch.path, "a/stacks/web/main.tf"), "");
+  await writeFile(join(scratch.path, "a/modules/net/main.tf"), "");
+  const files = uploadedFiles(scratch.path, "a/stacks/web");
+  const isPartial = (folder: string) => files.isPartial?.(folder);
+  for (const folder of ["..", "../..", "../../modules", "../../shared/deep", "../api"]) {
+    expect(isPartial(folder), folder).toBe(true);
+  }
+  for (const folder of [
+    ".",
+    "none",
+    "..files",
+    "../../modules/net",
+    "../../modules/net/files/more",
+  ]) {
+    expect(isPartial(folder), folder).toBe(false);
+  }
+  await writeFile(join(scratch.path, "README.md"), "of all that lies here");
+  expect(isPartial("../../shared")).toBe(false);
+});

@@ -21,6 +21,14 @@ function filesFrom(files: BundleFiles, folder: string): BundleFiles {
   return {
     ...files,
     machine: { workingDirectory: ".", home: "/" },
+    // Beside the folder there are whole folders that were uploaded, and those above them, which have no files.
+    isPartial: (path) => {
+      if (!/^\.\.(?:\/|$)/.test(path)) return false;
+      for (let place = within(path); ; place = posix.dirname(place)) {
+        if (files.names(place).length > 0) return false;
+        if (place === ".") return true;
+      }
+    },
     read: (path) => {
       const place = within(path);
       // Beside the folder lies what else was uploaded, which need not be all that lies there in the repository.

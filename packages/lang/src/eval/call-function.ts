@@ -7,7 +7,12 @@ import {
   unmarkDeep,
   Value,
 } from "@stackwright/cty";
-import { FunctionError, type Parameter, type ValueFunction } from "./function.ts";
+import {
+  FunctionError,
+  type FunctionWarning,
+  type Parameter,
+  type ValueFunction,
+} from "./function.ts";
 import type { FunctionHost } from "./host.ts";
 
 /**
@@ -21,6 +26,7 @@ export function callFunction(
   definition: ValueFunction,
   given: readonly Value[],
   host: FunctionHost,
+  warn: FunctionWarning,
 ): Value {
   const { parameters, rest, returns } = definition;
   let marks = Marks.none;
@@ -47,7 +53,7 @@ export function callFunction(
   if (unknown) {
     return unknownResult(definition, type, args).withMarks(marks.union(kept));
   }
-  const result = definition.call(args, type, host);
+  const result = definition.call(args, type, host, warn);
   if (result.isKnown) return result.withMarks(marks);
   const [plain, own] = result.unmark();
   return refineUnknown(definition, plain, args).withMarks(marks.union(own));

@@ -5,6 +5,7 @@ import { didYouMean } from "../syntax/suggestion.ts";
 import { callFunction, functionFailure } from "./call-function.ts";
 import type { EvaluationContext } from "./context.ts";
 import { conversionMessage } from "./conversion-message.ts";
+import { EVAL_PROBLEMS } from "./eval-problem.ts";
 import { functionSignature, type LangFunction, type ValueFunction } from "./function.ts";
 
 /** An argument and the expression to blame for it. */
@@ -34,7 +35,9 @@ export function evaluateCall(context: EvaluationContext, node: FunctionCall): Va
   );
   if (context.errorCount > errors) return Value.dynamic;
   try {
-    const result = callFunction(definition, values, context.scope.functions.host);
+    const result = callFunction(definition, values, context.scope.functions.host, (detail) =>
+      context.warn("LANG_EVAL_RESULT", EVAL_PROBLEMS.LANG_EVAL_RESULT, detail, node),
+    );
     context.checkSize(result);
     return result;
   } catch (error) {

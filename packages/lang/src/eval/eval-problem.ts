@@ -18,6 +18,7 @@ export const EVAL_PROBLEMS = {
   LANG_EVAL_ARGUMENT: "Invalid function argument",
   LANG_EVAL_CALL: "Error in function call",
   LANG_EVAL_DEPRECATED: "Use of something deprecated",
+  LANG_EVAL_RESULT: "Result may be incomplete",
   LANG_EVAL_LIMIT: "Evaluation too expensive",
   LANG_TYPE: "Invalid type specification",
 } as const;

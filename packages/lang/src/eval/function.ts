@@ -48,6 +48,9 @@ interface FunctionBase {
   readonly dialect?: "both" | "opentofu" | "stackwright";
 }
 
+/** Says what a user should know of the result of a function: one or more sentences. */
+export type FunctionWarning = (detail: string) => void;
+
 /** A function that gets the values of its arguments. */
 export interface ValueFunction extends FunctionBase {
   /**
@@ -59,7 +62,13 @@ export interface ValueFunction extends FunctionBase {
   readonly nullable?: boolean;
   /** Narrows an unknown result further. `args` are unmarked. */
   readonly refine?: (unknown: Value, args: readonly Value[]) => Value;
-  readonly call: (args: readonly Value[], returns: Type, host: FunctionHost) => Value;
+  /** `warn` says something of this call at its place in the configuration. */
+  readonly call: (
+    args: readonly Value[],
+    returns: Type,
+    host: FunctionHost,
+    warn: FunctionWarning,
+  ) => Value;
 }
 
 /** A function that gets its arguments as expressions and decides itself what to do with them. */

@@ -28,6 +28,11 @@ export interface BundleFiles {
   readonly machine?: Machine;
   /** What a user does who needs a file outside of the bundle: a clause without its full stop, which errors end with. @default none */
   readonly adviceOutside?: string;
+  /**
+   * Whether a folder may have more where the configuration comes from than it has here, so that a file that is not here may exist.
+   * @default it has all
+   */
+  isPartial?(folder: string): boolean;
   /** Content of a file. Throws a FunctionError where it cannot be read. */
   read(path: string): Uint8Array;
   /** Frees the memory of bytes that {@link read} returned and that have no other user. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Type, Value } from "@stackwright/cty";
-import type { LangFunction, ValueFunction } from "../eval/function.ts";
+import type { FunctionWarning, LangFunction, ValueFunction } from "../eval/function.ts";
 import type { BundleFiles, FunctionHost } from "../eval/host.ts";
 import { decodeUtf8 } from "./base64.ts";
 import { baseName, directoryName } from "./bundle-path.ts";
@@ -39,10 +39,14 @@ function atPath<T>(
   return use(files, filePath(files, given));
 }
 
+function advice({ adviceOutside }: BundleFiles): string {
+  return adviceOutside === undefined ? "" : `; ${adviceOutside}`;
+}
+
 function fileFunction(
   name: string,
   description: string,
-  call: (path: string, host: FunctionHost) => Value,
+  call: (path: string, host: FunctionHost, warn: FunctionWarning) => Value,
   returns: Type = Type.string,
 ): ValueFunction {
   return {
@@ -51,7 +55,7 @@ function fileFunction(
     description,
     parameters: [path],
     returns,
-    call: (args, _type, host) => call(text(args, 0), host),
+    call: (args, _type, host, warn) => call(text(args, 0), host, warn),
   };
 }
 
@@ -98,7 +102,16 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
   fileFunction(
     "fileexists",
     "Whether there is a regular file.",
-    (given, host) => Value.bool(atPath(host, given, (files, where) => files.exists(where))),
+    (given, host, warn) =>
+      atPath(host, given, (files, where) => {
+        const found = files.exists(where);
+        if (!found && files.isPartial?.(directoryName(where)) === true) {
+          warn(
+            `The function "fileexists" gives false for ${JSON.stringify(where)}, which is not among the files that are here, but may exist${advice(files)}.`,
+          );
+        }
+        return Value.bool(found);
+      }),
     Type.bool,
   ),
   fileHash("filemd5", "md5", "hex"),
@@ -116,12 +129,18 @@ export const FILESYSTEM_FUNCTIONS: readonly LangFunction[] = [
       textParam("pattern", "the pattern, such as **/*.txt"),
     ],
     returns: Type.set(Type.string),
-    call: (args, _type, host) => {
+    call: (args, _type, host, warn) => {
       const pattern = text(args, 1);
       const matches = globMatcher(pattern);
-      const found = atPath(host, text(args, 0), (files, where) =>
-        files.list(where, pattern),
-      ).filter(matches);
+      const found = atPath(host, text(args, 0), (files, where) => {
+        const listed = files.list(where, pattern);
+        if (files.isPartial?.(where) === true) {
+          warn(
+            `The function "fileset" gives only the files in ${JSON.stringify(where)} that are here, of which there may be more${advice(files)}.`,
+          );
+        }
+        return listed;
+      }).filter(matches);
       return Value.set(
         found.map((item) => Value.string(item)),
         Type.string,
