@@ -65,7 +65,7 @@ export async function rfsOutputs(
       name,
       description: "",
       type: output.sensitive ? "" : typeExpression(decodeTypeJson(output.type)),
-      value: output.sensitive ? "" : (shownText(shownOutput(output)) ?? ""),
+      value: output.sensitive ? "" : (shownText(shownOutput(name, output)) ?? ""),
       sensitive: output.sensitive,
     }));
 }
