@@ -29,6 +29,7 @@ test("what no caller can tell apart is not changed", () => {
   expect(after("function f() { return undefined; }")).toEqual([]);
   expect(after("function f() { return false; }")).toEqual(["function f() { return true; }"]);
   expect(after("const a = (b, c) => -1;")).toEqual([]);
+  expect(after("a satisfies never;")).toEqual([]);
 });
 
 test("types and imports are not changed", () => {

@@ -139,10 +139,12 @@ function editsOf(node: SyntaxNode, source: string): Edit[] {
       const argument = node["argument"] as SyntaxNode;
       return [whole(source.slice(argument.start, argument.end), "await removed")];
     }
-    case "ExpressionStatement":
-      return node["directive"] === undefined || node["directive"] === null
-        ? [whole(";", "statement removed")]
-        : [];
+    case "ExpressionStatement": {
+      const isDirective = node["directive"] !== undefined && node["directive"] !== null;
+      // A check of types alone does nothing when it runs.
+      const isCheck = (node["expression"] as SyntaxNode).type === "TSSatisfiesExpression";
+      return isDirective || isCheck ? [] : [whole(";", "statement removed")];
+    }
     case "ThrowStatement":
     case "BreakStatement":
     case "ContinueStatement":
