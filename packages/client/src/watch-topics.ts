@@ -94,12 +94,12 @@ export interface WatchedVersion {
 
 /** What requests runs of a stack by itself, as the topic `reactions` has it. */
 export interface WatchedReaction {
-  /** Of the trigger or the schedule; of checks for drift `drift-` and the stack. */
+  /** Of the trigger or the schedule; of checks for drift `drift-` and the stack, of changes of providers `providers-` and the stack. */
   readonly id: string;
   readonly project: string;
   readonly stack: string;
   /** What requests them. */
-  readonly on: "outputs" | "time" | "drift";
+  readonly on: "outputs" | "time" | "drift" | "providers";
   readonly paused: boolean;
   /** Outputs are others than those that were taken note of: a run is requested now, or `problem` says why not. */
   readonly due: boolean;

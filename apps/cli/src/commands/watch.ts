@@ -68,7 +68,8 @@ export async function watch(options: WatchOptions, context: CommandContext): Pro
     case "reactions":
       return follow(options, context, {
         topic,
-        nothing: "No stack that this token may see has a trigger, a schedule or checks for drift.",
+        nothing:
+          "No stack that this token may see has a trigger, a schedule, checks for drift or plans for providers.",
         nameOf: ({ project: inProject, stack, on, id }) => `${inProject}/${stack} on ${on} ${id}`,
         textOf: reactionText,
         isWanted: (reaction) => project === undefined || reaction.project === project,

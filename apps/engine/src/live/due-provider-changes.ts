@@ -19,6 +19,11 @@ interface NoticeFact {
 export interface ProviderReactionFact {
   /** That of the stack. */
   readonly key: string;
+  /** Runs are requested, too. */
+  readonly plans: boolean;
+  /** Empty before the first. */
+  readonly lastRun: string;
+  readonly problem: string;
   /** What was taken note of. */
   readonly notices: readonly NoticeFact[];
 }
@@ -29,10 +34,17 @@ export const PROVIDER_REACTIONS_OF_STACKS: FollowedKind<ProviderReactionFact> = 
   kind: kind<ProviderReactionFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { kind: reaction, notices } = decodeRecord(SERVER_KINDS.providerReaction, resource);
+    const {
+      kind: reaction,
+      notices,
+      lastProblem,
+    } = decodeRecord(SERVER_KINDS.providerReaction, resource);
     if (reaction === ProviderReaction_Kind.KIND_UNSPECIFIED) return undefined;
     return {
       key: placeKey(resource.id),
+      plans: reaction === ProviderReaction_Kind.KIND_PLAN,
+      lastRun: notices.findLast(({ run }) => run !== "")?.run ?? "",
+      problem: lastProblem,
       notices: notices.map(({ provider, version, change, mark }) => ({
         provider,
         version,

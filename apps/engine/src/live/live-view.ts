@@ -171,10 +171,17 @@ export class LiveView implements Disposable {
     });
     this.registryChanges = new ChangeRing(this.#providerVersions, KEPT_TURNS);
     this.providerReactions = followKind(rt, parts, PROVIDER_REACTIONS_OF_STACKS);
-    const { dueTriggers } = this;
+    const { dueTriggers, providerReactions } = this;
     const schedules = followKind(rt, parts, SCHEDULES);
     this.reactionChanges = new ChangeRing(
-      deriveReactions(rt, { stacks, triggers, dueTriggers, schedules, drifts }),
+      deriveReactions(rt, {
+        stacks,
+        triggers,
+        dueTriggers,
+        schedules,
+        drifts,
+        providerReactions,
+      }),
       KEPT_TURNS,
     );
     this.inspector = rt.inspect();

@@ -1,6 +1,7 @@
 import { byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import type { ProviderReactionFact } from "./due-provider-changes.ts";
 import type { DueTrigger } from "./due-triggers.ts";
 import type { FollowedKind } from "./follow-kind.ts";
 import { type DriftFact, placeKey, type StackFact, type TriggerFact } from "./stack-facts.ts";
@@ -10,11 +11,11 @@ export interface Reaction {
   readonly key: string;
   readonly account: string;
   readonly project: string;
-  /** Of the trigger or the schedule; of a check for drift `drift-` and the stack. */
+  /** Of the trigger or the schedule; of a check for drift `drift-` and the stack, of changes of providers `providers-` and the stack. */
   readonly id: string;
   readonly stackName: string;
   /** What requests it. */
-  readonly on: "outputs" | "time" | "drift";
+  readonly on: "outputs" | "time" | "drift" | "providers";
   /** PROJECT/STACK whose outputs are followed; otherwise empty. */
   readonly source: string;
   readonly paused: boolean;
@@ -72,12 +73,13 @@ interface ReactionInputs {
   readonly dueTriggers: Collection<DueTrigger>;
   readonly schedules: Collection<ScheduleFact>;
   readonly drifts: Collection<DriftFact>;
+  readonly providerReactions: Collection<ProviderReactionFact>;
 }
 
-/** Triggers, schedules and checks for drift of all stacks. */
+/** Triggers, schedules, checks for drift and reactions to providers of all stacks. */
 export function deriveReactions(
   rt: Runtime,
-  { stacks, triggers, dueTriggers, schedules, drifts }: ReactionInputs,
+  { stacks, triggers, dueTriggers, schedules, drifts, providerReactions }: ReactionInputs,
 ): Collection<Reaction> {
   const reaction = kind<Reaction>()({ key: ({ key }) => key });
   const ofTriggers = rt.derive(
@@ -141,5 +143,31 @@ export function deriveReactions(
     },
     { name: "reactions to drift", kind: reaction },
   );
-  return rt.join([ofTriggers, ofSchedules, ofDrift], { name: "reactions", kind: reaction });
+  const ofProviders = rt.derive(
+    providerReactions,
+    (ctx, { key, plans, lastRun, problem }): Reaction | undefined => {
+      const stack = ctx.fetchOne(stacks, byKey(key));
+      if (stack === undefined || !plans) return undefined;
+      const { account, project, name: stackName, id } = stack;
+      return {
+        key: `providers ${key}`,
+        account,
+        project,
+        id: `providers-${id}`,
+        stackName,
+        on: "providers",
+        source: "",
+        paused: false,
+        due: false,
+        nextAtMs: 0,
+        problem,
+        lastRun,
+      };
+    },
+    { name: "reactions to provider changes", kind: reaction },
+  );
+  return rt.join([ofTriggers, ofSchedules, ofDrift, ofProviders], {
+    name: "reactions",
+    kind: reaction,
+  });
 }

@@ -308,7 +308,7 @@ function phaseIn({ set }: StackStatusChange): string | undefined {
   return set.find(({ name }) => name === "one")?.newest?.phase;
 }
 
-it("reactions are what requests runs by itself: triggers, schedules and checks for drift", async () => {
+it("reactions are what requests runs by itself: triggers, schedules, checks for drift and changes of providers", async () => {
   const { server, call, first, tokenOf } = await startApi("none");
   const { token } = first;
   const made = async (path: string, body: object, method = "POST") => {
@@ -331,6 +331,7 @@ it("reactions are what requests runs by itself: triggers, schedules and checks f
     mode: "plan_only",
   });
   const rule = await made(`${S}/drift`, { every_minutes: 60 }, "PUT");
+  await made(`${S}/provider-reaction`, { reaction: "plan" }, "PUT");
   const items = async (of = token) => {
     // Of nothing there is a beginning and an end.
     const events = await read(server.url, of, 2, "", "reactions");
@@ -343,6 +344,7 @@ it("reactions are what requests runs by itself: triggers, schedules and checks f
     .toEqual([
       { ...of, on: "drift", id: expect.stringMatching(/^drift-/), next_at: rule["next_at"] },
       { ...of, on: "outputs", id: trigger["id"], source: "base/network" },
+      { ...of, on: "providers", id: expect.stringMatching(/^providers-/) },
       { ...of, on: "time", id: schedule["id"], next_at: schedule["next_at"] },
     ]);
   expect(await items(await tokenOf("reader", ["base"]))).toEqual([]);

@@ -8,6 +8,7 @@ import { mayDo, useServer } from "../../session/server-context.tsx";
 import { Hooks } from "../hooks/hooks.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
 import { DeleteStackCard } from "./delete-stack-card.tsx";
+import { ProviderReactionCard } from "./provider-reaction-card.tsx";
 import { stackQuery } from "./stack-queries.ts";
 import { ToolCard } from "./tool-card.tsx";
 
@@ -44,6 +45,7 @@ export function SettingsTab() {
         <ToolCard />
         <Schedules />
         <Triggers />
+        <ProviderReactionCard />
         <DeleteStackCard />
       </div>
       {mayDo(caller, "deployer", place.project) && <Hooks owner={place} />}
