@@ -133,6 +133,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "device-login/device-logins.ts",
     "MAX_OF_NETWORK = 50",
   ],
+  [
+    "changes of providers that a stack notes",
+    "200",
+    "domain/provider-reaction.ts",
+    "MAX_NOTICES = 200",
+  ],
   ["streams of events", "2,000", "api/event-streams.ts", "MAX_STREAMS = 2_000"],
   [
     "calls of the storage service at once",
