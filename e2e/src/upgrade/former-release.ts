@@ -38,10 +38,10 @@ export const FORMER_RELEASES = Object.freeze({
   },
   neighbour: {
     name: "neighbour",
-    commit: "041cca574fe6",
+    commit: "43d3bacd0",
     what: "the release before this one: workers of either get steps from servers of the other",
     hasProtocol: true,
-    hasTables: false,
+    hasTables: true,
   },
 } as const satisfies Readonly<Record<string, FormerRelease>>);
 

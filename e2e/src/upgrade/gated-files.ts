@@ -9,6 +9,18 @@ export function gatedFiles(site: string): string {
     const order = former === undefined ? "" : `  depends_on = [gate_file.${former}]\n`;
     return `resource "gate_file" "${name}" {\n  path = "${name}"\n  content = "made"\n${gate}${order}}\n`;
   });
+  return withProvider(site, files.join(""));
+}
+
+/** One file that waits for nothing. */
+export function openFile(site: string, path = "only"): string {
+  return withProvider(
+    site,
+    `resource "gate_file" "${path}" {\n  path = "${path}"\n  content = "made"\n}\n`,
+  );
+}
+
+function withProvider(site: string, resources: string): string {
   return `terraform {
   required_providers {
     gate = { source = "example.com/e2e/gate" }
@@ -17,5 +29,5 @@ export function gatedFiles(site: string): string {
 provider "gate" {
   root = ${JSON.stringify(site)}
 }
-${files.join("")}`;
+${resources}`;
 }

@@ -8,10 +8,10 @@ import { makeDatabase } from "./database.ts";
 import { EventReader } from "./event-reader.ts";
 import { Fleet, type Member, type ServerPlace } from "./fleet.ts";
 import { FORMER_RELEASES, installFormerRelease } from "./former-release.ts";
-import { FILES, gatedFiles } from "./gated-files.ts";
+import { FILES, gatedFiles, openFile } from "./gated-files.ts";
 
 // Two servers and two workers of a former release on one PostgreSQL or etcd, exchanged one by one for those of this release in the middle
-// of an apply, whose provider waits in each call until the test lets it go on. The former releases are built from the history, which takes
+// of an apply, whose provider waits in each call until the test lets it continue. The former releases are built from the history, which takes
 // minutes, so `.ci/soak --only upgrade` runs this.
 
 const POSTGRES = process.env["TEST_POSTGRES_URL"];
@@ -199,6 +199,53 @@ describe("an upgrade in mid-run", () => {
     expect(await server.stop()).toMatchObject({ code: 0 });
     const back = await fleet.run(former, ["plan", ...words]);
     expect(back).toMatchObject({ code: 1, error: expect.stringContaining(NEWER_TABLES) });
+  });
+
+  it("commands of the release neighbour and of this one use servers of the other", {
+    timeout: 30 * 60_000,
+    retry: 0,
+  }, async (context) => {
+    context.skip(POSTGRES === undefined, "TEST_POSTGRES_URL names no server");
+    const former = [await installFormerRelease(FORMER_RELEASES.neighbour)] as const;
+    const present = installation().command;
+    const scratch = await Scratch.make();
+    onTestFinished(async () => scratch[Symbol.asyncDispose]());
+    const fleet = new Fleet(scratch, await makeDatabase(POSTGRES ?? ""));
+    await fleet.begin(former);
+    const [place] = (await fleet.places(1)) as [ServerPlace];
+    await scratch.write({ "main.tf": openFile(scratch.site) });
+    const pairs = [
+      { stack: "newer-command", command: present, server: former },
+      { stack: "older-command", command: former, server: present },
+    ] as const;
+    for (const { stack, command, server } of pairs) {
+      const member = await fleet.server(server, place, []);
+      onTestFinished(() => void (member.process.hasEnded || member.process.signal("SIGKILL")));
+      await fleet.call(place, "/stacks", { name: stack });
+      const runs = async (...words: readonly string[]) => {
+        const [verb = "", ...more] = words;
+        const at = ["--server", place.url, "--stack", stack];
+        const env = { STACKWRIGHT_TOKEN: fleet.token };
+        return fleet.start(command, ["runs", verb, ...at, ...more], env).end(CALL_MS);
+      };
+      expect(await runs("start", "--yes")).toMatchObject({ code: 0 });
+      expect(await runs("logs")).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/gate_file\.(?:only|other)/),
+      });
+      expect(await runs("freeze", "--reason", "a look at it")).toMatchObject({ code: 0 });
+      expect(await runs("unfreeze")).toMatchObject({ code: 0 });
+      // What the other release has recorded is what exists.
+      expect(await runs("start", "--yes")).toMatchObject({ code: 0 });
+      const listed = await runs("list", "--json");
+      const phases = (JSON.parse(listed.output) as readonly { phase: string }[]).map(
+        ({ phase }) => phase,
+      );
+      expect(phases).toEqual(["no_changes", "applied"]);
+      expect(await member.stop()).toMatchObject({ code: 0 });
+      await scratch.write({ "main.tf": openFile(scratch.site, "other") });
+    }
+    expect(scratch.calls()).toEqual(["create only", "create other"]);
   });
 });
 
