@@ -156,6 +156,8 @@ export interface StorageErrorDetails {
    * renewed any more.
    */
   readonly lost?: "late" | "taken" | "refused";
+  /** Of `STORAGE_INCONSISTENT`: the folder of an embedded store whose file system has no more space. */
+  readonly fullDisk?: string;
   /** Of `STORAGE_LOCKED`: who holds the lock. */
   readonly holder?: { readonly pid: number; readonly host: string; readonly since: string };
 }

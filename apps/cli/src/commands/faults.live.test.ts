@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it, type TestContext } from "vitest";
+import { applyByRecords, labRecords, storedIds } from "../testing/lab-records.ts";
 import { runSpawned } from "../testing/spawned-command.ts";
 
 // The command as users start it, with a provider that keeps its own records. Command or provider is killed, stopped for a while or asked
@@ -49,13 +50,6 @@ resource "lab_object" "disk" {
 }
 `;
 
-interface Shown {
-  readonly values?: { readonly root_module?: { readonly resources?: readonly ShownObject[] } };
-}
-interface ShownObject {
-  readonly values: { readonly id?: string };
-}
-
 it("an apply whose command or provider is killed, stopped or asked to end loses no object and makes none twice", {
   timeout: 60_000 + 90_000 * FAULTS,
 }, async ({ annotate, skip }: TestContext) => {
@@ -71,20 +65,6 @@ it("an apply whose command or provider is killed, stopped or asked to end loses 
   const env = { PATH: process.env["PATH"], HOME: cwd, TF_CLI_CONFIG_FILE: rc };
   const run = async (...words: string[]) => runSpawned(words, { cwd, env });
 
-  /** Objects by the records of the provider. */
-  const records = async (): Promise<readonly { id: string; name: string }[]> => {
-    const files = (await readdir(lab)).filter((name) => name.endsWith(".json"));
-    return Promise.all(
-      files.map(async (name) => JSON.parse(await readFile(join(lab, name), "utf8")) as never),
-    );
-  };
-  const recorded = async (): Promise<readonly string[]> => {
-    const { text } = await run("show", "--json");
-    const shown = JSON.parse(text.slice(text.indexOf('{"format_version"'))) as Shown;
-    const resources = shown.values?.root_module?.resources ?? [];
-    return resources.map(({ values }) => values.id ?? "").toSorted();
-  };
-
   const counts = new Map<string, number>();
   let unresolved = 0;
   // How long a whole apply takes here, from which the moments follow.
@@ -99,28 +79,11 @@ it("an apply whose command or provider is killed, stopped or asked to end loses 
     await upWithFault(kind, { cwd, env, afterMs: wholeMs * (0.3 + Math.random() * 0.6) });
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
 
-    // Nothing has to be given to the next applies but what they ask for.
-    let done = await run("up", "--yes");
-    for (let more = 0; more < 6 && done.code !== 0; more += 1) {
-      // Each warning names an object of which it is not known whether it exists: the records say so.
-      for (const warning of done.text.split("╷")) {
-        const address = /^│\s+with (lab_object\.\S+),$/m.exec(warning)?.[1];
-        if (address === undefined || !warning.includes("not known")) continue;
-        unresolved += 1;
-        const name = /name\s*=\s*"([^"]+)"/.exec(warning.replaceAll(/\s*\n│\s*/g, " "))?.[1];
-        const known = await recorded();
-        const object = (await records()).find(
-          (one) => one.name === name && !known.includes(one.id),
-        );
-        await (object === undefined
-          ? run("state", "resolve-absent", address)
-          : run("recover", "--id", `${address}=${object.id}`));
-      }
-      done = await run("up", "--yes");
-    }
+    const done = await applyByRecords(run, lab);
+    unresolved += done.unresolved;
     expect(done.code, `${kind}: ${done.text}`).toBe(0);
-    const ids = (await records()).map(({ id }) => id).toSorted();
-    expect(await recorded(), `${kind}, fault ${number}`).toEqual(ids);
+    const ids = (await labRecords(lab)).map(({ id }) => id).toSorted();
+    expect(await storedIds(run), `${kind}, fault ${number}`).toEqual(ids);
     expect(ids).toHaveLength(3 + 2 + 2 + (number % 2));
   }
   await annotate(`${FAULTS} faults`, "count");

@@ -1,4 +1,4 @@
-import { access, constants, open, stat, writeFile } from "node:fs/promises";
+import { access, constants, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandError } from "../command-error.ts";
 import { printable } from "../terminal/printable.ts";
@@ -20,9 +20,14 @@ export interface PlanFile {
 }
 
 export async function writePlanFile(path: string, plan: PlanFile): Promise<void> {
-  await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`).catch((cause: unknown) => {
-    throw notWritable(path, cause);
-  });
+  const isNew = (await stat(path).catch(() => undefined)) === undefined;
+  try {
+    await writeFile(path, `${JSON.stringify(plan, undefined, 2)}\n`);
+  } catch (error) {
+    // Half a file would be taken for a plan that was made.
+    if (isNew) await rm(path, { force: true }).catch(() => undefined);
+    throw notWritable(path, error);
+  }
 }
 
 /** `CommandError` where a plan file cannot be written to a place: to know it before the plan is made saves the time for that. */
@@ -39,9 +44,12 @@ export async function requirePlaceOfPlan(path: string): Promise<void> {
 
 function notWritable(path: string, cause: unknown): CommandError {
   const reason = cause instanceof Error ? printable(cause.message) : "";
+  const isFull = (cause as NodeJS.ErrnoException | undefined)?.code === "ENOSPC";
   return new CommandError(`The plan cannot be written to "${printable(path)}".`, {
     cause,
-    advice: `Name a file in a folder that can be written to with --out (${reason}).`,
+    advice: isFull
+      ? `No space is left on its file system. Make some, or name a file elsewhere with --out (${reason}).`
+      : `Name a file in a folder that can be written to with --out (${reason}).`,
   });
 }
 
@@ -101,6 +109,9 @@ async function readSmall(path: string): Promise<string> {
   return length > MAX_BYTES ? "" : new TextDecoder().decode(bytes.subarray(0, length));
 }
 
+/** What is in no name, and in a file that has decayed. */
+const CONTROL = /\p{Cc}/u;
+
 function parse(text: string): PlanFile | undefined {
   let value: unknown;
   try {
@@ -112,5 +123,6 @@ function parse(text: string): PlanFile | undefined {
   if (plan?.stackwright_plan !== 1) return undefined;
   const { account, project, stack, digest, created, store = "" } = plan;
   const texts: readonly unknown[] = [account, project, stack, digest, created, store];
-  return texts.every((one) => typeof one === "string") ? (plan as PlanFile) : undefined;
+  if (!texts.every((one) => typeof one === "string" && !CONTROL.test(one))) return undefined;
+  return /^[0-9a-f]{64}$/.test(String(digest)) ? (plan as PlanFile) : undefined;
 }

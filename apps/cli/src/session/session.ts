@@ -266,8 +266,12 @@ const IGNORE = "# Made by stackwright: state and keys of this folder.\n*\n";
 /** Makes the data folder for its owner alone, out of sight of version control. */
 async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
-  await writeFile(join(folder, ".gitignore"), IGNORE, { flag: "wx" }).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const path = join(folder, ".gitignore");
+  // An empty one is left of a disk that was full: what it is to hide would be seen.
+  if (((await stat(path).catch(() => undefined))?.size ?? 0) > 0) return;
+  await writeFile(path, IGNORE).catch((error: unknown) => {
+    // What the system says of a write does not name the file.
+    throw new Error(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Plan, RevisionEntry } from "@stackwright/core";
 import { isEngineError } from "@stackwright/core/errors";
+import { isStorageError } from "@stackwright/storage";
 import { CommandError } from "../command-error.ts";
 import type { StackSession } from "./session.ts";
 
@@ -19,9 +20,13 @@ export async function stalePlanError(
   file: string | undefined,
 ): Promise<unknown> {
   if (isEngineError(error, "ENGINE_FENCE_LOST")) {
+    const full = fullDiskOf(error);
     return new CommandError(`The apply stopped in the middle: ${error.message}.`, {
       cause: error,
-      advice: `Completed changes are saved. Check that the store ${session.storeName} answers and that no other run holds the stack lock. Then continue with a new plan: stackwright up`,
+      advice:
+        full !== undefined
+          ? `Completed changes are saved. Make space on the file system of ${full}. Then continue with a new plan, which also looks for what was in progress: stackwright up`
+          : `Completed changes are saved. Check that the store ${session.storeName} answers and that no other run holds the stack lock. Then continue with a new plan: stackwright up`,
     });
   }
   const isStale = isEngineError(
@@ -40,6 +45,16 @@ export async function stalePlanError(
     cause: error,
     advice: `${since}Nothing was done. Make a new plan: ${commandOf(plan, session, file)}`,
   });
+}
+
+/** The folder of a store that stopped to write as its disk is full. */
+function fullDiskOf(error: unknown): string | undefined {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (isStorageError(one, "STORAGE_INCONSISTENT") && one.details.fullDisk !== undefined) {
+      return one.details.fullDisk;
+    }
+  }
+  return undefined;
 }
 
 /** A line for each run that wrote the state after the revision of a plan, the oldest first. */

@@ -5,12 +5,17 @@ import { isStorageError } from "@stackwright/storage";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SERVER_ERRORS, ServerError, type ServerErrorCode } from "../domain/server-error.ts";
 
+const NO_SPACE =
+  "no space is left on the disk of the store; an operator of the server has to make some";
+
 /** Any error as an error of the API. What is not foreseen is `internal`, without its text. */
 export function serverErrorOf(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (isRegistryError(error)) return new ServerError(ofStatus(error.httpStatus), error.message);
   if (isStorageError(error, "STORAGE_INCONSISTENT")) {
-    return new ServerError("store_unavailable", undefined, { cause: error });
+    // Where it is, is the operator's to know, and in the log.
+    const text = error.details.fullDisk === undefined ? undefined : NO_SPACE;
+    return new ServerError("store_unavailable", text, { cause: error });
   }
   // Other writers were faster again and again.
   if (isStorageError(error, "STORAGE_CAS_FAILURE", "STORAGE_GUARD_FAILED", "STORAGE_WRONG_UID")) {

@@ -14,6 +14,10 @@ export async function ensureKeyFile(path: string): Promise<void> {
     try {
       await file.writeFile(`${randomBytes(32).toString("base64")}\n`);
       await file.sync();
+    } catch (error) {
+      // What the system says of a write does not name the file.
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`The key file ${path} cannot be made: ${reason}`, { cause: error });
     } finally {
       await file.close();
     }

@@ -39,7 +39,7 @@ export class FencedWriter {
   readonly #scheduler: Clock;
   readonly #broken = new AbortController();
   /** Why the store refused the last write, such as a full disk. */
-  #refusal: string | undefined;
+  #refusal: StorageError | undefined;
   /** Since when the store refuses by rights. */
   #refusedAt: number | undefined;
 
@@ -66,7 +66,7 @@ export class FencedWriter {
         return stored;
       } catch (thrown) {
         const error = StorageError.from(thrown);
-        this.#refusal = refusalOf(error);
+        this.#refusal = isRefusal(error) ? error : undefined;
         if (error.code === "STORAGE_GUARD_FAILED") throw this.#break(fenceLost(error));
         const conflict = error.code === "STORAGE_CAS_FAILURE" || error.code === "STORAGE_WRONG_UID";
         if (!conflict && !this.#mayPass(error)) throw error;
@@ -91,7 +91,7 @@ export class FencedWriter {
     // The same refusal kept the lease from being renewed, and is what the user can do something about.
     const cause: unknown = signal.aborted ? signal.reason : undefined;
     if (this.#refusal !== undefined && (cause === undefined || isNotRenewed(cause))) {
-      throw this.#break(rightLost(`${NOT_RENEWED}: ${this.#refusal}`, cause));
+      throw this.#break(rightLost(`${NOT_RENEWED}: ${this.#refusal.message}`, this.#refusal));
     }
     throw this.#break(cause === undefined ? rightLost(NOT_RENEWED) : fenceLost(cause));
   }
@@ -172,12 +172,12 @@ export class FencedWriter {
   }
 }
 
-/** What a store says that has certainly not written, and may later. */
-function refusalOf({ code, details, message }: StorageError): string | undefined {
-  const isRefused =
+/** Whether a store has certainly not written, and may later. */
+function isRefusal({ code, details }: StorageError): boolean {
+  return (
     code === "STORAGE_PERMISSION_DENIED" ||
-    (code === "STORAGE_INCONSISTENT" && details.outcome === "not-applied");
-  return isRefused ? message : undefined;
+    (code === "STORAGE_INCONSISTENT" && details.outcome === "not-applied")
+  );
 }
 
 function isNotRenewed(cause: unknown): boolean {

@@ -26,4 +26,5 @@ export type {
 } from "./history/history.ts";
 export type { WorkloadOptions } from "./history/workload.ts";
 export { runWorkload } from "./history/workload.ts";
+export { SmallDisk } from "./live/small-disk.ts";
 export { STORAGE_SCENARIOS } from "./scenarios.ts";

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startServer } from "@stackwright/proto/grpc";
@@ -205,4 +205,40 @@ describe("a damaged file", () => {
     const error = await assertCode(createSqliteStorage({ directory }), "STORAGE_CORRUPT");
     expect(error.message).toContain("writer.lock");
   });
+});
+
+describe("a store whose database is", () => {
+  test.each([
+    ["empty", async (path: string) => truncate(path)],
+    ["gone", async (path: string) => rm(path)],
+  ])("%s is refused, as a new one would know nothing of what was recorded", async (_, damage) => {
+    await (await createSqliteStorage({ directory })).close();
+    await damage(join(directory, "store.db"));
+    for (const readOnly of [false, true]) {
+      const error = await assertCode(
+        createSqliteStorage({ directory, readOnly }),
+        "STORAGE_CORRUPT",
+      );
+      expect(error.message).toContain(join(directory, "store.db"));
+      expect(error.message).toContain("backup");
+    }
+  });
+
+  test("gone together with its mark begins anew", async () => {
+    await (await createSqliteStorage({ directory })).close();
+    for (const name of ["store.db", "store.line"]) await rm(join(directory, name));
+    await using storage = await createSqliteStorage({ directory });
+    expect(await storage.list("strong", A1, HOME, "")).toEqual([]);
+  });
+});
+
+test("a lock file with something in it is refused with what to do, which loses nothing", async () => {
+  await (await createSqliteStorage({ directory })).close();
+  const path = join(directory, "writer.lock");
+  await writeFile(path, Buffer.alloc(1_000, 7));
+  const error = await assertCode(createSqliteStorage({ directory }), "STORAGE_CORRUPT");
+  expect(error.message).toContain(`${path} is damaged`);
+  expect(error.message).toContain("delete it");
+  await rm(path);
+  await (await createSqliteStorage({ directory })).close();
 });

@@ -33,7 +33,8 @@ describe.skipIf(disk === undefined)("a sqlite store on a full disk", () => {
     for (let count = 0; count < 5; count += 1) {
       const large = sample(A1, HOME, `large${count}`, { data });
       const error = await assertCode(storage.writeCAS(large), "STORAGE_INCONSISTENT");
-      expect(error.details.outcome).toBe("not-applied");
+      expect(error.details).toMatchObject({ outcome: "not-applied", fullDisk: directory });
+      expect(error.message).toContain(`no space is left for the store ${directory}`);
       refused.push(large.id.name);
       assertSame(await storage.read("strong", kept.id), kept);
     }

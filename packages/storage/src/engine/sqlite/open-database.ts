@@ -5,7 +5,7 @@ import { checkRows, checkStructure, describeDamage } from "./damage.ts";
 import type { IntegrityCheck } from "./protocol.ts";
 import { checkLayout, migrate, OLDEST_READABLE_LAYOUT } from "./schema.ts";
 import { databasePath, requireStore } from "./store-directory.ts";
-import { continueLine } from "./store-line.ts";
+import { continueLine, refuseEmptied } from "./store-line.ts";
 import { inspectLog, logNotice } from "./write-ahead-log.ts";
 
 /** An open database and what its operator should know about how it was found. */
@@ -25,6 +25,7 @@ const BUSY_TIMEOUT_MS = 5_000;
  */
 export function openForWriting(directory: string, check: IntegrityCheck): OpenedDatabase {
   const path = databasePath(directory);
+  refuseEmptied(path);
   const log = inspectLog(`${path}-wal`);
   const database = connect(path, false);
   try {
@@ -45,8 +46,9 @@ export function openForWriting(directory: string, check: IntegrityCheck): Opened
 
 /** Opens the database of a store for reading, also beside a writer. */
 export function openForReading(directory: string): DatabaseSync {
-  requireStore(directory);
   const path = databasePath(directory);
+  refuseEmptied(path);
+  requireStore(directory);
   const database = connect(path, true);
   try {
     const layout = checkLayout(database);

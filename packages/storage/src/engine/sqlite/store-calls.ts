@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../../errors.ts";
 import { backupTo } from "./backup-copy.ts";
 import { damagedRow, describeDamage, locateRow } from "./damage.ts";
+import { describeFullDisk } from "./full-disk.ts";
 import { GroupWriter, readOldestMs } from "./group-writer.ts";
 import { readHistoryBounds, settleHistoryBounds } from "./history-bounds.ts";
 import { openForReading, openForWriting, openReader } from "./open-database.ts";
@@ -197,7 +198,8 @@ function markClean(database: DatabaseSync, path: string): void {
 /** An error of a call, as it is sent to another thread. */
 export function toErrorMessage(error: unknown, { directory }: WorkerOptions): ErrorMessage {
   const path = databasePath(directory);
-  const described = describeDamage(error, path, { outcome: "not-applied" });
+  const damage = describeDamage(error, path, { outcome: "not-applied" });
+  const described = describeFullDisk(damage, directory);
   const { code, message, details } = StorageError.from(described, { outcome: "not-applied" });
   return { code, message, details };
 }

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { StorageError } from "../../errors.ts";
 
 // Recognises a database that is not the continuation of what this directory held: a copy, or an older
 // state that was put back. Two things are compared with what the database recorded. The file (inode and
@@ -60,6 +61,22 @@ export function continueLine(database: DatabaseSync, path: string): readonly str
  */
 export function endLineUse(database: DatabaseSync, path: string): void {
   mint(database, path, { file: identify(path), mark: readMark(path), copied: false, clean: true });
+}
+
+/**
+ * Fails with `STORAGE_CORRUPT` where there is no database although the mark beside it says that one was in use: a new store in its
+ * place would know nothing of what the old one had recorded.
+ */
+export function refuseEmptied(path: string): void {
+  const isEmpty = [path, `${path}-wal`].every(
+    (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0,
+  );
+  if (!isEmpty || readMark(path) === "") return;
+  throw new StorageError(
+    "STORAGE_CORRUPT",
+    `${path} is empty or gone, and ${markPath(path)} says that there was a store: restore it from a backup; ` +
+      "to begin with an empty store instead, delete both",
+  );
 }
 
 /** Gives the content of an open database another epoch and higher revisions, without its history. */
@@ -119,7 +136,7 @@ function readMark(path: string): string {
   try {
     return readFileSync(markPath(path), "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return "";
     throw error;
   }
 }

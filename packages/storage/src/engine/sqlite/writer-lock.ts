@@ -31,7 +31,7 @@ export function acquireWriterLock(directory: string): Disposable {
     lock.close();
     const SQLITE_BUSY = 5;
     if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) {
-      throw describeDamage(error, join(directory, LOCK_FILE));
+      throw damagedLock(error, join(directory, LOCK_FILE));
     }
     const holder = readHolder(directory);
     const who =
@@ -48,8 +48,26 @@ export function acquireWriterLock(directory: string): Disposable {
     host: hostname(),
     since: new Date().toISOString(),
   };
-  writeFileSync(join(directory, HOLDER_FILE), JSON.stringify(holder), { mode: 0o600 });
+  try {
+    writeFileSync(join(directory, HOLDER_FILE), JSON.stringify(holder), { mode: 0o600 });
+  } catch (error) {
+    // The thread may be that of the caller, which would keep the lock.
+    lock.close();
+    throw error;
+  }
   return { [Symbol.dispose]: () => lock.close() };
+}
+
+/** A lock file has no content, so nothing is lost with one that is damaged. */
+function damagedLock(error: unknown, path: string): unknown {
+  const described = describeDamage(error, path);
+  if (!(described instanceof StorageError)) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StorageError(
+    "STORAGE_CORRUPT",
+    `${path} is damaged (${reason}): it is the lock of the store, which holds nothing; delete it while no process uses the store`,
+    { cause: error },
+  );
 }
 
 function readHolder(directory: string): LockHolder | undefined {

@@ -7,6 +7,8 @@ import {
   readdirSync,
   rmdirSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,8 +44,8 @@ export class SmallDisk implements Disposable {
     return readdirSync(this.path).includes("ballast");
   }
 
-  /** Takes all space that is left. */
-  fill(): void {
+  /** Takes all space that is left, but for so many bytes: what is written next ends in the midst. */
+  fill(leftBytes = 0): void {
     const file = openSync(this.#ballast, "a");
     try {
       for (const size of [65_536, 4_096]) while (writeSync(file, Buffer.alloc(size)) === size);
@@ -52,6 +54,7 @@ export class SmallDisk implements Disposable {
     } finally {
       closeSync(file);
     }
+    if (leftBytes > 0) truncateSync(this.#ballast, statSync(this.#ballast).size - leftBytes);
   }
 
   /** Gives the space back. */
