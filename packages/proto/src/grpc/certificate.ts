@@ -8,7 +8,8 @@ export interface SelfSignedOptions {
    */
   readonly name?: string;
   /**
-   * How long it is valid, from five minutes ago on.
+   * How long it is valid, counted from five minutes ago. It is valid from two days ago on, as the clock of a machine may be set back
+   * between the making and the check.
    * @default one year
    */
   readonly validMs?: number;
@@ -17,6 +18,8 @@ export interface SelfSignedOptions {
 }
 
 const CLOCK_SKEW_MS = 5 * 60_000;
+/** More than any error of a time zone. The key is new, so nothing was signed with it before. */
+const SET_BACK_MS = 48 * 3_600_000;
 const YEAR_MS = 365 * 24 * 3_600_000;
 
 /**
@@ -36,7 +39,7 @@ export function createSelfSignedIdentity(options: SelfSignedOptions = {}): TlsId
     ECDSA_WITH_SHA256,
     subject,
     sequence(
-      time(new Date(now.getTime() - CLOCK_SKEW_MS)),
+      time(new Date(now.getTime() - SET_BACK_MS)),
       time(new Date(now.getTime() - CLOCK_SKEW_MS + validMs)),
     ),
     subject,
