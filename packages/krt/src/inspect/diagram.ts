@@ -1,5 +1,6 @@
 import type { AnyNode } from "../core/node.ts";
 import { filterClass } from "./describe-filter.ts";
+import { queriesBetween } from "./queries-between.ts";
 
 /** What is drawn of one edge. */
 interface DrawnEdge {
@@ -57,14 +58,8 @@ function edgesOf(nodes: readonly AnyNode[]): DrawnEdge[] {
 /** The kinds of filters by which one collection fetches from another. */
 function classesBetween(source: AnyNode, reader: AnyNode): string {
   const classes = new Set<string>();
-  for (const query of source.queries.all()) {
-    const text = query.filters.map(filterClass).join("+") || "all";
-    if (classes.has(text)) continue;
-    for (let link = query.users; link !== undefined; link = link.nextUser) {
-      if ((link.entry.node as AnyNode) !== reader) continue;
-      classes.add(text);
-      break;
-    }
+  for (const query of queriesBetween(source, reader)) {
+    classes.add(query.filters.map(filterClass).join("+") || "all");
   }
   return [...classes].sort().join(", ");
 }

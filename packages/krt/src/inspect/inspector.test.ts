@@ -77,6 +77,37 @@ describe("inspector", () => {
     ]);
   });
 
+  it("describes an edge by the first inputs, however many there are", async () => {
+    const rt = createRuntime();
+    const numbers = rt.source(
+      Array.from({ length: 3_000 }, (_, at) => ({ key: `k${at}` })),
+      { name: "Numbers" },
+    );
+    const read = rt.derive(
+      numbers,
+      (ctx, { key }) => ({ key, found: ctx.fetch(numbers, byKey(key)).length }),
+      { name: "Read" },
+    );
+    // The last input alone asks for all.
+    const last = rt.derive(
+      numbers,
+      (ctx, { key }) => ({
+        key,
+        found: ctx.fetch(numbers, ...(key === "k2999" ? [] : [byKey(key)])).length,
+      }),
+      { name: "Last" },
+    );
+    for (const one of [read, last]) one.subscribe(() => undefined);
+    await rt.settled();
+    const found = rt.inspect();
+    for (const { to, type, filters } of found.edges()) {
+      if (type === "fetch") expect([to, filters.length]).toEqual([to, 8]);
+    }
+    expect(found.mermaid()).toContain("key x3000");
+    expect(found.mermaid()).not.toContain("all");
+    rt.dispose();
+  });
+
   it("explains an input: outputs, dependencies, cause, failure", () => {
     const { rt, services, workloads } = build();
     const { explain, explainOutput } = bound(rt.inspect());

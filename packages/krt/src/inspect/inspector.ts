@@ -11,6 +11,7 @@ import type { KrtError } from "../errors.ts";
 import { describeFilter } from "./describe-filter.ts";
 import { dotDiagram, mermaidDiagram } from "./diagram.ts";
 import { type CollectionDump, dumpNode } from "./dump.ts";
+import { queriesBetween } from "./queries-between.ts";
 
 /** One collection as the inspector sees it. */
 export interface CollectionInfo {
@@ -43,7 +44,7 @@ export interface EdgeInfo {
   readonly type: EdgeType;
   /** Number of fetches, for edges of type `fetch`. */
   readonly count: number;
-  /** What is fetched, in words, without repetitions. At most eight. */
+  /** What the first inputs fetch, in words, without repetitions. At most eight. */
   readonly filters: readonly string[];
 }
 
@@ -229,12 +230,8 @@ const LISTED_FILTERS = 8;
 
 function filtersBetween(source: AnyNode, reader: AnyNode): string[] {
   const texts = new Set<string>();
-  for (const query of source.queries.all()) {
-    for (let link = query.users; link !== undefined; link = link.nextUser) {
-      if ((link.entry.node as AnyNode) !== reader) continue;
-      texts.add(query.filters.map(describeFilter).join(" and ") || "all");
-      break;
-    }
+  for (const query of queriesBetween(source, reader)) {
+    texts.add(query.filters.map(describeFilter).join(" and ") || "all");
     if (texts.size === LISTED_FILTERS) break;
   }
   return [...texts].sort();
