@@ -12,7 +12,7 @@ export function LoadedStacks({ children }: LoadedStacksProps) {
   const { stacks: store, followAgain } = useServer();
   const { stacks, isLoaded, error } = useSyncExternalStore(store.subscribe, store.snapshot);
   const problem = error !== undefined && <ProblemBox error={error} retry={followAgain} />;
-  if (!isLoaded) return problem || <Loading what="stacks" />;
+  if (!isLoaded) return problem || <Loading what="stacks" again={followAgain} />;
   return (
     <>
       {problem}

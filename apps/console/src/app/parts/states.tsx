@@ -1,25 +1,55 @@
 import { type ClientError, isClientError } from "@stackwright/client";
+import type { FetchStatus } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { adviceFor } from "./advice.ts";
+import { usePendingQueries } from "./use-pending-queries.ts";
 
 /** What is fast does not flicker, and what is slow says that it is. */
 const SHOWN_MS = 150;
 const SLOW_MS = 5_000;
 
-/** Says what is being read, and after a while that the server is slow. */
-export function Loading({ what }: { readonly what: string }) {
+interface LoadingProps {
+  readonly what: string;
+  /** Offered once it is slow. */
+  readonly again?: (() => void) | undefined;
+  readonly cancel?: (() => void) | undefined;
+}
+
+/** Says what is being read, and after a while that the server is slow, and what may be done about it. */
+export function Loading({ what, again, cancel }: LoadingProps) {
   const [text, setText] = useState("");
+  const [isSlow, setSlow] = useState(false);
   useEffect(() => {
+    setSlow(false);
     const timers = [
       setTimeout(() => setText(`Loading ${what}…`), SHOWN_MS),
-      setTimeout(() => setText(`Still loading ${what}: the server has not answered yet.`), SLOW_MS),
+      setTimeout(() => {
+        setText(`Still loading ${what}: the server has not answered yet.`);
+        setSlow(true);
+      }, SLOW_MS),
     ];
     return () => timers.forEach(clearTimeout);
   }, [what]);
   return (
-    <p className="loading" role="status">
-      {text}
-    </p>
+    <>
+      <p className="loading" role="status">
+        {text}
+      </p>
+      {isSlow && (
+        <p className="actions">
+          {again !== undefined && (
+            <button type="button" onClick={again}>
+              Try again
+            </button>
+          )}
+          {cancel !== undefined && (
+            <button type="button" onClick={cancel}>
+              Cancel
+            </button>
+          )}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -91,6 +121,7 @@ export function NoMatch({ title, clear }: { readonly title: string; readonly cle
 interface QueryState<T> {
   readonly data: T | undefined;
   readonly error: unknown;
+  readonly fetchStatus: FetchStatus;
   readonly refetch: () => unknown;
 }
 
@@ -104,7 +135,12 @@ export function Loaded<T>({
   readonly what: string;
   readonly children: (data: T) => ReactNode;
 }) {
-  const { data, error, refetch } = query;
+  const { data, error, fetchStatus, refetch } = query;
+  const { again, cancel } = usePendingQueries();
+  const [hasBegun, setBegun] = useState(false);
+  useEffect(() => {
+    if (fetchStatus === "fetching") setBegun(true);
+  }, [fetchStatus]);
   if (data !== undefined) {
     return (
       <>
@@ -114,5 +150,14 @@ export function Loaded<T>({
     );
   }
   if (error !== null) return <ProblemBox error={error} retry={() => void refetch()} />;
-  return <Loading what={what} />;
+  if (hasBegun && fetchStatus === "idle") {
+    return (
+      <Empty title={`Loading ${what} was canceled`}>
+        <button type="button" onClick={() => void refetch()}>
+          Try again
+        </button>
+      </Empty>
+    );
+  }
+  return <Loading what={what} again={again} cancel={cancel} />;
 }
