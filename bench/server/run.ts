@@ -1,9 +1,12 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { benchApi } from "./api.ts";
+import { benchGraph } from "./graph.ts";
+import { benchLiveView } from "./live-view.ts";
 import { benchReactions } from "./reactions.ts";
 import { benchReplay } from "./replay.ts";
 import { benchRestart } from "./restart.ts";
 import { benchConcurrency, benchOverhead, benchRuns } from "./runs.ts";
+import { benchSlowReaders } from "./slow-readers.ts";
 
 // node bench/server/run.ts [section ...]; BENCH_ROUNDS, BENCH_ROUND_MS, BENCH_RUNS and BENCH_CHANGES set the effort.
 
@@ -40,6 +43,9 @@ sections.set("restart-postgres", async () => {
   else console.log("\nrestart-postgres: skipped, TEST_POSTGRES_URL is not set");
 });
 sections.set("reactions", () => benchReactions(Number(process.env["BENCH_CHANGES"] ?? 200)));
+sections.set("live-view", () => benchLiveView(Number(process.env["BENCH_STACKS"] ?? 2_000)));
+sections.set("slow-readers", () => benchSlowReaders(rounds));
+sections.set("graph", () => benchGraph(rounds));
 sections.set("overhead", () => benchOverhead(rounds));
 sections.set("concurrency", () => benchConcurrency(rounds));
 sections.set("replay", async () => {
