@@ -21,7 +21,7 @@ Runs the benchmarks of all packages, one after the other; the command has to be 
                is worse than recorded by more than noise; ends with 1 where there is one
 
 Benchmarks:
-${JOBS.map(({ name, what }) => `  ${name.padEnd(14)} ${what}`).join("\n")}
+${JOBS.map(({ name, what }) => `  ${name.padEnd(15)} ${what}`).join("\n")}
 `;
 
 const root = join(import.meta.dirname, "../..");

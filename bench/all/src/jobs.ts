@@ -48,6 +48,12 @@ export const JOBS: readonly Job[] = [
     limitMinutes: 15,
   },
   {
+    name: "command-modules",
+    what: "modules from archives, installed and loaded by the built command and the reference command",
+    words: ["bench/command/install-modules.ts"],
+    limitMinutes: 15,
+  },
+  {
     name: "engine",
     what: "cost of an instance as their number grows",
     words: [GC, "bench/engine/run.ts", "1000", "10000", "50000"],
