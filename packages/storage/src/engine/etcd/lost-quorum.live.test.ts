@@ -17,7 +17,7 @@ test("leases outlive a quorum that is lost for less than they last, at each mome
     context.skip(true, "TEST_SERVERS_MAIN names no program that starts servers");
     return;
   }
-  const { endpoints, command } = own;
+  const { endpoints } = own;
   await using storage = await createEtcdStorage({ endpoints });
   const module = new URL("../etcd.ts", import.meta.url).href;
   await using renewer = createThreadRenewer({
@@ -30,9 +30,9 @@ test("leases outlive a quorum that is lost for less than they last, at each mome
     held.push(await leases.acquire({ tenancy: HOME, name: `lease-${index}` }));
     await delay(250);
   }
-  for (const member of [0, 1]) await command(`kill9 ${member}`);
+  for (const member of [0, 1]) await own.command(`kill9 ${member}`);
   await delay(AWAY_MS);
-  for (const member of [0, 1]) await command(`restart ${member}`);
+  for (const member of [0, 1]) await own.command(`restart ${member}`);
   // By then one that was not renewed since before the outage is lost.
   await delay(10_500);
   const lost = held.filter(({ signal }) => signal.aborted).map(({ signal }) => signal.reason);
