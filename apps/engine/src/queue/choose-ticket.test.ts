@@ -2,7 +2,14 @@ import { RunTicket, RunTicket_Class, RunTicket_Step } from "@stackwright/proto/s
 import { expect, it } from "vitest";
 import { projectTenancy, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { backgroundCapacity, type ListedTicket, orderTickets } from "./choose-ticket.ts";
+import {
+  backgroundCapacity,
+  type ListedTicket,
+  MAX_RETRY_MS,
+  orderTickets,
+  RETRY_MS,
+  retryMs,
+} from "./choose-ticket.ts";
 import { RUN_PROTOCOL } from "./run-protocol.ts";
 import { idOf } from "./transaction.ts";
 
@@ -106,4 +113,9 @@ it("lets a ticket pass one class after ten minutes", () => {
 
 it("leaves half of a worker to what users requested", () => {
   expect([1, 2, 3, 8].map(backgroundCapacity)).toEqual([1, 1, 1, 4]);
+});
+
+it("waits twice as long after each claim without a result, up to a bound", () => {
+  expect([0, 1, 2, 3].map(retryMs)).toEqual([0, RETRY_MS, 2 * RETRY_MS, 4 * RETRY_MS]);
+  expect([7, 8, 1_000, 100_000].map(retryMs)).toEqual(Array(4).fill(MAX_RETRY_MS));
 });

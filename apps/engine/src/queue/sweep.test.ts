@@ -29,3 +29,10 @@ it("tickets and queues whose records have decayed hide no others", async () => {
   expect(await sweepQueues(parts)).toBe(1);
   expect((await listTickets(parts)).map(({ id }) => id.name)).toContain(ticketPlace(two).name);
 });
+
+it("counts what was repaired: nothing where each run has its ticket", async () => {
+  const { stack, enqueue, parts } = createRunFixture();
+  await enqueue(await stack("one"), "one", Run_Mode.MODE_APPLY);
+  await enqueue(await stack("two"), "two", Run_Mode.MODE_PLAN_ONLY);
+  expect(await sweepQueues(parts)).toBe(0);
+});
