@@ -3,6 +3,10 @@ import type { ProviderDevOptions } from "../commands/provider-dev.ts";
 import type { ProviderPackageOptions } from "../commands/provider-package.ts";
 import type { ProviderPublishOptions } from "../commands/provider-publish.ts";
 import type { ProviderTestOptions } from "../commands/provider-test.ts";
+import type {
+  ProviderDeprecateOptions,
+  ProviderVersionOptions,
+} from "../commands/provider-versions.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 
@@ -98,4 +102,61 @@ export function defineProviderKitCommands(define: Define, run: CommandAction): v
       const { providerPublish } = await import("../commands/provider-publish.ts");
       await run(command, async (context) => providerPublish(options, context));
     });
+
+  define(
+    "deprecate <provider> <version>",
+    "warn of a version of a published provider NAMESPACE/TYPE",
+    provider,
+  )
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .option("--reason <text>", "what users are shown, such as which version to take")
+    .option("--clear", "end the deprecation", false)
+    .action(
+      async (
+        provider: string,
+        version: string,
+        options: ProviderDeprecateOptions,
+        command: Command,
+      ) => {
+        const { providerDeprecate } = await import("../commands/provider-versions.ts");
+        await run(command, async (context) =>
+          providerDeprecate({ provider, version }, options, context),
+        );
+      },
+    );
+
+  define(
+    "withdraw <provider> <version>",
+    "offer a version of a published provider NAMESPACE/TYPE no longer",
+    provider,
+  )
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .action(
+      async (
+        provider: string,
+        version: string,
+        options: ProviderVersionOptions,
+        command: Command,
+      ) => {
+        const { providerWithdraw } = await import("../commands/provider-versions.ts");
+        await run(command, async (context) =>
+          providerWithdraw({ provider, version }, options, context),
+        );
+      },
+    );
+
+  define(
+    "delete <name> <version>",
+    "delete a version of a private provider that is a function",
+    provider,
+  )
+    .option("--server <url>", "address of the server (STACKWRIGHT_SERVER, the last login)")
+    .action(
+      async (name: string, version: string, options: ProviderVersionOptions, command: Command) => {
+        const { providerDelete } = await import("../commands/provider-versions.ts");
+        await run(command, async (context) =>
+          providerDelete({ provider: name, version }, options, context),
+        );
+      },
+    );
 }

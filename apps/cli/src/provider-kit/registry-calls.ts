@@ -8,6 +8,8 @@ import { printable } from "../terminal/printable.ts";
 interface RegistryAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
+  /** What the server says beside an answer, such as who uses what was deleted. */
+  readonly warning: string | undefined;
 }
 
 /** An upload is as long as its archive; a server that stands still is given up. */
@@ -18,7 +20,7 @@ const MAX_ANSWER = 1024 * 1024;
 export async function callRegistry(
   { server, token }: ServerAccess,
   request: {
-    readonly method: "GET" | "PUT" | "POST";
+    readonly method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
     /** With its prefix, encoded. */
     readonly path: string;
     readonly json?: object;
@@ -45,7 +47,8 @@ export async function callRegistry(
       ...(json !== undefined && { body: JSON.stringify(json) }),
       ...(archive !== undefined && { body: archive }),
     });
-    return { status: answer.status, body: await objectOf(answer) };
+    const warning = answer.headers.get("x-rfs-warning") ?? undefined;
+    return { status: answer.status, body: await objectOf(answer), warning };
   } catch (error) {
     signal.throwIfAborted();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -60,7 +63,7 @@ export async function callRegistry(
 /** The error that an answer is, with what the user can do about it: by its status, as it is said here or by the caller. */
 export function registryError(
   what: string,
-  { status, body }: RegistryAnswer,
+  { status, body }: Pick<RegistryAnswer, "status" | "body">,
   { server }: Pick<ServerAccess, "server">,
   advices: Readonly<Record<number, string>> = {},
 ): CommandError {
