@@ -79,6 +79,8 @@ export interface TfpluginErrorOptions extends ErrorOptions {
   readonly provider?: string;
   /** Method of the protocol, or name of the type or function, that the error is about. */
   readonly subject?: string;
+  /** What the server that refuses a version says of it. */
+  readonly reason?: string;
 }
 
 /** The one error class of this package. */
@@ -90,6 +92,8 @@ export class TfpluginError extends Error {
   readonly outcome: "not-applied" | "unknown";
   readonly provider: string | undefined;
   readonly subject: string | undefined;
+  /** Why a server refuses a version, as it says itself, without our words. */
+  readonly reason: string | undefined;
 
   constructor(code: TfpluginErrorCode, message: string, options: TfpluginErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
@@ -101,6 +105,7 @@ export class TfpluginError extends Error {
     this.outcome = options.outcome ?? (retryable ? "not-applied" : "unknown");
     this.provider = options.provider;
     this.subject = options.subject;
+    this.reason = options.reason;
   }
 
   /** Whether `error` is one of this package, with the given code if one is given. */

@@ -13,7 +13,7 @@ const OWN = join(import.meta.dirname, "../../../cli/bin/stackwright.mjs");
 const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
 const LOCK = ".terraform.lock.hcl";
 const ADVICE =
-  'allow another version and update the lock file with "init -upgrade", or let an administrator of the server offer this one again';
+  'allow another version and update the lock file with "init -upgrade", or let an administrator of the server that gave it up offer this one again';
 
 type Api = Awaited<ReturnType<typeof startApi>>;
 
@@ -123,6 +123,37 @@ resource "lab_object" "a" { name = "a" }
   const later = await rootOf(configuration, lock);
   expect(await later.ok(OWN, "init", "-lockfile=readonly")).toContain(`Installed ${source} 1.1.0`);
   expect(await later.lock()).toBe(lock);
+});
+
+it("our command says of a version that was withdrawn upstream by whom, and what to do", {
+  timeout: 180_000,
+}, async () => {
+  const host = "registry.example.com";
+  const source = `${host}/acme/demo`;
+  const origin = await startApi("none");
+  const program = Buffer.from("#!/bin/sh\nexit 1\n");
+  for (const version of ["1.0.0", "1.1.0"]) await publish(origin, "demo", version, program);
+  const { certificateFile, keyFile } = await localhostCertificate();
+  const { server, tokenOf } = await startApi("none", {
+    tls: { certificateFile, keyFile },
+    host: "localhost",
+    upstreamHosts: [`${host}=${origin.server.url}/terraform/v1/providers/`],
+    upstreamNetworks: ["127.0.0.0/8", "::1/128"],
+  });
+  const place = new URL(server.url).host;
+  const mirror = `https://${place}/terraform/v1/upstream/`;
+  const credentials = `credentials "${place}" {\n  token = "${await tokenOf("reader")}"\n}\n`;
+  const rootOf = rootsOf(mirror, credentials, certificateFile);
+  await origin.call("DELETE", "/api/v1/registry/providers/acme/demo/1.1.0");
+  const exact = await rootOf(requires("demo", source, "1.1.0"));
+  expect(await exact.fails(OWN, "init")).toMatch(
+    new RegExp(
+      `no longer offers ${source} 1\\.1\\.0 \\(version 1\\.1\\.0 was withdrawn upstream, by the registry of ${host}: version 1\\.1\\.0 was withdrawn at 2\\S+Z\\); ${ADVICE}`,
+    ),
+  );
+  // What the error says to do.
+  await exact.write(requires("demo", source, "~> 1.0"));
+  expect(await exact.ok(OWN, "init", "-upgrade")).toContain(`Installed ${source} 1.0.0`);
 });
 
 it("our command is refused a version that was withdrawn, by the mirror and by the registry", {

@@ -140,18 +140,36 @@ it("a version in quarantine is offered no longer, until it is taken out", {
   expect((await packageOf("1.1.0")).status).toBe(200);
 });
 
-it("a version that its registry withdrew is not there, which is no failure of the registry", {
+const WITHDRAWN_UPSTREAM = `version 1.0.0 was withdrawn upstream, by the registry of ${HOST}`;
+
+it("a version that its registry withdrew is gone, while it is still listed and after", {
   timeout: 60_000,
 }, async () => {
-  const { call, origin } = await start();
-  expect((await call("GET", `${MIRROR}/index.json`)).json).toEqual({ versions: { "1.0.0": {} } });
+  const { call, origin, publish } = await start();
+  await publish("1.1.0");
+  expect((await call("GET", `${MIRROR}/index.json`)).status).toBe(200);
   const withdrawn = "/api/v1/registry/providers/acme/demo/1.0.0";
   expect((await origin.call("DELETE", withdrawn)).status).toBe(204);
-  const refused = await call("GET", `${MIRROR}/1.0.0.json`);
-  expect([refused.status, refused.text]).toEqual([
-    404,
-    expect.stringContaining("version 1.0.0 was withdrawn"),
-  ]);
+  const gone = [
+    410,
+    expect.stringMatching(`${WITHDRAWN_UPSTREAM}: version 1.0.0 was withdrawn at 2`),
+  ];
+  const refused = async (address: string) => {
+    const { status, text } = await call("GET", address);
+    return [status, text];
+  };
+  expect(await refused(`${MIRROR}/1.0.0.json`)).toEqual(gone);
+  expect(await refused(`${PROVIDERS}/1.0.0/download/linux/amd64`)).toEqual(gone);
+  // A server that lists what there is now.
+  const later = await startApi("none", {
+    upstreamHosts: [`${HOST}=${origin.server.url}/terraform/v1/providers/`],
+    upstreamNetworks: ["127.0.0.0/8"],
+  });
+  const index = await later.call("GET", `${MIRROR}/index.json`);
+  expect(index.json).toEqual({ versions: { "1.1.0": {} } });
+  const unlisted = await later.call("GET", `${MIRROR}/1.0.0.json`);
+  expect([unlisted.status, unlisted.text]).toEqual(gone);
+  expect((await later.call("GET", `${MIRROR}/7.0.0.json`)).status).toBe(404);
 });
 
 it("asks no host that is not named, and reaches no private network that is not allowed", {

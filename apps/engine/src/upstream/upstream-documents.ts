@@ -1,7 +1,7 @@
 import type { UpstreamVersion } from "@stackwright/proto/stackwright";
 import { isStrictVersion, type ProviderAddress } from "@stackwright/provider-source";
+import { isRegistryError, RegistryError } from "@stackwright/registry";
 import { tenancyOf } from "@stackwright/storage";
-import { TfpluginError } from "@stackwright/tfplugin";
 import type { PackageOffer } from "@stackwright/tfplugin/install";
 import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
@@ -79,6 +79,17 @@ export function noVersion(address: ProviderAddress, version: string): ServerErro
   return new ServerError("not_found", `there is no version ${version} of ${address.toString()}`);
 }
 
+/** For a version that its registry gave up: another status than for one that never was, so that commands take it from no other place. */
+export function withdrawnUpstream(
+  { host }: ProviderAddress,
+  version: string,
+  { reason, cause }: { readonly reason?: string | undefined; readonly cause?: unknown } = {},
+): RegistryError {
+  const said = reason === undefined ? "" : `: ${reason}`;
+  const text = `version ${version} was withdrawn upstream, by the registry of ${host}${said}`;
+  return new RegistryError("REGISTRY_VERSION_WITHDRAWN", text, { cause });
+}
+
 export function isNotFound(error: unknown): boolean {
   return error instanceof ServerError && error.code === "not_found";
 }
@@ -88,11 +99,7 @@ export async function asked<T>(address: ProviderAddress, task: () => Promise<T>)
   try {
     return await task();
   } catch (error) {
-    if (error instanceof ServerError) throw error;
-    // What the registry itself withdrew is not there, which is no failure of it.
-    if (TfpluginError.is(error, "TFPLUGIN_VERSION_UNAVAILABLE")) {
-      throw new ServerError("not_found", error.message, { cause: error });
-    }
+    if (error instanceof ServerError || isRegistryError(error)) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new ServerError("upstream_failed", `the registry of ${address.host}: ${reason}`, {
       cause: error,

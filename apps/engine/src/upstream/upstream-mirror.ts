@@ -3,8 +3,10 @@ import { mkdtempDisposable, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UpstreamVersion } from "@stackwright/proto/stackwright";
-import { Platform, ProviderAddress, Version } from "@stackwright/provider-source";
+import { isStrictVersion, Platform, ProviderAddress, Version } from "@stackwright/provider-source";
+import { isRegistryError } from "@stackwright/registry";
 import type { BlobStore } from "@stackwright/storage/blob";
+import { TfpluginError } from "@stackwright/tfplugin";
 import {
   directRegistry,
   fetchArchive,
@@ -31,6 +33,7 @@ import {
   releasesOf,
   signedParts,
   type UpstreamRelease,
+  withdrawnUpstream,
 } from "./upstream-documents.ts";
 
 interface UpstreamMirrorOptions extends TransactionParts {
@@ -121,7 +124,9 @@ export class UpstreamMirror {
     const known = await this.#version(account, address, version);
     refuseQuarantined(version, known);
     const [platform] = release?.platforms ?? [];
-    if (release === undefined || platform === undefined) throw noVersion(address, version);
+    if (release === undefined || platform === undefined) {
+      throw await this.#missing(address, version, known);
+    }
     // A release may get packages for further platforms later.
     if (known !== undefined && known.hashes.length >= release.platforms.length) {
       return { ...release, hashes: known.hashes };
@@ -355,11 +360,39 @@ export class UpstreamMirror {
 
   async #offer(address: ProviderAddress, version: string, platform: string): Promise<PackageOffer> {
     const id = { address, version: Version.parse(version), platform: Platform.parse(platform) };
-    const offer = await asked(address, async () =>
-      this.#registry.offer(id, this.#signal(DOCUMENT_MS)),
-    );
+    const offer = await asked(address, async () => {
+      try {
+        return await this.#registry.offer(id, this.#signal(DOCUMENT_MS));
+      } catch (error) {
+        // That it gave a version up is no failure of a registry.
+        if (!TfpluginError.is(error, "TFPLUGIN_VERSION_UNAVAILABLE")) throw error;
+        throw withdrawnUpstream(address, version, { reason: error.reason, cause: error });
+      }
+    });
     if (offer !== undefined) return offer;
     throw new ServerError("not_found", `${address.toString()} ${version} has no ${platform}`);
+  }
+
+  /**
+   * Why a version is not listed. Registries that say which versions they withdrew are asked; of others it is known where this server had
+   * the version from them.
+   */
+  async #missing(
+    address: ProviderAddress,
+    version: string,
+    known: UpstreamVersion | undefined,
+  ): Promise<Error> {
+    if (!isStrictVersion(version)) return noVersion(address, version);
+    try {
+      await this.#once(`missing ${address.toString()} ${version}`, () =>
+        this.#offer(address, version, Platform.ofNode().toString()),
+      );
+    } catch (error) {
+      if (isRegistryError(error, "REGISTRY_VERSION_WITHDRAWN")) return error;
+      // The list says already that the version is not there; that the registry is away now adds nothing.
+    }
+    const wasThere = known !== undefined && (known.hashes.length > 0 || known.packages.length > 0);
+    return wasThere ? withdrawnUpstream(address, version) : noVersion(address, version);
   }
 
   async #version(

@@ -15,6 +15,9 @@ export function goneVersion(
 ): TfpluginError {
   const said = reason === undefined ? "" : ` (${reason})`;
   const what = `${place} no longer offers ${address.toDisplay()} ${version.toString()}${said}`;
-  const text = `${what}; allow another version and update the lock file with "init -upgrade", or let an administrator of the server offer this one again`;
-  return new TfpluginError("TFPLUGIN_VERSION_UNAVAILABLE", text, { provider: address.toString() });
+  const text = `${what}; allow another version and update the lock file with "init -upgrade", or let an administrator of the server that gave it up offer this one again`;
+  return new TfpluginError("TFPLUGIN_VERSION_UNAVAILABLE", text, {
+    provider: address.toString(),
+    ...(reason !== undefined && { reason }),
+  });
 }

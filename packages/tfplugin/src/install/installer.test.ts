@@ -271,7 +271,7 @@ describe("installation from a registry", () => {
         provider: SOURCE,
         message:
           `the registry of registry.example.com no longer offers ${SOURCE} 1.2.0 (version 1.2.0 is in quarantine: stolen key); ` +
-          'allow another version and update the lock file with "init -upgrade", or let an administrator of the server offer this one again',
+          'allow another version and update the lock file with "init -upgrade", or let an administrator of the server that gave it up offer this one again',
       });
     }
     const { providers } = await install({ lock, upgrade: true });
