@@ -1,4 +1,4 @@
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -52,6 +52,14 @@ async function start() {
     });
     expect(status).toBe(201);
   };
+  const mirror = { address: () => undefined, quarantineOf: async () => undefined };
+  const findStanding = providerStandings({
+    published: publishedProviders,
+    mirror,
+    namespaces: new Map(),
+    ownHosts: () => [HOST],
+    mirrorHosts: [],
+  });
   const install = async ({
     account = "default",
     source = SOURCE,
@@ -72,7 +80,11 @@ async function start() {
       job: { ownHosts: [HOST, "localterraform.com"], providersFolder: scratch.path, stack },
       host: {
         readRegistry: async (query: RegistryQuery) => {
-          const answer = await readRegistry({ storage, publishedProviders }, stack, query);
+          const answer = await readRegistry(
+            { storage, publishedProviders, findStanding },
+            stack,
+            query,
+          );
           answered.push(answer);
           return change(answer);
         },
@@ -93,14 +105,6 @@ async function start() {
     });
     return found.get(source);
   };
-  const mirror = { address: () => undefined, quarantineOf: async () => undefined };
-  const findStanding = providerStandings({
-    published: publishedProviders,
-    mirror,
-    namespaces: new Map(),
-    ownHosts: () => [HOST],
-    mirrorHosts: [],
-  });
   const isUsable = async (provider: InstalledProvider | undefined, account = "default") => {
     const stack = { account, project: "web", stack: "one" };
     const readFrom = async (query: RegistryQuery) =>
@@ -241,6 +245,26 @@ it("a version that lies installed with its hash is refused from its withdrawal u
   await expect(openEngine()).rejects.toMatchObject({ code: "ENGINE_PROVIDER_UNAVAILABLE" });
   await publish("1.0.0");
   await isUsable(await install({ lock }));
+});
+
+it("a locked version that was withdrawn before it was installed is said to be that", {
+  timeout: 60_000,
+}, async () => {
+  const { call, publish, install, directory } = await start();
+  await publish("1.0.0");
+  const lock = locked(String((await install())?.digest));
+  expect((await call("DELETE", "/api/v1/registry/providers/acme/notes/1.0.0")).status).toBe(204);
+  await rm(join(directory, "accounts"), { recursive: true });
+  await expect(install({ lock })).rejects.toMatchObject({
+    code: "ENGINE_PROVIDER_UNAVAILABLE",
+    message: expect.stringMatching(
+      /^provider stacks.example.com\/acme\/notes 1.0.0 is withdrawn from the registry since .+; require another version/,
+    ),
+  });
+  // To another account the version does not exist.
+  await expect(install({ account: "other", lock })).rejects.toMatchObject({
+    code: "TFPLUGIN_PLATFORM_UNAVAILABLE",
+  });
 });
 
 it("a provider of another account that lies installed is refused while its namespace is private", {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { EngineError } from "@stackwright/core/errors";
 import type { LockFile, ProviderAddress, ProviderRequirement } from "@stackwright/provider-source";
 import type { BlobStore } from "@stackwright/storage/blob";
 import { TfpluginError } from "@stackwright/tfplugin";
@@ -11,6 +12,7 @@ import {
 import { accountProviders } from "./account-providers.ts";
 import type { ExecutionJob } from "./execution-job.ts";
 import type { ExecutionHost } from "./executor.ts";
+import { refusedVersions } from "./require-usable-providers.ts";
 
 interface OwnProviderParts {
   readonly job: Pick<ExecutionJob, "ownHosts" | "providersFolder" | "stack">;
@@ -62,7 +64,7 @@ export async function installOwnProviders({
   const { ownHosts = [], providersFolder, stack } = job;
   const registry = accountProviders({ host, blobs, ownHosts, signal });
   const { methods } = configuration;
-  const { providers } = await installProviders({
+  const installing = installProviders({
     requirements,
     lock,
     configuration: {
@@ -76,7 +78,32 @@ export async function installOwnProviders({
     http: { fetch: async (url) => (await registry(url)) ?? refuse(url) },
     signal,
   });
-  return providers;
+  try {
+    return (await installing).providers;
+  } catch (error) {
+    if (error instanceof TfpluginError && error.code === "TFPLUGIN_PLATFORM_UNAVAILABLE") {
+      await requireOffered(requirements, lock, host, signal);
+    }
+    throw error;
+  }
+}
+
+/** Says of a locked version that its registry offers no longer why that is; nothing where the registry does not answer, or of one that the account does not see. */
+async function requireOffered(
+  requirements: readonly ProviderRequirement[],
+  lock: LockFile,
+  host: Pick<ExecutionHost, "readRegistry">,
+  signal: AbortSignal,
+): Promise<void> {
+  const versions = requirements.flatMap(({ address }) => {
+    const version = lock.get(address)?.version;
+    return version === undefined
+      ? []
+      : [{ source: address.toString(), version: version.toString() }];
+  });
+  const states = ["withdrawn", "quarantined"] as const;
+  const refused = await refusedVersions(versions, host, signal, states).catch(() => []);
+  if (refused.length > 0) throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", refused.join("; "));
 }
 
 function refuse({ host }: URL): never {

@@ -39,18 +39,27 @@ export async function requireUsableVersions(
   throw new EngineError("ENGINE_PROVIDER_UNAVAILABLE", refused.join("; "));
 }
 
-/** Why versions of providers are refused, each in a sentence; none where all may be used. Rejects without an answer, as the others do. */
+type State = ProviderStanding["state"];
+
+const REFUSED: readonly State[] = ["withdrawn", "quarantined", "hidden"];
+
+/**
+ * Why versions of providers are refused, each in a sentence; none where all may be used. Rejects without an answer, as the others do.
+ *
+ * @param states for which of them a version is refused
+ */
 export async function refusedVersions(
   providers: readonly ProviderVersion[],
   host: Pick<ExecutionHost, "readRegistry">,
   signal: AbortSignal,
+  states: readonly State[] = REFUSED,
 ): Promise<readonly string[]> {
   const refused: string[] = [];
   for (let at = 0; at < providers.length; at += MAX_STANDINGS) {
     const some = providers.slice(at, at + MAX_STANDINGS);
     const standings = await readStandings(some, host, signal);
     for (const [index, one] of some.entries()) {
-      const why = refusal(one, standings[index]);
+      const why = refusal(one, standings[index], states);
       if (why !== undefined) refused.push(why);
     }
   }
@@ -80,13 +89,13 @@ async function readStandings(
 function refusal(
   { source, version }: ProviderVersion,
   standing: ProviderStanding | undefined,
+  states: readonly State[],
 ): string | undefined {
-  if (standing === undefined) return undefined;
+  if (standing === undefined || !states.includes(standing.state)) return undefined;
   const { state, sinceMs, reason } = standing;
   if (state === "hidden") {
     return `provider ${source} ${version} is not available to this account: its namespace is a private one of another account; let that account make it public, or require another provider`;
   }
-  if (state !== "withdrawn" && state !== "quarantined") return undefined;
   const since = sinceMs === 0 ? "" : ` since ${new Date(sinceMs).toISOString()}`;
   const what = state === "withdrawn" ? "withdrawn from the registry" : "in quarantine";
   const why = reason === "" ? "" : `: ${reason}`;
