@@ -27,7 +27,7 @@ async function clockIn(folder: string) {
 
 it("an apply keeps its stack and records all of its objects though the clock jumps by hours, ahead and back", {
   retry: 0,
-  timeout: 80_000,
+  timeout: 240_000,
 }, async ({ skip }: TestContext) => {
   skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
   await using scratch = await mkdtempDisposable(join(tmpdir(), "clock-"));
@@ -87,7 +87,7 @@ ${blocks.join("\n")}
 
 it("a server ends runs, fires a schedule once and gives out no number twice though its clock jumps by hours, ahead and back", {
   retry: 0,
-  timeout: 150_000,
+  timeout: 300_000,
 }, async ({ skip }: TestContext) => {
   skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
   await using scratch = await mkdtempDisposable(join(tmpdir(), "clock-server-"));
@@ -106,7 +106,7 @@ it("a server ends runs, fires a schedule once and gives out no number twice thou
   await clock.set(7);
   expect(await platform.ended("s", first)).toBe("applied");
   // Of the 84 times that passed one run is made, for the last of them.
-  await expect.poll(async () => (await runs()).length, { timeout: 30_000 }).toBe(before + 2);
+  await expect.poll(async () => (await runs()).length, { timeout: 90_000 }).toBe(before + 2);
   await delay(5_000);
   expect((await runs()).length).toBe(before + 2);
 

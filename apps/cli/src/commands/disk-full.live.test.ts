@@ -59,7 +59,7 @@ describe.skipIf(lacks !== undefined)("the command on a full disk", { retry: 0 },
     // A file of a disk that was full would show keys and state to version control.
     expect(await readFile(join(cwd, ".stackwright/.gitignore"), "utf8")).toMatch(/^\*$/m);
     await place.expectSame(13);
-  }, 60_000);
+  }, 180_000);
 
   it("leaves no file for a plan that has no place in it", async () => {
     await using place = await placeOnSmallDisk();
@@ -72,7 +72,7 @@ describe.skipIf(lacks !== undefined)("the command on a full disk", { retry: 0 },
     expect(refused.text).toContain(`The plan cannot be written to "${join(place.cwd, "saved")}".`);
     expect(refused.text).toMatch(/No space is left on its file system/);
     expect(await readdir(place.cwd)).not.toContain("saved");
-  }, 60_000);
+  }, 180_000);
 
   // At the lock of the stack, and in the midst of the results.
   it.each([16, 200])(
@@ -96,7 +96,7 @@ describe.skipIf(lacks !== undefined)("the command on a full disk", { retry: 0 },
       expect(done.code, done.text).toBe(0);
       await place.expectSame(18);
     },
-    80_000,
+    240_000,
   );
 });
 

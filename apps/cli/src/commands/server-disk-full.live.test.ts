@@ -11,7 +11,7 @@ const KIB = 1024;
 
 it("a server whose store and runs are on a full disk stays, refuses runs, and loses no object of one under way", {
   retry: 0,
-  timeout: 150_000,
+  timeout: 300_000,
 }, async ({ skip }) => {
   const lab = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
   skip(lab === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");

@@ -17,19 +17,19 @@ export async function labRecords(
 /** Runs the command in the folder of a configuration. */
 type RunWords = (...words: string[]) => ReturnType<typeof runSpawned>;
 
-/** Ids of objects by the store of the folder that a command runs in, sorted. */
+/** Ids of objects by the store of the folder that a command runs in, sorted; without those of which it is not known whether they exist. */
 export async function storedIds(run: RunWords): Promise<readonly string[]> {
   const { text } = await run("show", "--json");
   const shown = JSON.parse(text.slice(text.indexOf('{"format_version"'))) as Shown;
   const resources = shown.values?.root_module?.resources ?? [];
-  return resources.map(({ values }) => values.id ?? "").toSorted();
+  return resources.flatMap(({ values }) => values?.id ?? []).toSorted();
 }
 
 interface Shown {
   readonly values?: { readonly root_module?: { readonly resources?: readonly ShownObject[] } };
 }
 interface ShownObject {
-  readonly values: { readonly id?: string };
+  readonly values: { readonly id?: string } | null;
 }
 
 /**
