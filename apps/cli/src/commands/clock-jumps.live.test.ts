@@ -1,11 +1,12 @@
 import { mkdir, mkdtempDisposable, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, it, type TestContext } from "vitest";
 import { labRecords, storedIds } from "../testing/lab-records.ts";
+import { layLab } from "../testing/lay-lab.ts";
 import { runSpawned, spawnCommand } from "../testing/spawned-command.ts";
 import { startPlatform } from "../testing/start-platform.ts";
 
@@ -32,12 +33,8 @@ it("an apply keeps its stack and records all of its objects though the clock jum
   skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
   await using scratch = await mkdtempDisposable(join(tmpdir(), "clock-"));
   const cwd = join(scratch.path, "work");
-  const lab = join(scratch.path, "lab");
   await mkdir(cwd);
-  await mkdir(lab);
-  const rc = join(scratch.path, "rc");
-  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
-  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+  const { lab, rc } = await layLab(scratch.path, LAB);
   const clock = await clockIn(scratch.path);
   const env = { TF_CLI_CONFIG_FILE: rc, ...clock.env };
   const run = async (...words: string[]) => runSpawned(words, { cwd, env });

@@ -1,10 +1,11 @@
 import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { SmallDisk } from "@stackwright/storage/testing";
 import { describe, expect, it } from "vitest";
 import { applyByRecords, labRecords, storedIds } from "../testing/lab-records.ts";
+import { layLab } from "../testing/lay-lab.ts";
 import { runSpawned } from "../testing/spawned-command.ts";
 
 // The command as users start it, on a disk that fills up, with a provider that keeps its own records elsewhere. After there is
@@ -106,12 +107,8 @@ async function placeOnSmallDisk() {
   const disk = SmallDisk.mount(8);
   if (disk === undefined) throw new Error("the disk cannot be mounted");
   const cwd = join(disk.path, "work");
-  const lab = join(scratch.path, "lab");
   await mkdir(cwd);
-  await mkdir(lab);
-  const rc = join(scratch.path, "rc");
-  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
-  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+  const { lab, rc } = await layLab(scratch.path, LAB);
   const env = { HOME: scratch.path, TF_CLI_CONFIG_FILE: rc };
   const runWith = async (more: NodeJS.ProcessEnv, ...words: string[]) =>
     runSpawned(words, { cwd, env: { ...env, ...more } });

@@ -2,11 +2,12 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it, type TestContext } from "vitest";
 import { applyByRecords, labRecords, storedIds } from "../testing/lab-records.ts";
+import { layLab } from "../testing/lay-lab.ts";
 import { runSpawned } from "../testing/spawned-command.ts";
 
 // The command as users start it, with a provider that keeps its own records. Command or provider is killed, stopped for a while or asked
@@ -56,12 +57,8 @@ it("an apply whose command or provider is killed, stopped or asked to end loses 
   skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
   await using scratch = await mkdtempDisposable(join(tmpdir(), "faults-"));
   const cwd = join(scratch.path, "work");
-  const lab = join(scratch.path, "lab");
   await mkdir(cwd);
-  await mkdir(lab);
-  const rc = join(scratch.path, "rc");
-  const overrides = `dev_overrides { "example.com/acme/lab" = ${JSON.stringify(dirname(LAB))} }`;
-  await writeFile(rc, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
+  const { lab, rc } = await layLab(scratch.path, LAB);
   const env = { PATH: process.env["PATH"], HOME: cwd, TF_CLI_CONFIG_FILE: rc };
   const run = async (...words: string[]) => runSpawned(words, { cwd, env });
 
