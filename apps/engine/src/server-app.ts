@@ -18,6 +18,7 @@ import {
 import { type StorageBackend, tenancyOf } from "@stackwright/storage";
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
 import type { Logger } from "pino";
+import { userOfStackIn } from "./access/user-of-stack.ts";
 import { hasUnreadBody, limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
@@ -137,7 +138,12 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     limits: publishLimits,
     prefix: "/api/v1/registry",
   });
-  await app.register(stackwrightApiPlugin, { ...common, credentials, prefix: "/api/v1/registry" });
+  await app.register(stackwrightApiPlugin, {
+    ...common,
+    credentials,
+    userOfStack: userOfStackIn(options.storage),
+    prefix: "/api/v1/registry",
+  });
   for (const { prefix, plugin } of options.plugins ?? []) await app.register(plugin, { prefix });
 
   const operations = { schema: { tags: ["operations"] } } as object;

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { operationsOf } from "../testing/api-document.ts";
+import { filledPath } from "../testing/filled-path.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
 
 /** Who may call an operation: a role, and all above it; everybody who is authenticated; or an admin who is limited to no project. */
@@ -241,33 +242,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
   await call("POST", `${P}/stacks`, { body: { name: "one" } });
   const { digest } = (await upload()).json;
   const made = await call("POST", `${S}/runs`, { body: { configuration: digest } });
-  const values: Readonly<Record<string, string>> = {
-    project: "web",
-    stack: "one",
-    run: String(made.json["id"]),
-    category: "terraform",
-    key: "word",
-    set: "shared",
-    host: "registry.example.com",
-    type: "null",
-    namespace: "acme",
-    name: "net",
-    system: "aws",
-    version: "1",
-    connection: "infra",
-    webhook: "siem",
-    destination: "ops",
-    delivery: "01J9ZC0000000000000000SEND",
-    pull_request: "1",
-    user: "bot",
-    team: "ops",
-    kind: "user",
-    subject: "bot",
-    token: "token-0123456789ab",
-    plan_set: "01J9ZC0000000000000000SET1",
-    policy_set: "security",
-    session: "session-0123456789ab",
-  };
+  const run = String(made.json["id"]);
   const operations = operationsOf((await call("GET", "/openapi.json")).json);
   expect(operations.map(({ name }) => name).toSorted()).toEqual(
     Object.keys({ ...LOWEST, ...OF_WORKERS }).toSorted(),
@@ -326,7 +301,7 @@ it("each operation is allowed to the roles of the table, and to no other", {
   const found: string[] = [];
   const expected: string[] = [];
   for (const { name, method, path: template } of operations) {
-    const path = template.replaceAll(/\{([a-z_]+)\}/g, (_, key: string) => values[key] ?? "");
+    const path = filledPath(template, { run });
     expect([name, await statusOf(method, path)]).toEqual([name, 401]);
     const isOfProject = /\/web(?:\/|$)/.test(path);
     if (isOfProject) {

@@ -6,6 +6,10 @@ interface Parameter {
   readonly schema: JsonSchema;
 }
 
+interface TaggedOperation extends ApiOperation {
+  readonly tags: readonly string[];
+}
+
 type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
 
 /** One operation of the API of runs, as its OpenAPI document describes it. */
@@ -43,21 +47,21 @@ interface Document {
 
 /** The operations of the API of runs in an OpenAPI document. */
 export function operationsOf(document: unknown): readonly ApiOperation[] {
+  return allOperationsOf(document).filter(({ tags }) => tags.includes("runs"));
+}
+
+/** The operations of all faces of a server in its OpenAPI document. */
+export function allOperationsOf(document: unknown): readonly TaggedOperation[] {
   return Object.entries((document as Document).paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]) =>
-      operation.tags?.includes("runs") === true
-        ? [
-            {
-              name: operation.operationId ?? "",
-              method: method.toUpperCase(),
-              path,
-              parameters: operation.parameters ?? [],
-              body: operation.requestBody?.content?.["application/json"]?.schema,
-              upload: operation["x-body"],
-              responses: operation.responses,
-            },
-          ]
-        : [],
-    ),
+    Object.entries(methods).map(([method, operation]) => ({
+      name: operation.operationId ?? "",
+      tags: operation.tags ?? [],
+      method: method.toUpperCase(),
+      path,
+      parameters: operation.parameters ?? [],
+      body: operation.requestBody?.content?.["application/json"]?.schema,
+      upload: operation["x-body"],
+      responses: operation.responses,
+    })),
   );
 }

@@ -74,28 +74,6 @@ export function isAccountAdmin(principal: Principal): boolean {
   return projects.length === 0 && stacks.length === 0 && hasRole(principal, "admin");
 }
 
-/**
- * Throws `REGISTRY_FORBIDDEN` for credentials that may not record or release a use in the name of `user`: uses decide
- * whether a version can be deleted, so a credential with projects covers only the stacks of these.
- */
-export function requireUser(principal: Principal, user: string): void {
-  requireRole(principal, "deployer");
-  if (coversUser(principal, user)) return;
-  throw new RegistryError(
-    "REGISTRY_FORBIDDEN",
-    `${principal.actor} is limited to the projects ${principal.projects.join(", ")}; it may record uses as account/project/stack of these`,
-    { details: { needed: ["deployer"] } },
-  );
-}
-
-/** Whether a use in the name of `user` is of what a caller may see: without a list of projects it sees all, otherwise the stacks of these. */
-export function coversUser({ projects }: Principal, user: string): boolean {
-  if (projects.length === 0) return true;
-  const [, project, stack, ...more] = user.split("/");
-  const isStack = project !== undefined && stack !== undefined && more.length === 0;
-  return isStack && projects.includes(project);
-}
-
 /** What is changed with these belongs to no stack and to no project. */
 const BEYOND_PROJECTS: ReadonlySet<Role> = new Set(["publisher", "admin", "operator"]);
 

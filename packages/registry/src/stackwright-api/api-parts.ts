@@ -1,4 +1,5 @@
 import type { FastifySchema } from "fastify";
+import type { UserOfStack } from "../access/covered-users.ts";
 import type { CredentialStore } from "../access/credentials.ts";
 import { describeRoute } from "../http/route-description.ts";
 import {
@@ -10,6 +11,8 @@ import {
 /** Options of {@link stackwrightApiPlugin}. */
 export interface StackwrightApiPluginOptions extends StackwrightApiOptions {
   readonly credentials: CredentialStore;
+  /** Names stacks as uses do. Without it, callers that are limited to stacks see no uses and record none. */
+  readonly userOfStack?: UserOfStack | undefined;
 }
 
 /** What the routes of {@link stackwrightApiPlugin} work with. */

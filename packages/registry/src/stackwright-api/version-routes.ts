@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
-import { coversUser, type Principal, requireUser } from "../access/principal.ts";
+import { coveredUsers, requireUser } from "../access/covered-users.ts";
+import type { Principal } from "../access/principal.ts";
 import { clientSignal } from "../http/client-signal.ts";
 import { requestContext } from "../http/request-audit.ts";
 import { apiSchema, type StackwrightApiParts } from "./api-parts.ts";
@@ -11,7 +12,7 @@ const VERSION = "/private-providers/:name/versions/:version";
 
 /** Where versions are used, and how their functions are. */
 export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiParts): void {
-  const { registry, region, principalOf } = parts;
+  const { registry, region, principalOf, userOfStack } = parts;
   const scopeOf = ({ account }: Principal) => ({ account, region });
 
   fastify.get<{
@@ -23,7 +24,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
       config: { role: "reader" },
       schema: apiSchema(
         TAG,
-        "Where a provider is used, in the projects that the caller may see",
+        "Where a provider is used, in the projects and stacks that the caller may see",
         { 200: schemas.Uses },
         { params: schemas.ProviderParams, querystring: schemas.UsesQuery },
       ),
@@ -32,12 +33,11 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
       const principal = principalOf(request);
       const scope = scopeOf(principal);
       const { providerId } = await registry.showProvider(scope, request.params);
+      const covers = await coveredUsers(principal, userOfStack);
       const uses = await registry.listUsage(scope, providerId);
       const { user: wanted } = request.query;
       return {
-        uses: uses.filter(
-          ({ user }) => coversUser(principal, user) && (wanted === undefined || user === wanted),
-        ),
+        uses: uses.filter(({ user }) => covers(user) && (wanted === undefined || user === wanted)),
       };
     },
   );
@@ -59,7 +59,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
     async (request, reply) => {
       const principal = principalOf(request);
       const { user, provider_id: providerId } = request.body;
-      requireUser(principal, user);
+      await requireUser(principal, user, userOfStack);
       const signal = clientSignal(reply);
       const at = { ...request.params, providerId };
       const context = requestContext(request, principal, signal);
@@ -85,7 +85,7 @@ export function versionRoutes(fastify: FastifyInstance, parts: StackwrightApiPar
     async (request, reply) => {
       const principal = principalOf(request);
       const { user } = request.query;
-      requireUser(principal, user);
+      await requireUser(principal, user, userOfStack);
       const { name, version } = request.params;
       const scope = scopeOf(principal);
       const signal = clientSignal(reply);
