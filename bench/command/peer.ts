@@ -28,6 +28,7 @@ const PHASES: readonly {
   readonly words: readonly string[];
   readonly target?: Readonly<Record<number, number>>;
 }[] = [
+  { name: "validate", words: ["validate"] },
   { name: "first plan", words: ["plan"], target: { 1: 2 } },
   { name: "apply", words: ["apply", "-auto-approve"], target: { 1000: 0.25, 3000: 0.1 } },
   { name: "no-op plan", words: ["plan"], target: { 1000: 0.7, 3000: 0.4 } },

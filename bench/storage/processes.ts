@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createPostgresStorage } from "@stackwright/storage/postgres";
+import { recordFigure, spreadOf } from "@stackwright-bench/figures";
 import postgres from "postgres";
 import { type Effort, quantile } from "./measure.ts";
 import { serverUsage, usedBetween } from "./processor-time.ts";
@@ -97,10 +98,32 @@ export async function benchProcesses({ rounds, roundMs }: Effort, url: string): 
         subjects.map((subject) => toRow(subject, subjects[0] ?? subject)),
       );
       for (const subject of subjects) await subject.writers.stop();
+      record(subjects, writers);
     }
   } finally {
     for (const schema of schemas) await admin`DROP SCHEMA IF EXISTS ${admin(schema)} CASCADE`;
     await admin.end();
+  }
+}
+
+/** The time of a write by that of one process with as many writers: rates, so that less is better as elsewhere. */
+function record([one, ...others]: readonly Measured[], writers: number): void {
+  if (one === undefined) return;
+  const timeOf = ({ name, rates }: Measured) =>
+    spreadOf(
+      name,
+      rates.map((rate) => 1_000 / rate),
+    );
+  for (const subject of others) {
+    recordFigure({
+      name: `store: PostgreSQL, ${writers} writers, time of a write in ${subject.name}`,
+      unit: "ms",
+      size: writers,
+      of: "writers",
+      ours: timeOf(subject),
+      baseline: timeOf(one),
+      ...(subject.name === "4 processes" && { target: 1 / TARGET }),
+    });
   }
 }
 

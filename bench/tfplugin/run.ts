@@ -2,6 +2,7 @@ import { cpus } from "node:os";
 import { call } from "./call.ts";
 import { carrier } from "./carrier.ts";
 import { codec } from "./codec.ts";
+import { largeProvider } from "./large-provider.ts";
 import { schema } from "./schema.ts";
 import { start } from "./start.ts";
 
@@ -19,6 +20,7 @@ const PARTS: Readonly<Record<string, (scale: number) => Promise<void>>> = {
   carrier,
   codec,
   schema,
+  largeProvider,
 };
 const only = process.argv[3];
 for (const [name, part] of Object.entries(PARTS)) {

@@ -42,6 +42,12 @@ export const JOBS: readonly Job[] = [
     limitMinutes: 20,
   },
   {
+    name: "command-provider",
+    what: "one resource of a large provider, planned and validated by the built command and the reference command",
+    words: ["bench/command/large-provider.ts"],
+    limitMinutes: 10,
+  },
+  {
     name: "command-latency",
     what: "plans of resources whose reads are slow and limited, by the built command and the reference command",
     words: ["bench/command/latency.ts"],
@@ -62,7 +68,7 @@ export const JOBS: readonly Job[] = [
   {
     name: "providers",
     what: "what a call to a provider costs the client, beside other clients",
-    words: ["bench/tfplugin/run.ts", "1"],
+    words: [GC, "bench/tfplugin/run.ts", "1"],
     quick: ["bench/tfplugin/run.ts", "0.2", "carrier"],
     tools: "terraform-provider-null,terraform-provider-random",
     limitMinutes: 10,

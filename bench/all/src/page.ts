@@ -1,6 +1,7 @@
 import type { Figure, Measured } from "@stackwright-bench/figures";
 import { markdownTable } from "@stackwright-tools/ci/markdown-table";
 import { type Curve, curvesOf, ratioOf } from "./curves.ts";
+import { GOALS, goalTable } from "./goals.ts";
 import type { Job } from "./jobs.ts";
 
 /** What a run of all benchmarks found. */
@@ -46,6 +47,16 @@ export function renderPage(recorded: Recorded, jobs: readonly Job[]): string {
     "its folder under `bench`.",
     "",
     `On ${recorded.machine.join("; ")}.`,
+    "",
+    "## Goals",
+    "",
+    "What was to be reached, from the figures below: ours by the baseline where there is no unit. `before` is what it was when the goal was set, in",
+    "November 2026; `floor` estimates what would be left if nothing but the work itself cost something. Why one is missed is in `BENCHMARKS.md` of its folder.",
+    "",
+    ...goalTable(
+      recorded.jobs.flatMap(({ figures }) => figures),
+      GOALS,
+    ),
     "",
   ];
   for (const job of recorded.jobs) lines.push(...section(job, jobs));
