@@ -3,7 +3,7 @@ import { markdownTable } from "@stackwright-tools/ci/markdown-table";
 import { curvesOf, ratioOf } from "./curves.ts";
 
 /** A figure that was to be reached, with what it was when the goal was set. */
-export interface Goal {
+interface Goal {
   readonly what: string;
   /** The figure that shows it, by its name and size. */
   readonly figure: readonly [name: string, size: number];
