@@ -7,6 +7,7 @@ import { writeArchive } from "./archive.ts";
 import { completeManifest, type PackageManifest } from "./metadata/complete-manifest.ts";
 import { addressOfFile, type PublicAddress, readPublicAddress } from "./metadata/public-address.ts";
 import { linkForReaders } from "./metadata/reader-links.ts";
+import { sortedDependencies } from "./metadata/sorted-dependencies.ts";
 import type { PartContext } from "./parts.ts";
 
 /** Folders of the packages that are published, sorted. */
@@ -60,11 +61,10 @@ export async function completePackage(
   await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-package-"));
   await requireCommand(["tar", "--extract", "--file", packed, "--directory", scratch.path]);
   const path = join(scratch.path, "package/package.json");
-  const manifest = JSON.parse(await readFile(path, "utf8")) as PackageManifest;
-  if (address !== undefined) {
-    const text = JSON.stringify(completeManifest(manifest, folder, address), undefined, 2);
-    await writeFile(path, `${text}\n`);
-  }
+  const packedManifest = JSON.parse(await readFile(path, "utf8")) as PackageManifest;
+  const manifest = sortedDependencies(packedManifest);
+  const complete = address === undefined ? manifest : completeManifest(manifest, folder, address);
+  await writeFile(path, `${JSON.stringify(complete, undefined, 2)}\n`);
   const readme = join(scratch.path, "package/README.md");
   const page = linkForReaders(await readFile(readme, "utf8"), {
     page: `${folder}/README.md`,

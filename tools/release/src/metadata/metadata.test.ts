@@ -94,6 +94,26 @@ it("a package is written again with a complete manifest, and the same bytes each
   expect(listed).toMatch(/^-rwxr-xr-x .* package\/bin\/tool$/m);
 });
 
+it("a package has the same bytes in whichever order its dependencies were written", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "stackwright-order-"));
+  const at = (name: string) => join(scratch.path, name);
+  await mkdir(at("package"));
+  await writeFile(at("package/README.md"), "# Tool\n");
+  const settings = { folder: "packages/tool", address: undefined, version: "0.1.0" };
+  for (const names of [
+    ["a", "b"],
+    ["b", "a"],
+  ]) {
+    const dependencies = Object.fromEntries(names.map((name) => [`@acme/${name}`, "0.1.0"]));
+    const manifest = { ...COMPLETE, dependencies, peerDependencies: dependencies };
+    await writeFile(at("package/package.json"), JSON.stringify(manifest));
+    await requireCommand(["tar", "-czf", at("packed.tgz"), "-C", scratch.path, "package"]);
+    const output = at(`${names.join("")}.tgz`);
+    await completePackage(at("packed.tgz"), output, { ...settings, time: new Date(0) });
+  }
+  expect((await readFile(at("ab.tgz"))).equals(await readFile(at("ba.tgz")))).toBe(true);
+});
+
 it("names what a manifest lacks", () => {
   expect(manifestProblems(COMPLETE)).toEqual([]);
   const { keywords: _, description: _text, ...rest } = COMPLETE;
