@@ -35,6 +35,12 @@ interface StackMember<M, Change extends TObject, View extends TSchema> {
   readonly changes: string;
   /** What a request changes; the actor is set by the route. */
   readonly changed: (message: M, body: Static<Change>, nowMs: number) => Partial<M>;
+  /** Refuses a change by what else is stored. @default none */
+  readonly requireAllowed?: (
+    tx: Transaction,
+    place: Place,
+    change: { readonly message: M; readonly body: Static<Change> },
+  ) => Promise<void>;
 }
 
 /** Lists, shows, changes and deletes such members; what creates them is up to their own routes. */
@@ -44,7 +50,7 @@ export function stackMemberRoutes<
   View extends TSchema,
 >(fastify: FastifyInstance, parts: ApiParts, member: StackMember<M, Change, View>): void {
   const { storage, principalOf } = parts;
-  const { kind, noun, name, view, viewOf, change, changes, changed } = member;
+  const { kind, noun, name, view, viewOf, change, changes, changed, requireAllowed } = member;
   const params = Type.Object({
     project: ProjectName,
     stack: StackNameSchema,
@@ -126,6 +132,7 @@ export function stackMemberRoutes<
         requireMatch(request, row.resource.generation);
         // Validated by the schema of the route.
         const body = request.body as Static<Change>;
+        await requireAllowed?.(tx, place, { message: row.message, body });
         tx.update(row, { ...changed(row.message, body, tx.nowMs), actor });
         return { message: row.message, generation: tx.generation };
       });

@@ -10,12 +10,7 @@ import {
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
-import {
-  defaultProject,
-  poolOf,
-  projectPlace,
-  requiresApproval,
-} from "../domain/project-settings.ts";
+import { poolOf } from "../domain/project-settings.ts";
 import {
   memberPlace,
   type Place,
@@ -29,6 +24,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { guardedProject, requireAutoApply } from "./auto-apply-rule.ts";
 import { RUN_PROTOCOL } from "./run-protocol.ts";
 import { isSpeculative, phaseOf } from "./run-row.ts";
 import { freeTicket, readQueue } from "./stack-queue.ts";
@@ -152,17 +148,9 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   const tool = given.shadowOf === undefined ? await requireRunTool(tx, stack) : undefined;
   if (given.stage !== undefined) requireStages(given, tool?.tool ?? "");
   if (mode === Run_Mode.MODE_IMPORT) requireImports(given, tool?.tool ?? "");
-  const project = await tx.find(SERVER_KINDS.project, projectPlace(stack));
-  if (project !== undefined) tx.guardRow(project);
-  else tx.guardAbsent(SERVER_KINDS.project, projectPlace(stack));
-  const rules = project?.message ?? defaultProject(stack.project);
+  const rules = await guardedProject(tx, stack);
   const autoApply = given.autoApply ?? rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
-  if (autoApply && requiresApproval(rules)) {
-    throw new ServerError(
-      "unprocessable",
-      `plans of the project ${stack.project} are applied after an approval only; request the run without auto_apply`,
-    );
-  }
+  if (autoApply) requireAutoApply(rules, "request the run");
   const queue = await readQueue(tx, stack);
   const number = queue.message.lastNumber + 1n;
   const { automatic = false, planOnly = false, savedPlan = false, source = "" } = given;

@@ -1,6 +1,7 @@
 import { silentLogger } from "@stackwright/base/logger";
 import { type Run, Run_Mode, Schedule } from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
+import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { memberPlace, RUN_KIND } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -172,6 +173,22 @@ it("before anything was applied, a time is left out with the reason", async () =
     "nothing was applied to the stack by this server yet",
   );
   expect(await runs()).toEqual([]);
+});
+
+it("where the project has come to ask for approvals, a time is left out with the reason", async () => {
+  const { fire, runs, schedule, goTo, stack, put } = await start({
+    mode: Run_Mode.MODE_APPLY,
+    autoApply: true,
+  });
+  const rules = { ...defaultProject(stack.project), requiredApprovals: 2 };
+  await put(SERVER_KINDS.project, projectPlace(stack), rules);
+  goTo(DUE_MS);
+  expect(await fire()).toBe(0);
+  expect(await runs()).toEqual([]);
+  expect(await schedule()).toMatchObject({
+    nextAtMs: BigInt(DUE_MS + HOUR_MS),
+    lastProblem: expect.stringContaining("are applied after an approval only"),
+  });
 });
 
 it("a schedule that is damaged, or whose stack is gone, concerns no other", async () => {

@@ -69,6 +69,37 @@ it("a stack has twenty at most, also when they are created at once", async () =>
   expect(made.filter(({ status }) => status === 422)).toHaveLength(3);
 });
 
+it("a project that applies no plan without an approval takes no schedule that does, and lets none continue", async () => {
+  const { call, create } = await start("none");
+  const rule = async (auto_apply: string) => {
+    const headers = { "if-match": "*" };
+    const body = { auto_apply };
+    expect((await call("PATCH", P, { headers, body })).status).toBe(200);
+  };
+  await call("POST", "/api/v1/projects", { body: { name: "web", auto_apply: "never" } });
+  const forbidden = { status: 422, json: { code: "unprocessable" } };
+  const refused = await create({ ...NIGHTLY, mode: "apply", auto_apply: true });
+  expect(refused).toMatchObject(forbidden);
+  expect(refused.json["detail"]).toBe(
+    "plans of the project web are applied after an approval only; create the schedule without auto_apply",
+  );
+  expect((await create({ ...NIGHTLY, mode: "apply", auto_apply: false })).status).toBe(201);
+
+  await rule("on_request");
+  const made = await create({ ...NIGHTLY, mode: "apply", auto_apply: true });
+  expect(made.status).toBe(201);
+  await rule("never");
+  // The rule became stricter later: what is there may be read, changed and paused, and does not continue.
+  const path = `${SCHEDULES}/${String(made.json["id"])}`;
+  const change = async (body: object) =>
+    call("PATCH", path, { body, headers: { "if-match": "*" } });
+  expect((await change({ message: "later" })).status).toBe(200);
+  expect((await change({ paused: true })).status).toBe(200);
+  expect(await change({ paused: false })).toMatchObject(forbidden);
+  await rule("on_request");
+  expect((await change({ paused: false })).status).toBe(200);
+});
+
 it("readers see schedules and write none", async () => {
   const { call, create, tokenOf } = await start("none");
   const viewer = await tokenOf("reader");

@@ -108,6 +108,28 @@ it("a stack has twenty at most, also when they are created at once", async () =>
   expect(made.filter(({ status }) => status === 422)).toHaveLength(2);
 });
 
+it("a project that applies no plan without an approval takes no trigger that does, and lets none continue", async () => {
+  const { call, at } = await start("web/site", "web/network");
+  const headers = { "if-match": "*" };
+  const body = { producer: { stack: "network" }, mode: "apply", auto_apply: true };
+  const made = await call("POST", at("web/site"), { body });
+  expect(made.status).toBe(201);
+  const path = `${at("web/site")}/${String(made.json["id"])}`;
+  const change = async (change: object) => call("PATCH", path, { body: change, headers });
+  await call("POST", PROJECTS, { body: { name: "web", auto_apply: "never" } });
+  expect((await change({ paused: true })).status).toBe(200);
+  const detail = "plans of the project web are applied after an approval only;";
+  expect(await change({ paused: false })).toMatchObject({
+    status: 422,
+    json: { code: "unprocessable", detail: `${detail} create another trigger without auto_apply` },
+  });
+  expect((await call("DELETE", path, { headers })).status).toBe(204);
+  expect(await call("POST", at("web/site"), { body })).toMatchObject({
+    status: 422,
+    json: { code: "unprocessable", detail: `${detail} create the trigger without auto_apply` },
+  });
+});
+
 it("readers see triggers and write none, and a project that is closed to a caller is not found", async () => {
   const { call, at, create, tokenOf } = await start("web/a", "base/b");
   const viewer = await tokenOf("reader");

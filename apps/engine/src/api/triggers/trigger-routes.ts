@@ -8,6 +8,7 @@ import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace, STACK_OUTPUTS_KIND, stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
+import { guardedProject, requireAutoApply } from "../../queue/auto-apply-rule.ts";
 import { type Transaction, transact } from "../../queue/transaction.ts";
 import { consumerOf, listTriggers, wayBetween } from "../../trigger/trigger-graph.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
@@ -37,6 +38,11 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     change: TriggerChange,
     changes: "Change the message of a trigger, pause it, or let it continue",
     changed: (_trigger, body, nowMs) => ({ ...body, updatedAtMs: BigInt(nowMs) }),
+    requireAllowed: async (tx, { tenancy }, { message, body }) => {
+      if (body.paused !== false || !message.paused || message.autoApply !== true) return;
+      const { partition: account, namespace: project } = tenancy;
+      requireAutoApply(await guardedProject(tx, { account, project }), "create another trigger");
+    },
   });
 
   fastify.post<InStack & { Body: Static<typeof NewTrigger> }>(
@@ -49,7 +55,7 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         { params: StackParams, body: NewTrigger },
         {
           409: "there is a trigger for the two stacks",
-          422: "it would close a cycle, or there are as many triggers as there may be",
+          422: "it would close a cycle, there are as many triggers as there may be, or the project applies no plan without an approval",
         },
       ),
       config: { access: "operator" },
@@ -69,6 +75,9 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const id = parts.token();
       const place = memberPlace(consumer.reference, id);
       const { made, generation } = await transact(parts.audited(request), async (tx) => {
+        if (autoApply === true) {
+          requireAutoApply(await guardedProject(tx, consumer.reference), "create the trigger");
+        }
         await requireAllowed(tx, parts, { consumer, producer, principal });
         const outputs = await tx.find(STACK_OUTPUTS_KIND, stackPlace(producer.reference));
         const trigger = RunTrigger.create({
