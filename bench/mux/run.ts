@@ -13,7 +13,7 @@ import { launchProvider } from "@stackwright/mux/host";
 import { createRouter, joinLifecycleProviders } from "@stackwright/mux/router";
 import { openChannel } from "@stackwright/proto/grpc";
 import { CheckRequest } from "@stackwright/proto/pulumirpc";
-import { latencies, printLatencies } from "./measure.ts";
+import { latencies, printLatencies } from "@stackwright-bench/figures";
 import { servedCommand } from "./served-command.ts";
 import { echoProvider, lifecycleProvider, PROPERTIES, REQUEST } from "./subjects.ts";
 
@@ -55,6 +55,7 @@ async function inProcess(): Promise<void> {
   const { signal } = new AbortController();
   const context = {};
   printLatencies(
+    "mux",
     "In process: Create, 10 servers of 50 types",
     await latencies(
       [
@@ -91,6 +92,7 @@ async function router(): Promise<void> {
   };
   await joined.schema({});
   printLatencies(
+    "mux",
     "Router: read of a resource",
     await latencies(
       [
@@ -119,6 +121,7 @@ async function grpcOneProcess(): Promise<void> {
   );
   const served = await serve(mux);
   printLatencies(
+    "mux",
     "Over gRPC on loopback, all in this process, so that it is work and not scheduling that counts: Create with 2 KiB each way",
     await latencies(
       [
@@ -145,6 +148,7 @@ async function grpcProcesses(): Promise<void> {
     })),
   });
   printLatencies(
+    "mux",
     "Over gRPC, each server a process of its own: Create with 2 KiB each way",
     await latencies(
       [
@@ -178,7 +182,7 @@ async function broadcasts(): Promise<void> {
     const mux = open.use(await muxOf(count));
     subjects.push({ what: `Cancel, ${count} servers`, call: () => mux.cancel({}, {}) as never });
   }
-  printLatencies("Broadcasts, in process", await latencies(subjects, Math.ceil(CALLS / 20)));
+  printLatencies("mux", "Broadcasts, in process", await latencies(subjects, Math.ceil(CALLS / 20)));
 }
 
 /** Text of a schema of about this many bytes, with resources, functions and types that refer to each other. */

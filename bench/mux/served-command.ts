@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { structToJson } from "@stackwright/proto/property";
-import { latencies, printLatencies } from "./measure.ts";
+import { latencies, printLatencies } from "@stackwright-bench/figures";
 import { printProcessorTimes } from "./processor-time.ts";
 import { PROPERTIES, REQUEST } from "./subjects.ts";
 
@@ -77,7 +77,7 @@ export async function servedCommand(calls: number): Promise<void> {
       pids: withDescendants(served.pid),
     },
   ];
-  printLatencies(title, await latencies([provider, mux], calls));
+  printLatencies("mux", title, await latencies([provider, mux], calls));
   await printProcessorTimes(title, [provider, mux], calls);
 }
 

@@ -2,7 +2,7 @@ import { encodeMsgpack, Value } from "@stackwright/cty";
 import type { PlanResourceRequest } from "@stackwright/mux/router";
 import * as t6 from "@stackwright/proto/tfplugin6";
 import { createPluginClient, type PluginTransport } from "@stackwright/tfplugin";
-import { latencies, printLatencies } from "./measure.ts";
+import { latencies, printLatencies } from "@stackwright-bench/figures";
 import { configuration, objectOf, resourceSchema } from "./subject.ts";
 
 /** A transport that answers at once: what is left is the client. */
@@ -68,6 +68,7 @@ export async function call(scale: number): Promise<void> {
     Math.round(2000 * scale),
   );
   printLatencies(
+    "providers",
     `Typed client over raw bytes, object of 50 attributes (${msgpack.length} bytes of msgpack)`,
     rows,
   );

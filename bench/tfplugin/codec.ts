@@ -1,6 +1,6 @@
 import { decode, encode } from "@msgpack/msgpack";
 import { decodeMsgpack, encodeMsgpack } from "@stackwright/cty";
-import { latencies, printLatencies } from "./measure.ts";
+import { latencies, printLatencies } from "@stackwright-bench/figures";
 import { configuration, objectOf, resourceSchema } from "./subject.ts";
 
 /** Typed values to msgpack and back, against a library that knows nothing of types. */
@@ -16,6 +16,7 @@ export async function codec(scale: number): Promise<void> {
       `${what}, object of ${attributes} attributes (${bytes.length} bytes, plain ${plainBytes.length})`;
     const sync = (run: () => unknown) => async () => Promise.resolve(run());
     printLatencies(
+      "providers",
       title("Encode"),
       await latencies(
         [
@@ -26,6 +27,7 @@ export async function codec(scale: number): Promise<void> {
       ),
     );
     printLatencies(
+      "providers",
       title("Decode"),
       await latencies(
         [

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { launchPoolMember, type PoolMember, ProviderPool } from "@stackwright/tfplugin/pool";
-import { latencies, printLatencies } from "./measure.ts";
+import { latencies, printLatencies } from "@stackwright-bench/figures";
 
 /** What go-plugin's handshake needs; the baseline does without a certificate. */
 const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
@@ -54,7 +54,7 @@ async function measure(
       },
     },
   ];
-  printLatencies(title, await latencies(subjects, calls));
+  printLatencies("providers", title, await latencies(subjects, calls));
 }
 
 async function bare(command: string, args: readonly string[]): Promise<void> {

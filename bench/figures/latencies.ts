@@ -1,7 +1,7 @@
-import { recordFigure } from "@stackwright-bench/figures";
+import { recordFigure } from "./figure.ts";
 
 /** One row of the report. */
-interface Row {
+interface LatencyRow {
   readonly what: string;
   readonly p50: number;
   readonly p10: number;
@@ -22,7 +22,10 @@ const ROUNDS = 9;
  * Latency of each call, one after the other, in microseconds. Subjects take turns, round by round, so that what else
  * the machine does meets all of them.
  */
-export async function latencies(subjects: readonly Subject[], calls: number): Promise<Row[]> {
+export async function latencies(
+  subjects: readonly Subject[],
+  calls: number,
+): Promise<LatencyRow[]> {
   const samples = subjects.map(() => new Float64Array(ROUNDS * calls));
   const medians = subjects.map((): number[] => []);
   for (const { call } of subjects) for (let i = 0; i < calls; i += 1) await call();
@@ -56,8 +59,12 @@ function quantile(values: Float64Array, q: number): number {
   return values.toSorted()[Math.floor(values.length * q)] ?? 0;
 }
 
-/** Prints rows with what each adds to the first. */
-export function printLatencies(title: string, rows: readonly Row[]): void {
+/**
+ * Prints rows with what each adds to the first, and records them.
+ *
+ * @param area what the names of the figures begin with
+ */
+export function printLatencies(area: string, title: string, rows: readonly LatencyRow[]): void {
   const [base] = rows;
   console.log(`\n${title}\n`);
   console.log(
@@ -69,7 +76,7 @@ export function printLatencies(title: string, rows: readonly Row[]): void {
     const ratio = base === undefined ? 1 : p50 / base.p50;
     if (base !== undefined && base.what !== what) {
       recordFigure({
-        name: `mux: ${title}: ${what}`,
+        name: `${area}: ${title}: ${what}`,
         unit: "us",
         size: 1,
         of: "call",
