@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path/posix";
 import { marked, type Token, type Tokens } from "marked";
+import { ERROR_CODES, errorPages, linkCodes, mentionsOf } from "./error-pages.ts";
 import { LIBRARIES, libraryIndex, libraryPages } from "./library/library-pages.ts";
 
 /** One page of the documentation, as it is in the repository or as it is made of its sources. */
@@ -22,7 +23,9 @@ const LEFT_OUT = /(?:^|\/)BENCHMARKS\.md$|^docs\/(?:soak|adr)\//;
 export async function readPages(root: string): Promise<ReadonlyMap<string, HelpPage>> {
   const pages = new Map<string, HelpPage>();
   const libraries = libraryPages(root);
-  const made = new Map(libraries.map(({ path, markdown }) => [path, markdown]));
+  // A container is built without the list.
+  const codes = errorPages(await readFile(join(root, ERROR_CODES), "utf8").catch(() => ""));
+  const made = new Map([...libraries, ...codes].map(({ path, markdown }) => [path, markdown]));
   const waiting = [INDEX];
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (pages.has(path)) continue;
@@ -36,7 +39,7 @@ export async function readPages(root: string): Promise<ReadonlyMap<string, HelpP
     if (text === undefined) continue;
     const tokens = FILE.test(path)
       ? tokensOfFile(path, text)
-      : marked.lexer(path === LIBRARIES ? text + libraryIndex(libraries) : text);
+      : marked.lexer(completed(path, text, libraryIndex(libraries)));
     const heading = tokens.find(({ type }) => type === "heading");
     const title = heading !== undefined && "text" in heading ? String(heading.text) : path;
     pages.set(path, { path, title: title.replaceAll("`", ""), tokens });
@@ -47,7 +50,26 @@ export async function readPages(root: string): Promise<ReadonlyMap<string, HelpP
       if (target.file.endsWith(".md") || FILE.test(target.file)) waiting.push(target.file);
     });
   }
+  const texts = [...pages.values()]
+    .filter(({ path }) => !path.startsWith("docs/error-codes/"))
+    .map(({ path, title, tokens }) => ({
+      path,
+      title,
+      text: tokens.map(({ raw }) => raw).join(""),
+    }));
+  for (const { path, code } of codes) {
+    const page = pages.get(path);
+    if (page === undefined) continue;
+    const mentions = marked.lexer(mentionsOf(code, texts));
+    pages.set(path, { ...page, tokens: [...page.tokens, ...mentions] });
+  }
   return pages;
+}
+
+/** A page of the repository with links to pages that are made. */
+function completed(path: string, text: string, index: string): string {
+  if (path === LIBRARIES) return text + index;
+  return path === ERROR_CODES ? linkCodes(text) : text;
 }
 
 /** A file as the code of a page, whatever it has in it. */

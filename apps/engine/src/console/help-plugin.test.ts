@@ -55,6 +55,13 @@ it("leads nowhere with no link", () => {
   expect(dead).toEqual([]);
 });
 
+it("has a page for each error code, which leads to the pages that name it", () => {
+  const page = "docs/error-codes/ENGINE_STATE_NOT_ADOPTED.html";
+  expect(textOf("docs/error-codes.html")).toContain(`href="/help/${page}"`);
+  expect(textOf(page)).toContain('href="/help/apps/cli/docs/adoption.html"');
+  expect(textOf("docs/error-codes/self_approval.html")).toContain("cannot approve it");
+});
+
 it("shows the files that a page tells readers to take", () => {
   const file = "apps/engine/docs/alert-rules.yaml.html";
   expect(textOf("apps/engine/docs/metrics.html")).toContain(`href="/help/${file}"`);
