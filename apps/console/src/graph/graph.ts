@@ -8,10 +8,12 @@ export interface GraphNode {
   readonly state?: string | undefined;
   /** How many it stands for. @default 1 */
   readonly size?: number | undefined;
+  /** How many of those are in which state. */
+  readonly states?: Readonly<Record<string, number>> | undefined;
 }
 
-/** `from` depends on `to`; positions of nodes. */
-type GraphEdge = readonly [from: number, to: number];
+/** `from` depends on `to`; positions of nodes. An edge between groups says how many dependencies it stands for. */
+type GraphEdge = readonly [from: number, to: number, count?: number];
 
 export interface Graph {
   readonly nodes: readonly GraphNode[];

@@ -207,6 +207,63 @@ describe("groupGraph", () => {
     ]);
   });
 
+  it("says how many of a group are in which state, and how many dependencies are between groups", () => {
+    const stack = (id: string, state: string): GraphNode =>
+      node(id, { module: id.split("/")[0] ?? "", state });
+    const stacks = graphOf(
+      [
+        stack("net/a", "up_to_date"),
+        stack("net/b", "outdated"),
+        stack("net/c", "in_progress"),
+        stack("web/a", "up_to_date"),
+        stack("web/b", "failed"),
+        stack("web/c", "outdated"),
+      ],
+      [
+        ["web/a", "net/a"],
+        ["web/b", "net/a"],
+        ["web/b", "net/b"],
+        ["web/b", "web/a"],
+        ["net/c", "web/c"],
+      ],
+    );
+    const closed = groupGraph(stacks, "modules");
+    expect(closed.nodes.map(({ id, size, state, states }) => [id, size, state, states])).toEqual([
+      ["net", 3, "outdated", { up_to_date: 1, outdated: 1, in_progress: 1 }],
+      ["web", 3, "failed", { up_to_date: 1, failed: 1, outdated: 1 }],
+    ]);
+    // One within a group is none of the picture.
+    expect(closed.edges).toEqual([
+      [1, 0, 3],
+      [0, 1, 1],
+    ]);
+    // One that is shown beside its group has its own dependencies.
+    const beside = groupGraph(stacks, "modules", new Set(["web/b"]));
+    expect(beside.nodes.map(({ id, size }) => [id, size])).toEqual([
+      ["net", 3],
+      ["web", 2],
+      ["web/b", 1],
+    ]);
+    expect(beside.edges).toEqual([
+      [1, 0, 1],
+      [2, 0, 2],
+      [2, 1, 1],
+      [0, 1, 1],
+    ]);
+  });
+
+  it("keeps the width of a group whose members change their states", () => {
+    const group = (state: string): Graph =>
+      groupGraph(
+        graphOf(
+          [0, 1].map((at) => node(`p/${at}`, { module: "p", state: at === 0 ? state : "good" })),
+          [],
+        ),
+        "modules",
+      );
+    expect(layoutGraph(group("failed")).widths).toEqual(layoutGraph(group("good")).widths);
+  });
+
   it("opens one module among others that stay closed", () => {
     const opened = groupGraph(whole, "modules", new Set(["module.m1"]));
     expect(opened.nodes).toHaveLength(99 + 5);

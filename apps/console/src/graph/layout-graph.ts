@@ -24,13 +24,7 @@ const CHARACTER = 7.3;
 const MAX_LABEL = 46;
 
 /** The text of a node: labels that are too long lose their middle. */
-export function nodeText({
-  label,
-  size = 1,
-}: {
-  readonly label: string;
-  readonly size?: number | undefined;
-}): string {
+export function nodeText({ label, size = 1 }: Pick<GraphNode, "label" | "size">): string {
   const short =
     label.length <= MAX_LABEL
       ? label
@@ -38,8 +32,13 @@ export function nodeText({
   return size > 1 ? `${short} ×${size}` : short;
 }
 
+/** With room for the sign of the state, and for how many of a group are in it: what changes its state keeps its width. */
 export function widthsOf(nodes: readonly GraphNode[]): Float64Array {
-  return Float64Array.from(nodes, (node) => nodeText(node).length * CHARACTER + 34);
+  return Float64Array.from(nodes, (node) => {
+    const { size = 1, state } = node;
+    const counted = size > 1 && state !== undefined ? `${size}`.length : 0;
+    return (nodeText(node).length + counted) * CHARACTER + 34;
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { use, useEffect, useRef, useState } from "react";
 import type { Graph } from "../../graph/graph.ts";
 import type { LaidOut } from "../../graph/keep-layout.ts";
 import type { GraphLayout } from "../../graph/layout-graph.ts";
-import type { LayoutRequest } from "./layout-worker.ts";
+import { LayoutQueue } from "./layout-queue.ts";
 // vite makes a file of its own of it, and this its address.
 // oxlint-disable-next-line import/default
 import workerUrl from "./layout-worker.ts?worker&url";
@@ -15,18 +15,18 @@ import { WorkerUrls } from "./worker-urls.ts";
 export function useLayout(graph: Graph, picture: string): LaidOut | undefined {
   const trusted = use(WorkerUrls);
   const [laidOut, setLaidOut] = useState<LaidOut>();
-  const seen = useRef<LaidOut & { readonly picture: string }>(undefined);
+  const queue = useRef<LayoutQueue>(undefined);
   useEffect(() => {
     const worker = new Worker(trusted(new URL(workerUrl, location.origin)), { type: "module" });
-    worker.addEventListener("message", ({ data: layout }: MessageEvent<GraphLayout>) => {
-      seen.current = { graph, layout, picture };
-      setLaidOut({ graph, layout });
-      worker.terminate();
-    });
-    const former = seen.current?.picture === picture ? seen.current : undefined;
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
-    worker.postMessage({ graph, former } satisfies LayoutRequest);
+    const own = new LayoutQueue(
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+      (request) => worker.postMessage(request),
+      setLaidOut,
+    );
+    worker.addEventListener("message", ({ data }: MessageEvent<GraphLayout>) => own.answer(data));
+    queue.current = own;
     return () => worker.terminate();
-  }, [graph, picture, trusted]);
+  }, [trusted]);
+  useEffect(() => queue.current?.ask(graph, picture), [graph, picture]);
   return laidOut;
 }

@@ -2,12 +2,21 @@ import type { StackStatus } from "@stackwright/client";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useSyncExternalStore } from "react";
 import { graphOf } from "../../graph/graph.ts";
-import { GraphView } from "../graph/graph-view.tsx";
+import type { GraphLevel } from "../../graph/group-graph.ts";
+import { GroupedGraph } from "../graph/grouped-graph.tsx";
 import { LoadedStacks } from "../parts/loaded-stacks.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { isActivePhase, needsAttention } from "../parts/phase-badge.tsx";
 import { Empty } from "../parts/states.tsx";
 import { useServer } from "../session/server-context.tsx";
+
+/** A project is to the graph of stacks what a module is to that of resources. */
+const LEVELS: readonly (readonly [GraphLevel, string])[] = [
+  ["modules", "projects"],
+  ["instances", "all stacks"],
+];
+/** Stacks that are read without groups. */
+const FEW = 60;
 
 /** Which stacks read outputs of which, and whose outputs have changed since; it follows the stream. */
 export function StacksGraphPage() {
@@ -27,7 +36,6 @@ export function StacksGraphPage() {
       rows.flatMap(([name, , reads]) => reads.map((producer) => [name, producer] as const)),
     );
   }, [description]);
-  const known = new Map(stacks.map((one) => [nameOf(one), one]));
   return (
     <>
       <PageHead title="Graph">
@@ -43,24 +51,13 @@ export function StacksGraphPage() {
               <code className="command">stackwright runs start FOLDER --stack NAME</code>
             </Empty>
           ) : (
-            <GraphView
-              graph={graph}
+            <GroupedGraph
+              whole={graph}
+              levels={LEVELS}
+              few={FEW}
               label="Stacks and what they read of each other"
-              detail={(id) => {
-                const stack = known.get(id);
-                return (
-                  <>
-                    {stack !== undefined && stack.outdated.length > 0 && (
-                      <p className="note attention">
-                        Made with outputs that have changed since: {stack.outdated.join(", ")}
-                      </p>
-                    )}
-                    <p>
-                      <Link to={`/p/${id.replace("/", "/s/")}`}>Open {id}</Link>
-                    </p>
-                  </>
-                );
-              }}
+              members={["stack", "stacks"]}
+              detail={(id) => <StackDetail stack={stacks.find((one) => nameOf(one) === id)} />}
             />
           )
         }
@@ -69,13 +66,31 @@ export function StacksGraphPage() {
   );
 }
 
+function StackDetail({ stack }: { readonly stack: StackStatus | undefined }) {
+  if (stack === undefined) return null;
+  return (
+    <>
+      {stack.outdated.length > 0 && (
+        <p className="note attention">
+          Made with outputs that have changed since: {stack.outdated.join(", ")}
+        </p>
+      )}
+      <p>
+        <Link to={`/p/${stack.project}/s/${stack.name}`}>Open {nameOf(stack)}</Link>
+      </p>
+    </>
+  );
+}
+
 function nameOf({ project, name }: StackStatus): string {
   return `${project}/${name}`;
 }
 
+/** What is most worth knowing of a stack. */
 function stateOf({ current, newest, outdated }: StackStatus): string {
   const phase = (current ?? newest)?.phase;
-  if (phase === "failed" || phase === "partially_applied") return "bad";
-  if (outdated.length > 0 || (phase !== undefined && needsAttention(phase))) return "attention";
-  return phase !== undefined && isActivePhase(phase) ? "active" : "good";
+  if (phase !== undefined && needsAttention(phase)) return phase;
+  if (outdated.length > 0) return "outdated";
+  if (phase === undefined) return "without_runs";
+  return isActivePhase(phase) ? "in_progress" : "up_to_date";
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { graphOf } from "../../../graph/graph.ts";
 import { GraphView } from "../../graph/graph-view.tsx";
 import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
@@ -87,6 +87,7 @@ interface CollectionsProps {
 }
 
 function Collections({ collections, edges, state }: CollectionsProps) {
+  const [chosen, setChosen] = useState<string>();
   // The counters change with every look, the picture seldom.
   const description = JSON.stringify([
     collections.map(({ name, type, synced }) => [name, type, synced]),
@@ -113,6 +114,8 @@ function Collections({ collections, edges, state }: CollectionsProps) {
       <GraphView
         graph={graph}
         label="Collections and what they read of each other"
+        chosen={chosen}
+        choose={setChosen}
         detail={(name) => <Reads name={name} edges={edges} />}
       />
       <section aria-labelledby="collections">

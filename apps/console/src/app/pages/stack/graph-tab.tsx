@@ -1,15 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { type Graph, graphOf } from "../../../graph/graph.ts";
-import {
-  fittingLevel,
-  type GraphLevel,
-  groupGraph,
-  groupName,
-  MAX_NODES,
-} from "../../../graph/group-graph.ts";
-import { GraphView } from "../../graph/graph-view.tsx";
+import type { GraphLevel } from "../../../graph/group-graph.ts";
+import { GroupedGraph } from "../../graph/grouped-graph.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { useServer } from "../../session/server-context.tsx";
 import { stackPath, useStackPlace } from "../use-place.ts";
@@ -54,89 +48,22 @@ export function GraphTab() {
 function ResourceGraph({ resources }: { readonly resources: readonly Resource[] }) {
   const place = useStackPlace();
   const whole = useMemo(() => graphOfResources(resources), [resources]);
-  const fitting = useMemo(() => fittingLevel(whole), [whole]);
-  const [wanted, setWanted] = useState<GraphLevel>();
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const level = wanted ?? fitting;
-  const graph = useMemo(() => groupGraph(whole, level, open), [whole, level, open]);
-  const tooLarge = useMemo(
-    () =>
-      new Set(
-        LEVELS.map(([name]) => name).filter(
-          (name) => groupGraph(whole, name).nodes.length > MAX_NODES,
-        ),
-      ),
-    [whole],
-  );
-  /** How many groups of resources a group consists of; undefined where it is none. */
-  const membersOf = (id: string): number | undefined => {
-    const own = whole.nodes.filter((node) => groupName(node, level) === id);
-    if (own.length === 0) return undefined;
-    return groupGraph({ nodes: own, edges: [] }, "resources").nodes.length;
-  };
   return (
-    <>
-      <div className="filters">
-        <label>
-          Show{" "}
-          <select value={level} onChange={(event) => setWanted(event.target.value as GraphLevel)}>
-            {LEVELS.map(([name, text]) => (
-              <option key={name} value={name} disabled={name !== level && tooLarge.has(name)}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-        {open.size > 0 && (
-          <button type="button" onClick={() => setOpen(new Set())}>
-            Close all
-          </button>
-        )}
-      </div>
-      <GraphView
-        graph={graph}
-        label={`Resources of ${place.project}/${place.stack}`}
-        picture={level}
-        detail={(id) => (
-          <p className="actions">
-            <OpenGroup
-              members={membersOf(id)}
-              room={MAX_NODES - graph.nodes.length}
-              onOpen={() => setOpen(new Set([...open, id]))}
-            />
-            {resources.some(({ address }) => address === id) && (
-              <Link to={`${stackPath(place)}/resources`} search={{ address: id }}>
-                Attributes
-              </Link>
-            )}
+    <GroupedGraph
+      whole={whole}
+      levels={LEVELS}
+      label={`Resources of ${place.project}/${place.stack}`}
+      members={["resource", "resources"]}
+      detail={(id) =>
+        resources.some(({ address }) => address === id) && (
+          <p>
+            <Link to={`${stackPath(place)}/resources`} search={{ address: id }}>
+              Attributes
+            </Link>
           </p>
-        )}
-      />
-    </>
-  );
-}
-
-interface OpenGroupProps {
-  /** Undefined for what is no group. */
-  readonly members: number | undefined;
-  /** Nodes that the picture can take. */
-  readonly room: number;
-  readonly onOpen: () => void;
-}
-
-/** Shows the resources of a group in its place, where the picture has room for them. */
-function OpenGroup({ members, room, onOpen }: OpenGroupProps) {
-  if (members === undefined) return null;
-  const hasRoom = members <= room;
-  return (
-    <button
-      type="button"
-      disabled={!hasRoom}
-      title={hasRoom ? undefined : `The picture has no room for ${members} resources.`}
-      onClick={onOpen}
-    >
-      Open its {members} {members === 1 ? "resource" : "resources"}
-    </button>
+        )
+      }
+    />
   );
 }
 
