@@ -114,7 +114,7 @@ export function typesOfProvider(
   localName: string,
   { schemas, requiredProviders }: Pick<ShapeContext, "schemas" | "requiredProviders">,
 ): { readonly source: string; readonly names: ReadonlySet<string> } | undefined {
-  const source = sourceOf(localName, requiredProviders);
+  const source = sourceOfProvider(localName, requiredProviders);
   const own = source === undefined ? undefined : schemas.get(source);
   if (source === undefined || own === undefined) return undefined;
   const names = [...(typesOf(blockType, own)?.keys() ?? []), ...(own.ambiguous?.keys() ?? [])];
@@ -135,10 +135,11 @@ function schemasOf(
   localName: string,
   { schemas, requiredProviders }: Pick<ShapeContext, "schemas" | "requiredProviders">,
 ): ProviderSchemas | undefined {
-  return schemas.get(sourceOf(localName, requiredProviders) ?? "");
+  return schemas.get(sourceOfProvider(localName, requiredProviders) ?? "");
 }
 
-function sourceOf(
+/** The source of a provider by its name in a module; undefined where it is no valid one. */
+export function sourceOfProvider(
   localName: string,
   requiredProviders: ShapeContext["requiredProviders"],
 ): string | undefined {

@@ -1,7 +1,10 @@
 import { dirname } from "node:path";
 import {
   CodeActionRequest,
+  CodeLensRequest,
+  CodeLensResolveRequest,
   CompletionRequest,
+  CompletionResolveRequest,
   DeclarationRequest,
   DefinitionRequest,
   DocumentDiagnosticReportKind,
@@ -11,6 +14,7 @@ import {
   DocumentLinkRequest,
   DocumentSymbolRequest,
   ErrorCodes,
+  ExecuteCommandRequest,
   FoldingRangeRequest,
   HoverRequest,
   InlayHintRequest,
@@ -30,6 +34,7 @@ import {
 } from "vscode-languageserver-protocol/node";
 import { Lines, pathOf } from "../document/locate.ts";
 import { codeActions, formatEdits } from "../features/code-actions.ts";
+import { codeLenses, countReferences } from "../features/code-lens.ts";
 import { complete } from "../features/completion.ts";
 import type { FeatureContext } from "../features/feature-context.ts";
 import { hover } from "../features/hover.ts";
@@ -45,16 +50,29 @@ import {
   workspaceSymbols,
 } from "../features/symbols.ts";
 import { fileRole, type Workspace } from "../index/workspace.ts";
+import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
 
 /** Where a server is in its life. */
 export type ServerState = "new" | "running" | "shut down";
+
+/** What a client asks for when it begins. */
+export interface ClientWishes {
+  /** The command of the client that shows references: lenses name it. Without it there are none. */
+  readonly showReferences?: string;
+  /** Before the names of the commands of the server; empty for none. */
+  readonly commandPrefix: string;
+}
 
 /** What requests are answered from. */
 interface FeatureWorld {
   readonly workspace: Workspace;
   readonly context: () => FeatureContext;
   readonly checks: Pick<FolderChecks, "problems">;
+  /** Checks a folder as after a save. */
+  readonly validate: (folder: string) => void;
+  /** What the client asked for when it began. */
+  readonly asked: () => ClientWishes;
   /** What a plan of a folder would do, as far as it is known. */
   readonly planned: (folder: string) => readonly PlannedChange[];
   /** The folders that are open, absolute. */
@@ -115,6 +133,8 @@ class FeatureRequests {
         textEdit: { range, newText: insertText ?? item.label },
       }));
     });
+    // Nothing is left out of an item at first.
+    this.#answer(CompletionResolveRequest.type, (item) => item);
     this.#at(SignatureHelpRequest.type, ({ path }, offset) =>
       this.#indexed(path, (index) => signatureHelp(index, offset) ?? null),
     );
@@ -166,6 +186,22 @@ class FeatureRequests {
     this.#at(RenameRequest.type, ({ path }, offset, { newName }) =>
       rename(workspace, roots(), path, offset, newName),
     );
+    this.#of(CodeLensRequest.type, ({ path }, { textDocument }) =>
+      this.#world.asked().showReferences === undefined
+        ? []
+        : codeLenses(workspace, path, textDocument.uri),
+    );
+    this.#answer(CodeLensResolveRequest.type, (lens) => {
+      const { uri } = (lens.data ?? {}) as { readonly uri?: unknown };
+      const path = typeof uri === "string" ? pathOf(uri) : undefined;
+      const { showReferences } = this.#world.asked();
+      if (path === undefined || showReferences === undefined) return lens;
+      return countReferences(workspace, path, lens, showReferences);
+    });
+    this.#answer(ExecuteCommandRequest.type, ({ command, arguments: args = [] }) => {
+      const { validate, asked } = this.#world;
+      return runCommand({ workspace, validate }, asked().commandPrefix, command, args);
+    });
     this.#answer(WorkspaceSymbolRequest.type, ({ query }) => workspaceSymbols(workspace, query));
   }
 
@@ -234,7 +270,7 @@ class FeatureRequests {
       try {
         return await run(params);
       } catch (error) {
-        if (error instanceof RenameRefused) {
+        if (error instanceof RenameRefused || error instanceof CommandRefused) {
           return new ResponseError(REQUEST_FAILED, error.message);
         }
         throw error;

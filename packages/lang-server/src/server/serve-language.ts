@@ -1,4 +1,4 @@
-import { dirname, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { pipeline, type Readable, type Writable } from "node:stream";
 import { type Clock, systemClock } from "@stackwright/base/clock";
 import type { Diagnostic } from "@stackwright/lang";
@@ -27,7 +27,8 @@ import type { FeatureContext } from "../features/feature-context.ts";
 import { LEGEND } from "../features/semantic-tokens.ts";
 import { fileRole, Workspace, type WorkspaceLimits } from "../index/workspace.ts";
 import type { ProviderSchemas } from "../schema/provider-schemas.ts";
-import { answerFeatures, type ServerState } from "./feature-requests.ts";
+import { commandNames } from "./commands.ts";
+import { answerFeatures, type ClientWishes, type ServerState } from "./feature-requests.ts";
 import { FolderChecks } from "./folder-checks.ts";
 import type { FolderPlan } from "./folder-plan.ts";
 import { FramedInput } from "./framed-input.ts";
@@ -68,7 +69,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
     change: TextDocumentSyncKind.Incremental,
     save: { includeText: false },
   },
-  completionProvider: { triggerCharacters: [".", '"'] },
+  completionProvider: { triggerCharacters: [".", '"'], resolveProvider: true },
   hoverProvider: true,
   definitionProvider: true,
   declarationProvider: true,
@@ -89,6 +90,20 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
 };
 
+/** By the names that clients of other servers of the language give them. */
+function wishesOf({ capabilities, initializationOptions }: InitializeParams): ClientWishes {
+  const experimental = capabilities.experimental as
+    | { readonly showReferencesCommandId?: unknown }
+    | undefined;
+  const options = initializationOptions as { readonly commandPrefix?: unknown } | undefined;
+  const showReferences = experimental?.showReferencesCommandId;
+  const prefix = options?.commandPrefix;
+  return {
+    ...(typeof showReferences === "string" && showReferences !== "" && { showReferences }),
+    commandPrefix: typeof prefix === "string" ? prefix : "",
+  };
+}
+
 class Server implements LanguageServer {
   readonly ended: Promise<0 | 1>;
   readonly #input = new FramedInput();
@@ -103,6 +118,7 @@ class Server implements LanguageServer {
   /** Whether the client asked for what a plan would do. */
   #plans = false;
   #refreshesHints = false;
+  #wishes: ClientWishes = { commandPrefix: "" };
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
@@ -163,6 +179,8 @@ class Server implements LanguageServer {
       workspace: this.#workspace,
       context: () => this.#context,
       checks: this.#checks,
+      validate: (folder) => this.#checks.saved(join(folder, "main.tf"), true),
+      asked: () => this.#wishes,
       planned: (folder) => this.#planned.of(folder),
       roots: () => [...this.#roots],
       state: () => this.#state,
@@ -247,9 +265,16 @@ class Server implements LanguageServer {
       };
       if (typeof trusted === "boolean") this.#trust.ofEditor = trusted;
       this.#plans = plannedChanges === true && this.#options.host?.plan !== undefined;
+      this.#wishes = wishesOf(params);
       this.#refreshesHints = params.capabilities.workspace?.inlayHint?.refreshSupport === true;
       return {
-        capabilities: CAPABILITIES,
+        capabilities: {
+          ...CAPABILITIES,
+          executeCommandProvider: { commands: commandNames(this.#wishes.commandPrefix) },
+          ...(this.#wishes.showReferences !== undefined && {
+            codeLensProvider: { resolveProvider: true },
+          }),
+        },
         serverInfo: { name: "stackwright", version: this.#options.version },
       } satisfies InitializeResult;
     });

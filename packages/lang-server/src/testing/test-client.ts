@@ -7,6 +7,7 @@ import {
   createProtocolConnection,
   type Diagnostic,
   type ProtocolConnection,
+  type Range,
   StreamMessageReader,
   StreamMessageWriter,
 } from "vscode-languageserver-protocol/node";
@@ -65,6 +66,7 @@ export class TestClient implements AsyncDisposable {
     limits: WorkspaceLimits = {},
     initializationOptions: object = {},
     clock?: Clock,
+    capabilities: object = {},
   ): Promise<TestClient> {
     const client = new TestClient(host, limits, clock);
     for (const [path, marked] of Object.entries(texts)) {
@@ -77,7 +79,7 @@ export class TestClient implements AsyncDisposable {
     }
     await client.connection.sendRequest("initialize", {
       processId: null,
-      capabilities: {},
+      capabilities,
       initializationOptions,
       rootUri: uriOf(client.folder),
       workspaceFolders: [{ uri: uriOf(client.folder), name: "test" }],
@@ -108,6 +110,21 @@ export class TestClient implements AsyncDisposable {
     await this.connection.sendNotification("textDocument/didChange", {
       textDocument: { uri: this.uri(path), version },
       contentChanges: [{ text }],
+    });
+  }
+
+  /** Replaces a part of the text in the editor, which is `text` then. */
+  async replace(
+    path: string,
+    range: Range,
+    piece: string,
+    text: string,
+    version: number,
+  ): Promise<void> {
+    this.#texts.set(path, text);
+    await this.connection.sendNotification("textDocument/didChange", {
+      textDocument: { uri: this.uri(path), version },
+      contentChanges: [{ range, text: piece }],
     });
   }
 
