@@ -99,7 +99,7 @@ export async function keysRewrap(
   // Loaded first: an error in it should leave no new key file.
   const former = await formerKey(options, context);
   await using resources = new AsyncDisposableStack();
-  const session = await openExisting(context, options);
+  const session = await openExisting(context, options, { replacesKey: former !== undefined });
   if (session !== undefined) resources.use(session);
   const stacks = options.allStacks
     ? ((await session?.stacks.list(session.project, { signal })) ?? [])

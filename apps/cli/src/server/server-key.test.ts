@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@stackwright/base/clock";
@@ -150,5 +150,36 @@ describe("the key of a server", { timeout: 60_000 }, () => {
     expect((await made.run({}, "server-key", "rotate", ...STORE)).code).toBe(0);
     expect(await made.list({})).toMatchObject([{ current: true }]);
     expect(await readFile(join(made.cwd, "data/registry.key"), "utf8")).toBe(NEW);
+  });
+
+  it("is not made anew where it was lost", async () => {
+    await using made = await bootstrapped();
+    const path = join(made.cwd, "data/registry.key");
+    const key = await readFile(path);
+    await rm(path);
+    for (const words of [
+      ["bootstrap", "--again"],
+      ["server-key", "list"],
+      ["server-key", "rotate"],
+      ["serve", "--port", "0"],
+    ]) {
+      const { code, error } = await made.run({}, ...words, ...STORE);
+      expect([words, code]).toEqual([words, 1]);
+      expect(error).toContain(`the key file "${path}" does not exist`);
+      expect(error).toContain("Restore the file from a backup");
+    }
+    expect(await readdir(join(made.cwd, "data"))).not.toContain("registry.key");
+    await writeFile(path, key);
+    expect((await made.run({}, "bootstrap", "--again", ...STORE)).code).toBe(0);
+  });
+
+  it("is made for the store of a command, which has no secrets of a server", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "server-key-"));
+    const cwd = folder.path;
+    await writeFile(join(cwd, "main.tf"), 'resource "terraform_data" "a" {}\n');
+    const options = { cwd, env: { STACKWRIGHT_STORE: "sqlite:data" } };
+    expect(await tryCommand(["up", "--yes"], options)).toMatchObject({ code: 0 });
+    expect(await tryCommand(["bootstrap"], options)).toMatchObject({ code: 0, error: "" });
+    expect(await readdir(join(cwd, "data"))).toContain("registry.key");
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keyEncryptionKey } from "@stackwright/core";
@@ -52,20 +52,38 @@ describe("a stack whose key is another", { timeout: 60_000 }, () => {
       }
     }
     const reader = await run({}, "show");
-    expect(reader.error).toContain("No key was given.");
+    expect(reader.error).toContain(
+      `No key was given, and the file ${join(cwd, ".stackwright/key")} does`,
+    );
     const json = await run({}, "plan", "--json");
     expect(json.output).toContain(".stackwright/key");
   });
 
-  it("reports a key file that was lost and made again", async () => {
+  it("reports a key file that was lost, and makes none in its place", async () => {
     await using made = await project();
     const { cwd, run } = made;
     await run({}, "up", "--yes");
     const path = join(cwd, ".stackwright", "key");
+    const key = await readFile(path);
     await rm(path);
-    const { code, error } = await run({}, "up", "--yes");
-    expect(code).toBe(1);
-    expect(error).toContain(`was used, of the file ${path}.`);
+    for (const words of [["up", "--yes"], ["plan"], ["keys", "rotate"]]) {
+      const { code, error } = await run({}, ...words);
+      expect(code).toBe(1);
+      expect(error).toContain(`the file ${path} does not exist`);
+      expect(error).toContain("All who share a stack need the same key");
+    }
+    await expect(readFile(path)).rejects.toThrow("ENOENT");
+    await writeFile(path, key);
+    expect(await run({}, "up", "--yes")).toMatchObject({ code: 0 });
+  });
+
+  it("makes a key file for a stack of its own beside one whose key is elsewhere", async () => {
+    await using made = await project();
+    const { cwd, run } = made;
+    const env = { STACKWRIGHT_KEY: KEY.toString("base64") };
+    expect(await run(env, "up", "--yes")).toMatchObject({ code: 0 });
+    expect(await run({}, "up", "--yes", "--stack", "other")).toMatchObject({ code: 0 });
+    expect((await readFile(join(cwd, ".stackwright", "key"))).length).toBeGreaterThan(32);
   });
 
   it.each([

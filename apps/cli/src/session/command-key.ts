@@ -14,11 +14,25 @@ import { CommandError } from "../command-error.ts";
 /** The key that a command encrypts secrets with, and where it comes from. */
 export interface CommandKey {
   readonly key: KeyEncryptionKey;
-  /** Text for users; undefined: there is no key, as nothing was written in this folder yet. */
+  /** Text for users; undefined: there is no key, as its file does not exist. */
   readonly from: string | undefined;
+  /** Path of the file that does not exist. */
+  readonly absent?: string;
 }
 
 const KEY_FILE = "key";
+
+/** Decrypts nothing: the key of a folder that nothing was written in yet, or whose key file was lost. */
+function noKey(absent: string): CommandKey {
+  return { key: { id: "none", bytes: new Uint8Array(32) }, from: undefined, absent };
+}
+
+/** What a command does with a key. */
+export interface KeyUse {
+  readonly access: "read" | "write";
+  /** Gets a key that decrypts nothing; rejects where a new one would be of no use, as what is there needs another. */
+  readonly beforeNewKey: (none: CommandKey) => Promise<void>;
+}
 
 /**
  * The key that encrypts secrets: from `STACKWRIGHT_KEY`, `STACKWRIGHT_KEY_COMMAND` or `STACKWRIGHT_KEY_FILE`, else from
@@ -27,7 +41,7 @@ const KEY_FILE = "key";
 export async function commandKey(
   { env, directory }: Pick<CommandContext, "env" | "directory">,
   folder: string,
-  access: "read" | "write",
+  { access, beforeNewKey }: KeyUse,
 ): Promise<CommandKey> {
   const { STACKWRIGHT_KEY: text, STACKWRIGHT_KEY_COMMAND: command } = env;
   if (isNamed(text)) {
@@ -40,9 +54,10 @@ export async function commandKey(
     return load(`STACKWRIGHT_KEY_FILE (${path})`, { kind: "file", path });
   }
   const path = join(folder, KEY_FILE);
-  if (access === "write") await ensureKeyFile(path);
-  if (access === "read" && !(await exists(path))) {
-    return { key: { id: "none", bytes: new Uint8Array(32) }, from: undefined };
+  if (!(await exists(path))) {
+    if (access === "read") return noKey(path);
+    await beforeNewKey(noKey(path));
+    await ensureKeyFile(path);
   }
   return load(`the file ${path}`, { kind: "file", path });
 }
@@ -97,8 +112,14 @@ const SOURCES =
   "A key comes from STACKWRIGHT_KEY, STACKWRIGHT_KEY_FILE or STACKWRIGHT_KEY_COMMAND, else from the file .stackwright/key, which the first command that writes makes. All who share a stack need the same key: it is not in the store.";
 
 /** The same source of keys; its error for a missing key names the key that was used, and where keys come from. */
-export function withKeyAdvice(source: CipherFactory, { key, from }: CommandKey): CipherFactory {
-  const used = from === undefined ? "No key was given." : `The key ${key.id} was used, of ${from}.`;
+export function withKeyAdvice(
+  source: CipherFactory,
+  { key, from, absent }: CommandKey,
+): CipherFactory {
+  const used =
+    from === undefined
+      ? `No key was given, and the file ${absent} does not exist.`
+      : `The key ${key.id} was used, of ${from}.`;
   const advise = (error: unknown): never => {
     throw withAdvice(error, `${used}\n${SOURCES}`);
   };

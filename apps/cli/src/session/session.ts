@@ -103,14 +103,21 @@ export async function openReader(
   return openSession(context, options, address, "read", reading);
 }
 
+/** How stacks that exist are opened. */
+interface ExistingOptions {
+  /** A key file that does not exist is made, also where the stack needs a former key. @default false */
+  readonly replacesKey?: boolean;
+}
+
 /** Opens the store to write to stacks that exist. Undefined where there is no store yet; no stack is created. */
 export async function openExisting(
   context: CommandContext,
   options: StoreOptions,
+  existing: ExistingOptions = {},
 ): Promise<Session | undefined> {
   const address = storeAddress(context, options);
   if (address.kind === "sqlite" && !(await exists(address.directory))) return undefined;
-  return openSession(context, options, address, "write");
+  return openSession(context, options, address, "write", existing);
 }
 
 /** Opens the store to write; makes the embedded one and the stack where they are missing. */
@@ -171,7 +178,7 @@ async function openSession(
   options: StoreOptions,
   address: StoreAddress,
   access: "read" | "write",
-  reading: ReadingOptions = {},
+  { onMissingKey, replacesKey = false }: ReadingOptions & ExistingOptions = {},
 ): Promise<Session> {
   const { env, signal } = context;
   const project = checkedProject({
@@ -195,19 +202,27 @@ async function openSession(
     access === "write" && renewal !== undefined
       ? resources.use(createThreadRenewer({ source: renewal }))
       : undefined;
-  const key = await commandKey(context, folder, access);
+  const scheduler = systemClock;
+  const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
+  const stacks = new StackDirectory({ storage });
+  const stack = await stacks.find(project, stackName(context, options), { signal });
+  const key = await commandKey(context, folder, {
+    access,
+    beforeNewKey: async (none) => {
+      if (stack === undefined || replacesKey) return;
+      // Rejects where the stack has data keys, which a new key does not decrypt.
+      const keys = createStoredKeys({ storage, current: none.key });
+      await withKeyAdvice(keys, none).load(stack.reference, { signal });
+    },
+  });
   const states = createStackStates({
     storage,
     blobs,
     ciphers: withKeyAdvice(createStoredKeys({ storage, current: key.key }), key),
     ...(renewer !== undefined && { renewer }),
-    ...reading,
+    ...(onMissingKey !== undefined && { onMissingKey }),
     owner: `${userName()}@${hostname()} (process ${process.pid}, ${randomUUID().slice(0, 8)})`,
   });
-  const scheduler = systemClock;
-  const token = createUlidGenerator({ wallMs: () => scheduler.wallMs() });
-  const stacks = new StackDirectory({ storage });
-  const stack = await stacks.find(project, stackName(context, options), { signal });
   const owned = resources.move();
   return {
     store,
