@@ -1,6 +1,8 @@
 import { fromNative, type NativeInput } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
+import { bodyLines } from "../render/diff-lines.ts";
 import { diffValues } from "./diff-values.ts";
+import { showDiff } from "./show-diff.ts";
 import type { ItemDiff, ValueDiff } from "./value-diff.ts";
 
 /** A type, an attribute with its value before and after, and the element pairs as positions. */
@@ -261,3 +263,30 @@ function itemsOf(diff: ValueDiff): readonly ItemDiff[] | undefined {
   }
   return undefined;
 }
+
+it("a changed statement shows what it is about, whatever the attribute of its policy is called", () => {
+  const document = (resource: string): { input: string } => ({
+    input: json({
+      Statement: [{ Sid: "Read", Effect: "Allow", Action: ["s3:GetObject"], Resource: resource }],
+    }),
+  });
+  const diff = diffValues(fromNative(document("a")), fromNative(document("b")), {
+    type: "terraform_data",
+  });
+  expect(bodyLines(showDiff(diff)).map(({ text, note }) => note ?? text)).toEqual([
+    "input = jsonencode(",
+    "{",
+    "Statement = [",
+    "{",
+    "Action   = [",
+    '"s3:GetObject",',
+    "]",
+    'Effect   = "Allow"',
+    'Resource = "a" -> "b"',
+    'Sid      = "Read"',
+    "},",
+    "]",
+    "}",
+    ")",
+  ]);
+});

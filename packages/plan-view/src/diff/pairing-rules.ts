@@ -14,8 +14,8 @@ export interface PairingRule {
   readonly context?: readonly string[];
 }
 
-/** Documents in which identity policies are written, whatever the attribute is called. */
-const POLICY = String.raw`^\.[a-z_]*(?:policy|document|json)[a-z_]*\{\}`;
+/** A document whose statements are those of an identity policy, whatever the attribute is called. */
+const POLICY = String.raw`^[^{}]*\{\}`;
 
 /**
  * The built-in table. The first rule that fits a place decides. Each row has a fixture in `pairing-rules.test.ts`.

@@ -1,5 +1,6 @@
 import type { Diff, DiffItem, DiffMember, TextHunk } from "../model/diff.ts";
 import type { Shown } from "../model/shown.ts";
+import { documentInText } from "./document-in-text.ts";
 import { leafText, nameText, visibleText } from "./value-text.ts";
 
 /** What happens to a line. */
@@ -122,14 +123,21 @@ class LineWriter {
           this.#add(depth, " ", `]${end}`);
         }
         break;
-      case "string":
-        if (!value.text.includes("\n")) this.#add(depth, sign, `${head}${leafText(value)}${end}`);
+      case "string": {
+        const document = documentInText(value.text);
+        if (document !== undefined) {
+          this.#add(depth, sign, `${head}jsonencode(`);
+          this.shown("", document, depth + 1, sign, "");
+          this.#add(depth, " ", `)${end}`);
+        } else if (!value.text.includes("\n"))
+          this.#add(depth, sign, `${head}${leafText(value)}${end}`);
         else {
           this.#add(depth, sign, `${head}<<-EOT`);
           for (const line of linesOf(value.text)) this.#add(depth + 1, sign, visibleText(line));
           this.#add(depth, " ", `EOT${end}`);
         }
         break;
+      }
       case "null":
       case "number":
       case "bool":
@@ -277,7 +285,7 @@ function isVisible(diff: Diff, verbose: boolean): boolean {
 function isInline(value: Shown): boolean {
   switch (value.kind) {
     case "string":
-      return !value.text.includes("\n");
+      return !value.text.includes("\n") && documentInText(value.text) === undefined;
     case "object":
     case "map":
       return value.members.length === 0;
