@@ -29,6 +29,7 @@ export type {
   Project,
   ProjectSettings,
   ProviderReaction,
+  ProviderReactionSettings,
   PublishedModule,
   PublishedModuleVersion,
   Role,

@@ -46,6 +46,7 @@ it("projects are made with rules of approval, changed, shown and deleted", {
     approvers: [],
     auto_apply: "never",
     outputs_shared_with: ["base"],
+    provider_reaction: "none",
   });
   const pure = await output("set", "web", "--pure-provider", "hashicorp/random");
   expect(pure).toContain("providers known to be pure: hashicorp/random\n");
@@ -54,7 +55,10 @@ it("projects are made with rules of approval, changed, shown and deleted", {
   expect(said).toMatch(/keys of its stacks: ask the.*people/);
   expect(said).not.toContain("\u001b[31m");
   expect(await output("set", "web", "--key-instructions", "")).not.toContain("keys of its stacks");
+  const reaction = await output("set", "web", "--provider-reaction", "notify");
+  expect(reaction).toContain("where a provider changes: notifications are sent");
   for (const [words, message] of [
+    [["set", "web", "--provider-reaction", "apply"], "takes none, notify, plan"],
     [["set", "web"], "There is nothing to change."],
     [["set", "web", "--required-approvals", "many"], "takes a number"],
     [["set", "web", "--auto-apply", "sometimes"], "takes on_request, never, always"],

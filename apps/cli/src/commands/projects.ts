@@ -20,7 +20,14 @@ export interface ProjectOptions extends AccountOptions {
   readonly keyInstructions?: string;
   readonly pureProvider: readonly string[];
   readonly askAllProviders: boolean;
+  readonly providerReaction?: string;
 }
+
+const REACTIONS: Readonly<Record<Project["provider_reaction"], string>> = {
+  none: "nothing follows, unless a stack says otherwise",
+  notify: "notifications are sent, unless a stack says otherwise",
+  plan: "notifications are sent and plans are requested, unless a stack says otherwise",
+};
 
 /** Lists the projects that the caller may see. */
 export async function projectsList(
@@ -130,6 +137,11 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
   }
   const autoApply = oneOf(options.autoApply, "--auto-apply", ["on_request", "never", "always"]);
   const supersede = oneOf(options.supersede, "--supersede", ["none", "pending", "unapproved"]);
+  const reaction = oneOf(options.providerReaction, "--provider-reaction", [
+    "none",
+    "notify",
+    "plan",
+  ]);
   const approvals = numberOf(options.requiredApprovals);
   return {
     ...(displayName !== undefined && { display_name: displayName }),
@@ -138,6 +150,7 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     ...((anyApprover || approver.length > 0) && { approvers: [...approver] }),
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     ...(supersede !== undefined && { supersede }),
+    ...(reaction !== undefined && { provider_reaction: reaction }),
     ...(options.keyInstructions !== undefined && { key_instructions: options.keyInstructions }),
     ...((options.askAllProviders || options.pureProvider.length > 0) && {
       pure_providers: [...options.pureProvider],
@@ -176,6 +189,7 @@ function linesOf(project: Project): readonly string[] {
     `  applied without an approval: ${project.auto_apply}`,
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,
+    `  where a provider changes: ${REACTIONS[project.provider_reaction]}`,
     ...(project.pure_providers.length === 0
       ? []
       : [`  providers known to be pure: ${project.pure_providers.join(" ")}`]),

@@ -1,4 +1,4 @@
-import type { ProviderReaction } from "@stackwright/client";
+import type { ProviderReaction, ProviderReactionSettings } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { withServerErrors } from "../runs/open-server.ts";
@@ -15,7 +15,7 @@ const TEXTS: Readonly<Record<ProviderReaction["reaction"], string>> = {
 
 /** Shows what follows for a stack where a version of a provider changes and what was noted, or says what is to follow. */
 export async function providerReaction(
-  reaction: ProviderReaction["reaction"] | undefined,
+  reaction: ProviderReactionSettings["reaction"] | undefined,
   options: ServerStackOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -31,9 +31,9 @@ export async function providerReaction(
   });
 }
 
-function textOf({ reaction, notices, problem }: ProviderReaction): string {
+function textOf({ reaction, from, notices, problem }: ProviderReaction): string {
   const lines = [
-    TEXTS[reaction],
+    from === "project" ? `${TEXTS[reaction]} That is from the project.` : TEXTS[reaction],
     ...notices.map(({ provider, version, change, at, run }) => {
       const requested = run === undefined ? "" : `; the run ${run} was requested`;
       return `  ${provider} ${version} was ${change}, noted at ${at}${requested}`;

@@ -9,7 +9,7 @@ import type { CommandAction, Define } from "./program.ts";
 import { collect, withStoreOptions } from "./run-commands.ts";
 import { withServerOptions } from "./server-run-commands.ts";
 
-const REACTIONS = ["none", "notify", "plan"] as const;
+const REACTIONS = ["none", "notify", "plan", "inherit"] as const;
 
 /** Commands that are about the providers of a configuration. */
 export function defineProviderCommands(define: Define, run: CommandAction): void {

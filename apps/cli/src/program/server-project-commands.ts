@@ -63,5 +63,9 @@ function withSettings(command: Command): Command {
       [],
     )
     .option("--ask-all-providers", "no provider counts as pure", false)
+    .option(
+      "--provider-reaction <what>",
+      "none, notify or plan: what follows for stacks without a reaction of their own where a version of a provider changes",
+    )
     .option("--key-instructions <text>", "how members get the keys of its stacks: no key");
 }

@@ -1,59 +1,9 @@
 import { byIndex, byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
-import { ProviderReaction_Kind } from "@stackwright/proto/stackwright";
 import { PRIVATE_HOST, PRIVATE_NAMESPACE, Version } from "@stackwright/provider-source";
-import { decodeRecord } from "../domain/record-kind.ts";
-import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { FollowedKind } from "./follow-kind.ts";
 import type { ProviderChange } from "./provider-changes.ts";
+import type { ProviderReactionFact } from "./provider-reactions.ts";
 import type { ResourceFact } from "./resource-facts.ts";
-import { placeKey, type StackFact } from "./stack-facts.ts";
-
-interface NoticeFact {
-  readonly provider: string;
-  readonly version: string;
-  readonly change: string;
-  readonly mark: string;
-}
-
-/** A stack that reacts to changes of the providers that it uses. */
-export interface ProviderReactionFact {
-  /** That of the stack. */
-  readonly key: string;
-  /** Runs are requested, too. */
-  readonly plans: boolean;
-  /** Empty before the first. */
-  readonly lastRun: string;
-  readonly problem: string;
-  /** What was taken note of. */
-  readonly notices: readonly NoticeFact[];
-}
-
-export const PROVIDER_REACTIONS_OF_STACKS: FollowedKind<ProviderReactionFact> = {
-  name: "reactions to providers",
-  type: SERVER_KINDS.providerReaction.type,
-  kind: kind<ProviderReactionFact>()({ key: ({ key }) => key }),
-  keyOf: placeKey,
-  project: (resource) => {
-    const {
-      kind: reaction,
-      notices,
-      lastProblem,
-    } = decodeRecord(SERVER_KINDS.providerReaction, resource);
-    if (reaction === ProviderReaction_Kind.KIND_UNSPECIFIED) return undefined;
-    return {
-      key: placeKey(resource.id),
-      plans: reaction === ProviderReaction_Kind.KIND_PLAN,
-      lastRun: notices.findLast(({ run }) => run !== "")?.run ?? "",
-      problem: lastProblem,
-      notices: notices.map(({ provider, version, change, mark }) => ({
-        provider,
-        version,
-        change,
-        mark,
-      })),
-    };
-  },
-};
+import type { StackFact } from "./stack-facts.ts";
 
 /** A change of a provider that a stack may use, and that was not taken note of for the stack. */
 export interface DueProviderChange {

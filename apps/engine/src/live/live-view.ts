@@ -11,18 +11,19 @@ import {
 } from "@stackwright/krt";
 import type { StorageBackend } from "@stackwright/storage";
 import { ChangeRing } from "./change-ring.ts";
-import {
-  type DueProviderChange,
-  deriveDueProviderChanges,
-  PROVIDER_REACTIONS_OF_STACKS,
-  type ProviderReactionFact,
-} from "./due-provider-changes.ts";
+import { type DueProviderChange, deriveDueProviderChanges } from "./due-provider-changes.ts";
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
 import { LiveCounts } from "./live-counts.ts";
 import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
 import { deriveProviderChanges, QUARANTINES, RELEASES } from "./provider-changes.ts";
+import {
+  deriveProviderReactions,
+  PROJECT_REACTIONS,
+  type ProviderReactionFact,
+  STORED_REACTIONS,
+} from "./provider-reactions.ts";
 import {
   deriveProviderVersions,
   PROVIDER_HEALTH,
@@ -170,7 +171,11 @@ export class LiveView implements Disposable {
       health: followKind(rt, parts, PROVIDER_HEALTH),
     });
     this.registryChanges = new ChangeRing(this.#providerVersions, KEPT_TURNS);
-    this.providerReactions = followKind(rt, parts, PROVIDER_REACTIONS_OF_STACKS);
+    this.providerReactions = deriveProviderReactions(rt, {
+      stacks,
+      stored: followKind(rt, parts, STORED_REACTIONS),
+      projects: followKind(rt, parts, PROJECT_REACTIONS),
+    });
     const { dueTriggers, providerReactions } = this;
     const schedules = followKind(rt, parts, SCHEDULES);
     this.reactionChanges = new ChangeRing(

@@ -1,9 +1,9 @@
 import { byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import type { ProviderReactionFact } from "./due-provider-changes.ts";
 import type { DueTrigger } from "./due-triggers.ts";
 import type { FollowedKind } from "./follow-kind.ts";
+import type { ProviderReactionFact } from "./provider-reactions.ts";
 import { type DriftFact, placeKey, type StackFact, type TriggerFact } from "./stack-facts.ts";
 
 /** A run of a stack that is requested by no user: what it waits for, and what came of it last. */

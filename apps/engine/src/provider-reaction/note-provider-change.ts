@@ -1,12 +1,17 @@
 import type { StackReference } from "@stackwright/core";
 import {
   type ProviderNotice,
-  type ProviderReaction,
+  ProviderReaction,
   ProviderReaction_Kind,
   Run_Mode,
 } from "@stackwright/proto/stackwright";
 import { derivedRunId } from "../domain/derived-run-id.ts";
-import { MAX_NOTICES, PROVIDER_CAUSE } from "../domain/provider-reaction.ts";
+import {
+  MAX_NOTICES,
+  PROVIDER_ACTOR,
+  PROVIDER_CAUSE,
+  providerReactionOf,
+} from "../domain/provider-reaction.ts";
 import {
   memberPlace,
   projectTenancy,
@@ -17,6 +22,7 @@ import {
 import { isServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { DueProviderChange } from "../live/due-provider-changes.ts";
+import { guardedProject } from "../queue/auto-apply-rule.ts";
 import { addRun } from "../queue/enqueue.ts";
 import { noteEvent } from "../queue/note-event.ts";
 import { phaseOf } from "../queue/run-row.ts";
@@ -42,14 +48,24 @@ export async function noteProviderChange(
 async function noteIn(tx: Transaction, due: DueProviderChange): Promise<void> {
   const { account, project, id } = due.stack;
   const stack: StackReference = { account, project, stack: id };
-  const row = await tx.find(SERVER_KINDS.providerReaction, stackPlace(stack));
-  if (row === undefined || row.message.kind === ProviderReaction_Kind.KIND_UNSPECIFIED) return;
-  const { stackName, notices, kind } = row.message;
+  const stored = await tx.find(SERVER_KINDS.providerReaction, stackPlace(stack));
+  const inherits = stored?.message.inherits ?? true;
+  const rules = inherits ? await guardedProject(tx, stack) : undefined;
+  const { kind } = providerReactionOf(stored?.message, rules);
+  if (kind === ProviderReaction_Kind.KIND_UNSPECIFIED) return;
+  const stackName = stored?.message.stackName ?? due.stack.name;
   const found = await tx.find(STACK_KIND, { tenancy: projectTenancy(stack), name: stackName });
   if (found?.message.id !== id) {
-    tx.remove(row);
+    if (stored !== undefined) tx.remove(stored);
     return;
   }
+  tx.guardRow(found);
+  const row =
+    stored ??
+    (await tx.findOrNew(SERVER_KINDS.providerReaction, stackPlace(stack), () =>
+      ProviderReaction.create({ stackName, inherits: true, actor: PROVIDER_ACTOR }),
+    ));
+  const { notices } = row.message;
   const { source: provider, change: happened } = due;
   const { version, change, mark } = happened;
   const former = notices.find(
@@ -71,7 +87,12 @@ async function noteIn(tx: Transaction, due: DueProviderChange): Promise<void> {
   }
   const { run, problem } =
     kind === ProviderReaction_Kind.KIND_PLAN
-      ? await planIn(tx, stack, row.message, due)
+      ? await planIn(
+          tx,
+          stack,
+          { ...row.message, actor: inherits ? PROVIDER_ACTOR : row.message.actor },
+          due,
+        )
       : { run: "", problem: "" };
   const notice = { provider, version, change, mark, atMs: BigInt(tx.nowMs), run };
   tx.update(row, { notices: [...others, notice], lastProblem: problem });

@@ -15,6 +15,7 @@ import { RegistryError } from "@stackwright/registry";
 import { tenancyOf } from "@stackwright/storage";
 import { expect, it, onTestFinished } from "vitest";
 import { notificationSettingsPlace } from "../domain/notification-places.ts";
+import { defaultProject, projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord, recordKind } from "../domain/record-kind.ts";
 import type { ProviderStanding } from "../domain/registry-query.ts";
 import { memberPlace, RUN_KIND, stackPlace } from "../domain/run-places.ts";
@@ -46,14 +47,21 @@ async function start() {
     ...fixture,
     /** What the registries say when they are asked. */
     states,
-    stack: async (name: string, kind: ProviderReaction_Kind): Promise<StackReference> => {
+    /** A stack with a reaction of its own; without a kind it has that of the project. */
+    stack: async (name: string, kind?: ProviderReaction_Kind): Promise<StackReference> => {
       const stack = await fixture.stack(name);
       await transact(parts, async (tx) => {
         tx.update(await readQueue(tx, stack), { configuration: CONFIGURATION });
       });
+      if (kind === undefined) return stack;
       const reaction = ProviderReaction.create({ stackName: name, kind, actor: "ann" });
       await put(SERVER_KINDS.providerReaction, stackPlace(stack), reaction);
       return stack;
+    },
+    /** Says what follows for the stacks of the project that say nothing themselves. */
+    projectSays: async (providerReaction: ProviderReaction_Kind): Promise<void> => {
+      const rules = { ...defaultProject("web"), providerReaction };
+      await put(SERVER_KINDS.project, projectPlace(project), rules);
     },
     uses: async (stack: StackReference, source: string, version: string, name = "a") => {
       const provider = { source, version };
@@ -150,6 +158,47 @@ it("two servers make one run that only plans, where the stack asks for one", asy
     actor: "ann",
   });
   expect((await reactionOf(one)).notices).toMatchObject([{ version: "1.1.0", run: run?.id }]);
+});
+
+it("stacks without a reaction of their own have that of the project, once for each however many servers see it", async () => {
+  const { stack, uses, states, quarantine, serve, events, runs, projectSays, reactionOf } =
+    await start();
+  const one = await stack("one");
+  await uses(one, UPSTREAM, "1.1.0");
+  await uses(await stack("silent", KIND_UNSPECIFIED), UPSTREAM, "1.1.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await serve();
+  await serve();
+  await quarantine("1.1.0", 5n);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toEqual([]);
+  await projectSays(KIND_PLAN);
+  await expect.poll(events, { interval: 2 }).toEqual([`${UPSTREAM} 1.1.0 quarantined`]);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(1);
+  const found = await runs();
+  expect(found).toMatchObject([{ stack: one.stack, actor: "providers" }]);
+  const noted = await reactionOf(one);
+  expect(noted).toMatchObject({ stackName: "one", inherits: true });
+  expect(noted.notices).toMatchObject([{ version: "1.1.0", run: found[0]?.id }]);
+});
+
+it("what was noted stays where a stack goes back to the reaction of its project", async () => {
+  const { stack, uses, states, quarantine, serve, events, projectSays, reactionOf, put } =
+    await start();
+  const one = await stack("one", KIND_NOTIFY);
+  await uses(one, UPSTREAM, "1.1.0", "a");
+  await uses(one, UPSTREAM, "1.2.0", "b");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined").set(`${UPSTREAM} 1.2.0`, "quarantined");
+  await serve();
+  await quarantine("1.1.0", 5n);
+  await expect.poll(events, { interval: 2 }).toHaveLength(1);
+  const back = { ...(await reactionOf(one)), kind: KIND_UNSPECIFIED, inherits: true };
+  await put(SERVER_KINDS.providerReaction, stackPlace(one), back);
+  await quarantine("1.2.0", 6n);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(1);
+  await projectSays(KIND_NOTIFY);
+  const both = [`${UPSTREAM} 1.1.0 quarantined`, `${UPSTREAM} 1.2.0 quarantined`];
+  await expect.poll(events, { interval: 2 }).toEqual(both);
+  expect((await reactionOf(one)).notices).toHaveLength(2);
 });
 
 it("a run that waits covers what changes meanwhile", async () => {

@@ -699,6 +699,8 @@ export interface NewPolicySet {
 export interface NewProject {
   readonly name: string;
   readonly drift?: DriftRule | undefined;
+  /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly provider_reaction?: "none" | "notify" | "plan" | undefined;
   readonly display_name?: string | undefined;
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
@@ -1195,6 +1197,8 @@ export interface Project {
   readonly key_instructions: string;
   readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
+  /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly provider_reaction: "none" | "notify" | "plan";
 }
 
 export interface ProjectName {
@@ -1203,6 +1207,8 @@ export interface ProjectName {
 
 export interface ProjectSettings {
   readonly drift?: DriftRule | undefined;
+  /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly provider_reaction?: "none" | "notify" | "plan" | undefined;
   readonly display_name?: string | undefined;
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
@@ -1234,9 +1240,11 @@ export interface ProviderNotice {
 }
 
 export interface ProviderReaction {
-  /** what follows where a version of a provider that the stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
   readonly reaction: "none" | "notify" | "plan";
-  /** who wrote it, the author of its runs */
+  /** who says so; without a reaction of the stack it is the project */
+  readonly from: "stack" | "project";
+  /** who wrote that of the stack, the author of its runs */
   readonly actor?: string | undefined;
   /** changes that were noted, the oldest first */
   readonly notices: readonly ProviderNotice[];
@@ -1245,8 +1253,8 @@ export interface ProviderReaction {
 }
 
 export interface ProviderReactionSettings {
-  /** what follows where a version of a provider that the stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
-  readonly reaction: "none" | "notify" | "plan";
+  /** what follows; inherit: what the project says */
+  readonly reaction: "none" | "notify" | "plan" | "inherit";
 }
 
 export interface ProviderSchema {
@@ -1630,6 +1638,8 @@ export interface ShownProject {
   readonly key_instructions: string;
   readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
+  /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
+  readonly provider_reaction: "none" | "notify" | "plan";
   readonly freeze?: Freeze | undefined;
 }
 
@@ -3246,7 +3256,7 @@ export interface Operations {
     };
     readonly output: RunHooks;
   };
-  /** Say what follows for a stack where a version of a provider that it uses changes; what has changed already is noted at once: `PUT /api/v1/projects/{project}/stacks/{stack}/provider-reaction`. */
+  /** Say what follows for a stack where a version of a provider that it uses changes, or that the project says it; what has changed already is noted at once: `PUT /api/v1/projects/{project}/stacks/{stack}/provider-reaction`. */
   readonly SetProviderReaction: {
     readonly input: {
       readonly project: string;

@@ -1,8 +1,10 @@
 import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { PROVIDER_REACTIONS, providerReactionName } from "../../domain/provider-reaction.ts";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { ProjectName } from "../api-parts.ts";
 import { DriftRuleSettings, driftRuleFrom, ruleViewOf } from "../drift/drift-view.ts";
+import { Reaction } from "../provider-reaction/provider-reaction-view.ts";
 import { FreezeView } from "../stacks/freeze-view.ts";
 
 const AutoApply = Type.Union(
@@ -43,6 +45,7 @@ const SOURCE_PATTERN = "^(?:[A-Za-z0-9.:-]+/)?[A-Za-z0-9_-]+/[A-Za-z0-9_-]+$";
 
 const SETTINGS = {
   drift: Type.Optional(DriftRuleSettings),
+  provider_reaction: Type.Optional(Reaction),
   display_name: Type.Optional(Type.String({ maxLength: 256 })),
   required_approvals: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
   exclude_author: Type.Optional(Type.Boolean()),
@@ -97,6 +100,7 @@ const FACTS = {
   key_instructions: Type.String(),
   pure_providers: Type.Array(Type.String()),
   drift: Type.Optional(DriftRuleSettings),
+  provider_reaction: Reaction,
 };
 export const ProjectView = Type.Object(FACTS, { title: "Project" });
 /** With what keeps its plans from being applied. */
@@ -125,6 +129,9 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
       pureProviders: [...new Set(given.pure_providers)],
     }),
     ...(given.drift !== undefined && { drift: driftRuleFrom(given.drift) }),
+    ...(given.provider_reaction !== undefined && {
+      providerReaction: PROVIDER_REACTIONS[given.provider_reaction],
+    }),
     ...(given.supersede !== undefined && { supersede: SUPERSEDE[given.supersede] }),
   };
 }
@@ -144,6 +151,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     key_instructions: project.keyInstructions,
     pure_providers: [...project.pureProviders],
     ...(project.drift !== undefined && { drift: ruleViewOf(project.drift) }),
+    provider_reaction: providerReactionName(project.providerReaction),
     pools: project.pools.map(({ pool, stacks }) => ({
       pool,
       ...(stacks.length > 0 && { stacks: [...stacks] }),

@@ -11,11 +11,37 @@ async function start() {
 
 it("a stack has no reaction until it is given one, which has its author", async () => {
   const { call } = await start();
-  expect((await call("GET", REACTION)).json).toEqual({ reaction: "none", notices: [] });
+  expect((await call("GET", REACTION)).json).toEqual({
+    reaction: "none",
+    from: "project",
+    notices: [],
+  });
   const set = await call("PUT", REACTION, { body: { reaction: "plan" } });
-  expect(set).toMatchObject({ status: 200, json: { reaction: "plan", notices: [] } });
+  expect(set).toMatchObject({ status: 200, json: { reaction: "plan", from: "stack" } });
   const shown = (await call("GET", REACTION)).json;
-  expect(shown).toEqual({ reaction: "plan", notices: [], actor: expect.any(String) });
+  expect(shown).toEqual({
+    reaction: "plan",
+    from: "stack",
+    notices: [],
+    actor: expect.any(String),
+  });
+});
+
+it("a stack has the reaction of its project until it has its own, and goes back to it", async () => {
+  const { call } = await start();
+  const shown = async () => (await call("GET", REACTION)).json;
+  const project = { name: "web", provider_reaction: "notify" };
+  const made = await call("POST", "/api/v1/projects", { body: project });
+  expect(made).toMatchObject({ status: 201, json: project });
+  expect(await shown()).toEqual({ reaction: "notify", from: "project", notices: [] });
+  await call("PUT", REACTION, { body: { reaction: "none" } });
+  expect(await shown()).toMatchObject({ reaction: "none", from: "stack" });
+  const back = await call("PUT", REACTION, { body: { reaction: "inherit" } });
+  expect(back.json).toEqual({ reaction: "notify", from: "project", notices: [] });
+  const body = { provider_reaction: "plan" };
+  const changed = await call("PATCH", P, { body, headers: { "if-match": "*" } });
+  expect(changed.json).toMatchObject(body);
+  expect(await shown()).toMatchObject({ reaction: "plan", from: "project" });
 });
 
 it("an unknown reaction is refused", async () => {

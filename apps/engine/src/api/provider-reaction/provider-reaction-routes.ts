@@ -2,6 +2,7 @@ import { ProviderReaction } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
+import { projectPlace } from "../../domain/project-settings.ts";
 import { PROVIDER_REACTIONS } from "../../domain/provider-reaction.ts";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { stackPlace } from "../../domain/run-places.ts";
@@ -36,8 +37,14 @@ export function providerReactionRoutes(fastify: FastifyInstance, parts: ApiParts
     },
     async (request) => {
       const { reference } = await stackOf(parts, principalOf(request), request.params);
-      const found = await readStored(storage, "strong", idOf(KIND, stackPlace(reference)));
-      return providerReactionViewOf(found && decodeRecord(KIND, found));
+      const [found, project] = await Promise.all([
+        readStored(storage, "strong", idOf(KIND, stackPlace(reference))),
+        readStored(storage, "strong", idOf(SERVER_KINDS.project, projectPlace(reference))),
+      ]);
+      return providerReactionViewOf(
+        found && decodeRecord(KIND, found),
+        project && decodeRecord(SERVER_KINDS.project, project),
+      );
     },
   );
 
@@ -45,7 +52,7 @@ export function providerReactionRoutes(fastify: FastifyInstance, parts: ApiParts
     PATH,
     {
       schema: routeSchema(
-        "Say what follows for a stack where a version of a provider that it uses changes; what has changed already is noted at once",
+        "Say what follows for a stack where a version of a provider that it uses changes, or that the project says it; what has changed already is noted at once",
         "SetProviderReaction",
         { 200: ProviderReactionView },
         { params: StackParams, body: ProviderReactionSettings },
@@ -59,14 +66,18 @@ export function providerReactionRoutes(fastify: FastifyInstance, parts: ApiParts
         const row = await tx.findOrNew(KIND, stackPlace(reference), () =>
           ProviderReaction.create(),
         );
+        const { reaction } = request.body;
+        const inherits = reaction === "inherit";
+        const project = await tx.find(SERVER_KINDS.project, projectPlace(reference));
         tx.update(row, {
           stackName: name,
-          kind: PROVIDER_REACTIONS[request.body.reaction],
+          kind: PROVIDER_REACTIONS[inherits ? "none" : reaction],
+          inherits,
           actor: principal.actor,
           updatedAtMs: BigInt(tx.nowMs),
           lastProblem: "",
         });
-        return providerReactionViewOf(row.message);
+        return providerReactionViewOf(row.message, project?.message);
       });
     },
   );

@@ -1,23 +1,35 @@
-import { ProviderReaction, type ProviderReaction_Kind } from "@stackwright/proto/stackwright";
+import type { Project, ProviderReaction } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import { PROVIDER_REACTIONS } from "../../domain/provider-reaction.ts";
+import { providerReactionName, providerReactionOf } from "../../domain/provider-reaction.ts";
 import { timeOf } from "../runs/run-view.ts";
 
-const Reaction = Type.Union([Type.Literal("none"), Type.Literal("notify"), Type.Literal("plan")], {
+const REACTIONS = [Type.Literal("none"), Type.Literal("notify"), Type.Literal("plan")] as const;
+
+/** What follows for the stacks of a project that have no reaction of their own, or for one stack. */
+export const Reaction = Type.Union([...REACTIONS], {
   description:
-    "what follows where a version of a provider that the stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too",
+    "what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too",
 });
 
 /** What follows for a stack, as a request says it. */
 export const ProviderReactionSettings = Type.Object(
-  { reaction: Reaction },
+  {
+    reaction: Type.Union([...REACTIONS, Type.Literal("inherit")], {
+      description: "what follows; inherit: what the project says",
+    }),
+  },
   { additionalProperties: false, title: "ProviderReactionSettings" },
 );
 
 export const ProviderReactionView = Type.Object(
   {
     reaction: Reaction,
-    actor: Type.Optional(Type.String({ description: "who wrote it, the author of its runs" })),
+    from: Type.Union([Type.Literal("stack"), Type.Literal("project")], {
+      description: "who says so; without a reaction of the stack it is the project",
+    }),
+    actor: Type.Optional(
+      Type.String({ description: "who wrote that of the stack, the author of its runs" }),
+    ),
     notices: Type.Array(
       Type.Object(
         {
@@ -42,11 +54,15 @@ export const ProviderReactionView = Type.Object(
 );
 
 export function providerReactionViewOf(
-  { kind, actor, notices, lastProblem }: ProviderReaction = ProviderReaction.create(),
+  own: ProviderReaction | undefined,
+  project: Pick<Project, "providerReaction"> | undefined,
 ): Static<typeof ProviderReactionView> {
+  const { kind, from } = providerReactionOf(own, project);
+  const { actor = "", notices = [], lastProblem = "" } = own ?? {};
   return {
-    reaction: nameOf(kind),
-    ...(actor !== "" && { actor }),
+    reaction: providerReactionName(kind),
+    from,
+    ...(from === "stack" && actor !== "" && { actor }),
     notices: notices.map(({ provider, version, change, atMs, run }) => ({
       provider,
       version,
@@ -56,9 +72,4 @@ export function providerReactionViewOf(
     })),
     ...(lastProblem !== "" && { problem: lastProblem }),
   };
-}
-
-function nameOf(kind: ProviderReaction_Kind): keyof typeof PROVIDER_REACTIONS {
-  if (kind === PROVIDER_REACTIONS.plan) return "plan";
-  return kind === PROVIDER_REACTIONS.notify ? "notify" : "none";
 }

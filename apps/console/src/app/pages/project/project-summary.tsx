@@ -7,6 +7,7 @@ import { useServer } from "../../session/server-context.tsx";
 import { ProjectDriftCard } from "./project-drift-card.tsx";
 import { ProjectKeysCard } from "./project-keys-card.tsx";
 import { ProjectProvidersCard } from "./project-providers-card.tsx";
+import { ProjectReactionCard } from "./project-reaction-card.tsx";
 
 /** The stacks of a project, its rules of approval, its variable sets. */
 export function ProjectSummary() {
@@ -74,6 +75,7 @@ export function ProjectSummary() {
               </dl>
             </section>
             <ProjectDriftCard rule={rules.drift} />
+            <ProjectReactionCard reaction={rules.provider_reaction} />
             <ProjectKeysCard instructions={rules.key_instructions} />
             <ProjectProvidersCard pure={rules.pure_providers} />
             <section className="card" aria-labelledby="sets">

@@ -1,20 +1,13 @@
-import type { ProviderReaction } from "@stackwright/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Loaded, ProblemBox } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { mayDo, useServer } from "../../session/server-context.tsx";
+import { CHOICES, REACTIONS, type Reaction, WHEN } from "../provider-reaction/reaction-text.ts";
 import { stackPath, useStackPlace } from "../use-place.ts";
 
-type Reaction = ProviderReaction["reaction"];
-
-const REACTIONS: Readonly<Record<Reaction, string>> = {
-  none: "nothing follows",
-  notify: "it is noted, and notifications are sent",
-  plan: "the same, and a plan is requested",
-};
-
-const CHOICES = ["none", "notify", "plan"] as const;
+/** In place of a reaction of the stack: it has that of its project. */
+const INHERIT = "inherit" as const;
 
 /** What follows for a stack where a version of a provider that it uses changes, and what was noted. */
 export function ProviderReactionCard() {
@@ -27,7 +20,7 @@ export function ProviderReactionCard() {
     queryFn: async ({ signal }) => (await client.showProviderReaction(place, { signal })).data,
   });
   const set = useMutation({
-    mutationFn: async (reaction: Reaction) =>
+    mutationFn: async (reaction: Reaction | typeof INHERIT) =>
       client.setProviderReaction({ ...place, body: { reaction } }),
     onSettled: async () => queries.invalidateQueries({ queryKey }),
   });
@@ -35,24 +28,26 @@ export function ProviderReactionCard() {
   return (
     <section className="card" aria-labelledby="providers">
       <h2 id="providers">Providers</h2>
-      <p className="quiet">
-        A version that the stack uses is deprecated, withdrawn, deleted or put into quarantine, or a
-        newer one is published.
-      </p>
+      <p className="quiet">{WHEN}</p>
       <Loaded query={query} what="reaction to providers">
-        {({ reaction, notices, problem }) => (
+        {({ reaction, from, notices, problem }) => (
           <>
             <label htmlFor="provider-reaction">What follows</label>
             <select
               id="provider-reaction"
-              value={reaction}
+              value={from === "project" ? INHERIT : reaction}
               disabled={!isAllowed || set.isPending}
               title={isAllowed ? undefined : "This needs the role registry:deployer."}
               onChange={({ target: { value } }) => {
-                const chosen = CHOICES.find((one) => one === value);
+                const chosen = [INHERIT, ...CHOICES].find((one) => one === value);
                 if (chosen !== undefined) set.mutate(chosen);
               }}
             >
+              <option value={INHERIT}>
+                {from === "project"
+                  ? `from the project: ${REACTIONS[reaction]}`
+                  : "what the project says"}
+              </option>
               {CHOICES.map((one) => (
                 <option key={one} value={one}>
                   {REACTIONS[one]}

@@ -8,7 +8,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 export interface ProviderReaction {
   /** Name of the stack. */
   stackName: string;
-  /** What follows. */
+  /** What follows, where the stack does not inherit it. */
   kind: ProviderReaction_Kind;
   /** Id of the credential that wrote it, the author of its runs. */
   actor: string;
@@ -18,6 +18,8 @@ export interface ProviderReaction {
   notices: ProviderNotice[];
   /** Why no run was requested for the last change, or why no further change is taken note of; empty if there is no problem. */
   lastProblem: string;
+  /** What follows is what the project says. Servers of releases that do not know this do nothing, as the kind says. */
+  inherits: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -57,7 +59,7 @@ export interface ProviderNotice {
 }
 
 function createBaseProviderReaction(): ProviderReaction {
-  return { stackName: "", kind: 0, actor: "", updatedAtMs: 0n, notices: [], lastProblem: "" };
+  return { stackName: "", kind: 0, actor: "", updatedAtMs: 0n, notices: [], lastProblem: "", inherits: false };
 }
 
 export const ProviderReaction: MessageFns<ProviderReaction> = {
@@ -82,6 +84,9 @@ export const ProviderReaction: MessageFns<ProviderReaction> = {
     }
     if (message.lastProblem !== "") {
       writer.uint32(50).string(message.lastProblem);
+    }
+    if (message.inherits !== false) {
+      writer.uint32(56).bool(message.inherits);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -155,6 +160,14 @@ export const ProviderReaction: MessageFns<ProviderReaction> = {
             message.lastProblem = reader.string(true);
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.inherits = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -195,6 +208,7 @@ export const ProviderReaction: MessageFns<ProviderReaction> = {
       : 0n;
     message.notices = object.notices?.map((e) => ProviderNotice.fromPartial(e)) || [];
     message.lastProblem = object.lastProblem ?? "";
+    message.inherits = object.inherits ?? false;
     return message;
   },
 };

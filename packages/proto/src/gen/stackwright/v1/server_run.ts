@@ -4,6 +4,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { DriftRule } from "./drift.ts";
+import { ProviderReaction_Kind } from "./provider_reaction.ts";
 import { Run_Mode, RunApproval } from "./run.ts";
 
 /** An immutable version of the configuration of a stack. Name: stack "." digest. */
@@ -503,6 +504,8 @@ export interface Project {
   keyInstructions: string;
   /** Source addresses, or the ends of them, of providers that are known to be pure: plans ask them about one unchanged object of each type. */
   pureProviders: string[];
+  /** What follows for its stacks that have no reaction of their own where a version of a provider changes. */
+  providerReaction: ProviderReaction_Kind;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3586,6 +3589,7 @@ function createBaseProject(): Project {
     drift: undefined,
     keyInstructions: "",
     pureProviders: [],
+    providerReaction: 0,
   };
 }
 
@@ -3638,6 +3642,9 @@ export const Project: MessageFns<Project> = {
     }
     for (const v of message.pureProviders) {
       writer.uint32(402).string(v!);
+    }
+    if (message.providerReaction !== 0) {
+      writer.uint32(480).int32(message.providerReaction);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3775,6 +3782,14 @@ export const Project: MessageFns<Project> = {
             message.pureProviders.push(reader.string(true));
             continue;
           }
+          case 60: {
+            if (tag !== 480) {
+              break;
+            }
+
+            message.providerReaction = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3827,6 +3842,7 @@ export const Project: MessageFns<Project> = {
       : undefined;
     message.keyInstructions = object.keyInstructions ?? "";
     message.pureProviders = object.pureProviders?.map((e) => e) || [];
+    message.providerReaction = object.providerReaction ?? 0;
     return message;
   },
 };
