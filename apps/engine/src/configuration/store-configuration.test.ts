@@ -1,7 +1,36 @@
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { MemoryBlobs } from "@stackwright/core/testing";
 import { expect, it } from "vitest";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { tarOf } from "../testing/tar-of.ts";
 import { storeConfiguration } from "./store-configuration.ts";
+
+it("a version is stored with the versions of providers that it allows", async () => {
+  const { parts, stack } = createRunFixture();
+  const source = "stackwright.example.com/team/net";
+  const text = `terraform {
+    required_providers {
+      net = { source = "${source}", version = "~> 1.0" }
+    }
+  }`;
+  const archive = gzipSync(tarOf({ "stacks/one/main.tf": text, "data.bin": "x" }));
+  const { version } = await storeConfiguration(
+    { ...parts, blobs: new MemoryBlobs() },
+    {
+      stack: await stack("one"),
+      stackName: "one",
+      actor: "ann",
+      content: Readable.from([archive]),
+      signal: new AbortController().signal,
+      root: "stacks/one",
+    },
+  );
+  expect(version).toMatchObject({
+    files: 2,
+    providerConstraints: [{ source, versions: "~> 1.0" }],
+  });
+});
 
 it.each([
   ["stands still", Number.POSITIVE_INFINITY],

@@ -17,6 +17,7 @@ import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { type TransactionParts, transact } from "../queue/transaction.ts";
 import { timedUpload } from "../timed-upload.ts";
 import { CONFIGURATION_LIMITS, MAX_PACKED_BYTES } from "./configuration-limits.ts";
+import { hasConstraints, readProviderConstraints } from "./provider-constraints.ts";
 import { rootedDigest } from "./rooted-digest.ts";
 
 interface StoreConfigurationParts extends TransactionParts {
@@ -47,7 +48,9 @@ export async function storeConfiguration(
   await using scratch = await mkdtempDisposable(join(tmpdir(), "configuration-"));
   const path = join(scratch.path, "archive");
   const packed = await receive(content, path, parts.clock, signal);
-  const summary = await inspect(path, signal);
+  const unpacked = join(scratch.path, "files");
+  const summary = await inspect(path, unpacked, signal);
+  const providerConstraints = await readProviderConstraints(unpacked, root);
   const archive = await parts.blobs.write(createReadStream(path), {
     signal,
     owner: stack.account,
@@ -69,6 +72,7 @@ export async function storeConfiguration(
       createdAtMs: BigInt(tx.nowMs),
       root,
       commit,
+      providerConstraints,
     };
     tx.create(SERVER_KINDS.configuration, place, version);
     return { version, isNew: true };
@@ -91,10 +95,20 @@ async function receive(
   return size;
 }
 
-async function inspect(path: string, signal: AbortSignal): Promise<TarballSummary> {
+/** Checks an archive, and unpacks those of its files that constraints are read from. */
+async function inspect(
+  path: string,
+  directory: string,
+  signal: AbortSignal,
+): Promise<TarballSummary> {
   let summary: TarballSummary;
   try {
-    summary = await readTarball(createReadStream(path), { limits: CONFIGURATION_LIMITS, signal });
+    summary = await readTarball(createReadStream(path), {
+      limits: CONFIGURATION_LIMITS,
+      directory,
+      unpacks: hasConstraints,
+      signal,
+    });
   } catch (error) {
     if (!(error instanceof ProviderSourceError)) throw error;
     throw new ServerError("bundle_invalid", error.message, { cause: error });

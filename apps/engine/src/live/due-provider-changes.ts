@@ -1,6 +1,12 @@
 import { byIndex, byKey, type Collection, kind, type Runtime } from "@stackwright/krt";
-import { PRIVATE_HOST, PRIVATE_NAMESPACE, Version } from "@stackwright/provider-source";
+import {
+  PRIVATE_HOST,
+  PRIVATE_NAMESPACE,
+  Version,
+  VersionConstraints,
+} from "@stackwright/provider-source";
 import type { ProviderChange } from "./provider-changes.ts";
+import type { ConstraintsFact } from "./provider-constraints.ts";
 import type { ProviderReactionFact } from "./provider-reactions.ts";
 import type { ResourceFact } from "./resource-facts.ts";
 import type { StackFact } from "./stack-facts.ts";
@@ -36,11 +42,14 @@ export function deriveDueProviderChanges(
     stacks,
     resources,
     changes,
+    constraints,
   }: {
     readonly reactions: Collection<ProviderReactionFact>;
     readonly stacks: Collection<StackFact>;
     readonly resources: Collection<ResourceFact>;
     readonly changes: Collection<ProviderChange>;
+    /** Of the stacks whose configuration constrains any. */
+    readonly constraints: Collection<ConstraintsFact>;
   },
 ): Collection<DueProviderChange> {
   // Counted, so that an apply of many objects costs each of them alone.
@@ -80,7 +89,8 @@ export function deriveDueProviderChanges(
         .fetch(changes, byIndex(byType, typeOf(source)))
         .filter((change) => mayMean(source, stack.account, change));
       const deleted = deletedOf(source, stack.account, known, used);
-      return [...concerning(known, used), ...deleted]
+      const allowed = allowedOf(ctx.fetchOne(constraints, byKey(stackKey)), source);
+      return [...concerning(known, used, allowed), ...deleted]
         .filter(
           ({ version, change, mark }) =>
             !reaction.notices.some(
@@ -106,6 +116,16 @@ export function deriveDueProviderChanges(
   );
 }
 
+/** The versions of a provider that the configuration of a stack allows; all where nothing is recorded. */
+function allowedOf(fact: ConstraintsFact | undefined, source: string): VersionConstraints {
+  const text = fact?.constraints.find((one) => one.source === source)?.versions ?? "";
+  try {
+    return text === "" ? VersionConstraints.any : VersionConstraints.parse(text);
+  } catch {
+    return VersionConstraints.any;
+  }
+}
+
 function typeOf(address: string): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }
@@ -124,13 +144,16 @@ function mayMean(
 function concerning(
   changes: readonly ProviderChange[],
   used: readonly string[],
+  allowed: VersionConstraints,
 ): readonly ProviderChange[] {
   const ofUsed = changes.filter((one) => one.change !== "published" && used.includes(one.version));
   const offered = Map.groupBy(
     changes.filter(({ change }) => change === "published"),
     ({ origin }) => origin,
   );
-  const newest = [...offered.values()].flatMap((ofOrigin) => newerThan(used, ofOrigin) ?? []);
+  const newest = [...offered.values()].flatMap(
+    (ofOrigin) => newerThan(used, ofOrigin, allowed) ?? [],
+  );
   return [...ofUsed, ...newest];
 }
 
@@ -158,17 +181,19 @@ function deletedOf(
     }));
 }
 
-/** The newest version, if it is newer than all that are used; one before a release is for those alone who ask for it. */
+/** The newest version that is allowed, if it is newer than all that are used; one before a release is for those alone who ask for it. */
 function newerThan(
   used: readonly string[],
   offered: readonly ProviderChange[],
+  allowed: VersionConstraints,
 ): ProviderChange | undefined {
   const versions = used.flatMap((text) => versionOf(text) ?? []);
   if (versions.length === 0) return undefined;
   return offered
     .flatMap((change) => {
       const version = versionOf(change.version);
-      return version === undefined || version.isPrerelease ? [] : [{ change, version }];
+      const isOffered = version !== undefined && !version.isPrerelease && allowed.allows(version);
+      return isOffered ? [{ change, version }] : [];
     })
     .filter(({ version }) => versions.every((one) => Version.compare(version, one) > 0))
     .toSorted((a, b) => Version.compare(b.version, a.version))[0]?.change;

@@ -18,6 +18,7 @@ import { followKind } from "./follow-kind.ts";
 import { LiveCounts } from "./live-counts.ts";
 import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
 import { deriveProviderChanges, QUARANTINES, RELEASES } from "./provider-changes.ts";
+import { PROVIDER_CONSTRAINTS } from "./provider-constraints.ts";
 import {
   deriveProviderReactions,
   PROJECT_REACTIONS,
@@ -221,6 +222,7 @@ export class LiveView implements Disposable {
         recorded: [RELEASES, QUARANTINES].map((one) => followKind(rt, this.#parts, one)),
         versions: this.#providerVersions,
       }),
+      constraints: followKind(rt, this.#parts, PROVIDER_CONSTRAINTS),
     });
     return this.#dueProviderChanges;
   }

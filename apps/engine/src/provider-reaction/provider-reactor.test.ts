@@ -58,6 +58,13 @@ async function start() {
       await put(SERVER_KINDS.providerReaction, stackPlace(stack), reaction);
       return stack;
     },
+    /** Records what the configuration of a stack that was applied last says of a provider. */
+    allows: async (stack: StackReference, source: string, versions: string): Promise<void> => {
+      await transact(parts, async (tx) => {
+        const providerConstraints = [{ source, versions }];
+        tx.update(await readQueue(tx, stack), { providerConstraints });
+      });
+    },
     /** Says what follows for the stacks of the project that say nothing themselves. */
     projectSays: async (providerReaction: ProviderReaction_Kind): Promise<void> => {
       const rules = { ...defaultProject("web"), providerReaction };
@@ -266,6 +273,55 @@ it("a stack hears of the newest version that is newer than all that it uses", as
   for (const version of ["1.9.0", "2.0.0-rc1", "1.10.0"]) await release(version);
   await release("1.11.0");
   await expect.poll(events, { interval: 2 }).toEqual([`${OWN} 1.11.0 published`]);
+});
+
+it("a stack hears of the newest version that its configuration allows, and of what becomes of the one that it uses in any case", async () => {
+  const { stack, uses, allows, release, states, serve, events } = await start();
+  const [pinned, bounded, open] = [
+    await stack("pinned", KIND_NOTIFY),
+    await stack("bounded", KIND_NOTIFY),
+    await stack("open", KIND_NOTIFY),
+  ];
+  for (const one of [pinned, bounded, open]) await uses(one, OWN, "1.0.0");
+  await allows(pinned, OWN, "= 1.0.0");
+  await allows(bounded, OWN, "~> 1.0");
+  await allows(open, UPSTREAM, "= 1.0.0");
+  await serve();
+  await release("1.1.0");
+  const minor = `${OWN} 1.1.0 published`;
+  await expect.poll(events, { interval: 2 }).toEqual([minor, minor]);
+  await release("2.0.0");
+  const major = `${OWN} 2.0.0 published`;
+  await expect.poll(events, { interval: 2 }).toEqual([minor, minor, major]);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(3);
+  states.set(`${OWN} 1.0.0`, "withdrawn");
+  await release("1.0.0", { withdrawn: true, withdrawTimeMs: 7n });
+  await expect.poll(events, { interval: 2 }).toHaveLength(6);
+  // With the next configuration that is applied, what it allows is heard of at once.
+  await allows(pinned, OWN, ">= 1.0.0");
+  await expect.poll(async () => (await events()).at(-1), { interval: 2 }).toBe(major);
+  expect(await events()).toHaveLength(7);
+});
+
+it("what becomes of a version concerns no stack that uses another one", async () => {
+  const { stack, uses, states, release, quarantine, serve, events } = await start();
+  await release("1.0.0");
+  await release("1.1.0");
+  await uses(await stack("older", KIND_NOTIFY), OWN, "1.0.0");
+  await uses(await stack("newer", KIND_NOTIFY), OWN, "1.1.0");
+  await uses(await stack("mirrored", KIND_NOTIFY), UPSTREAM, "1.0.0");
+  states.set(`${UPSTREAM} 1.1.0`, "quarantined");
+  await serve();
+  const newer = `${OWN} 1.1.0 published`;
+  await expect.poll(events, { interval: 2 }).toEqual([newer]);
+  await quarantine("1.1.0", 5n);
+  await release("1.0.0", { deprecation: "use 1.1.0" });
+  const deprecated = `${OWN} 1.0.0 deprecated`;
+  await expect.poll(events, { interval: 2 }).toEqual([newer, deprecated]);
+  states.set(`${OWN} 1.0.0`, "withdrawn");
+  await release("1.0.0", { withdrawn: true, withdrawTimeMs: 7n });
+  await expect.poll(events, { interval: 2 }).toEqual([newer, deprecated, `${OWN} 1.0.0 withdrawn`]);
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(3);
 });
 
 it("what happened while no server was there is caught up with", async () => {

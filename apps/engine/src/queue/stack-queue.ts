@@ -7,7 +7,13 @@ import {
   RunTicket_Step,
   type StackQueue,
 } from "@stackwright/proto/stackwright";
-import { RUN_KIND, type RunReference, stackPlace, ticketPlace } from "../domain/run-places.ts";
+import {
+  memberPlace,
+  RUN_KIND,
+  type RunReference,
+  stackPlace,
+  ticketPlace,
+} from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { phaseOf } from "./run-row.ts";
 import type { Row, Transaction } from "./transaction.ts";
@@ -21,10 +27,11 @@ export async function readQueue(tx: Transaction, stack: StackReference): Promise
     configuration: "",
     speculative: [],
     planSet: "",
+    providerConstraints: [],
   }));
 }
 
-/** Records that the stack is as the configuration of a run says: schedules go by it. */
+/** Records that the stack is as the configuration of a run says: schedules go by it, and what is heard of newer providers. */
 export async function recordConfiguration(
   tx: Transaction,
   stack: StackReference,
@@ -32,7 +39,10 @@ export async function recordConfiguration(
 ): Promise<void> {
   if (mode !== Run_Mode.MODE_APPLY) return;
   const row = await readQueue(tx, stack);
-  if (row.message.configuration !== configuration) tx.update(row, { configuration });
+  if (row.message.configuration === configuration) return;
+  const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
+  const { providerConstraints = [] } = version?.message ?? {};
+  tx.update(row, { configuration, providerConstraints });
 }
 
 /** A ticket that no worker has claimed, with the attempts that were made of the step. */

@@ -73,6 +73,20 @@ describe("a gzip-compressed tar archive", () => {
     expect((await readTarball(bytes(pack(".")))).digest).not.toBe(summary.digest);
   });
 
+  it("is unpacked as far as it is wanted, and checked as a whole", async () => {
+    const folder = scratch();
+    const packed = archive(entry("a/main.tf", "1"), entry("b/data", "2"));
+    const unpacks = (path: string) => path.endsWith(".tf");
+    const summary = await readTarball(bytes(packed), { directory: folder, unpacks });
+    expect(summary).toEqual(await readTarball(bytes(packed)));
+    expect(readFileSync(join(folder, "a", "main.tf"), "utf8")).toBe("1");
+    expect(() => statSync(join(folder, "b"))).toThrow("ENOENT");
+    const bad = archive(entry("a.tf", "1"), entry("../x", "2"));
+    await expect(readTarball(bytes(bad), { directory: folder, unpacks })).rejects.toMatchObject({
+      code: "PROVIDER_SOURCE_ARCHIVE_PATH_UNSAFE",
+    });
+  });
+
   it.each([
     ["leads out", archive(entry("../x", "1")), "PATH_UNSAFE"],
     ["is absolute", archive(entry("/etc/passwd", "1")), "PATH_UNSAFE"],

@@ -24,6 +24,8 @@ export interface TarballOptions {
   readonly limits?: ArchiveLimits;
   /** A folder that is new and the caller's own, to unpack to. @default the archive is only checked */
   readonly directory?: string;
+  /** Which of its files are unpacked, by their paths; the others are checked alone. @default all */
+  readonly unpacks?: (path: string) => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -56,7 +58,7 @@ const MAX_META_BYTES = 64 * 1024;
  */
 export async function readTarball(
   content: AsyncIterable<Uint8Array>,
-  { directory, signal, ...options }: TarballOptions = {},
+  { directory, signal, unpacks, ...options }: TarballOptions = {},
 ): Promise<TarballSummary> {
   const limits = resolveArchiveLimits(options.limits);
   let packed = 0;
@@ -71,7 +73,7 @@ export async function readTarball(
   pipeline(Readable.from(counted()), gunzip, () => undefined);
   const onAbort = (): void => void gunzip.destroy();
   signal?.addEventListener("abort", onAbort, { once: true });
-  const tree = new Tree(limits, directory);
+  const tree = new Tree(limits, directory, unpacks);
   const records = new Records(gunzip, (unpacked) => {
     if (unpacked <= RATIO_FREE_BYTES) return;
     checkLimit(limits, "maxRatio", Math.floor(unpacked / Math.max(1, packed)));
@@ -132,6 +134,7 @@ const META: Readonly<Record<string, "name" | "members" | "ignored">> = {
 class Tree {
   readonly #limits: ResolvedArchiveLimits;
   readonly #directory: string | undefined;
+  readonly #unpacks: (path: string) => boolean;
   readonly #paths = new EntryPaths();
   readonly #lines: string[] = [];
   #entries = 0;
@@ -139,9 +142,14 @@ class Tree {
   #totalBytes = 0;
   #otherBytes = 0;
 
-  constructor(limits: ResolvedArchiveLimits, directory: string | undefined) {
+  constructor(
+    limits: ResolvedArchiveLimits,
+    directory: string | undefined,
+    unpacks: ((path: string) => boolean) | undefined,
+  ) {
     this.#limits = limits;
     this.#directory = directory;
+    this.#unpacks = unpacks ?? (() => true);
   }
 
   /** Counts an extended header: they have the same bounds as entries, though nothing of them is unpacked. */
@@ -175,7 +183,10 @@ class Tree {
       );
     }
     this.#paths.add({ path, isDirectory });
-    const target = this.#directory === undefined ? undefined : join(this.#directory, path);
+    const target =
+      this.#directory === undefined || !this.#unpacks(path)
+        ? undefined
+        : join(this.#directory, path);
     if (isDirectory) {
       if (target !== undefined) await mkdir(target, { recursive: true, mode: 0o700 });
       this.#countOther(header.size);

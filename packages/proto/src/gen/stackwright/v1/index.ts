@@ -127,6 +127,7 @@ export {
   Project_AutoApply,
   Project_Pool,
   Project_Supersede,
+  ProviderConstraint,
   RunLog,
   RunLogSegment,
   RunTicket,

@@ -27,6 +27,17 @@ export interface ConfigurationVersion {
   root: string;
   /** The commit that it is of; empty where it was uploaded. */
   commit: string;
+  /** Which versions of providers it allows, as far as the server read it. */
+  providerConstraints: ProviderConstraint[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Which versions of a provider a configuration allows. */
+export interface ProviderConstraint {
+  /** Source address. */
+  source: string;
+  /** Such as ">= 1.2.0, < 2.0.0". */
+  versions: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -44,6 +55,8 @@ export interface StackQueue {
   speculative: string[];
   /** The newest plan set that has runs in the queue; empty: none. */
   planSet: string;
+  /** What the configuration that was applied last says of its providers; empty if that is not known. */
+  providerConstraints: ProviderConstraint[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -603,6 +616,7 @@ function createBaseConfigurationVersion(): ConfigurationVersion {
     createdAtMs: 0n,
     root: "",
     commit: "",
+    providerConstraints: [],
   };
 }
 
@@ -643,6 +657,9 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
     }
     if (message.commit !== "") {
       writer.uint32(74).string(message.commit);
+    }
+    for (const v of message.providerConstraints) {
+      ProviderConstraint.encode(v!, writer.uint32(82).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -740,6 +757,14 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
             message.commit = reader.string(true);
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.providerConstraints.push(ProviderConstraint.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -787,12 +812,111 @@ export const ConfigurationVersion: MessageFns<ConfigurationVersion> = {
       : 0n;
     message.root = object.root ?? "";
     message.commit = object.commit ?? "";
+    message.providerConstraints = object.providerConstraints?.map((e) => ProviderConstraint.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseProviderConstraint(): ProviderConstraint {
+  return { source: "", versions: "" };
+}
+
+export const ProviderConstraint: MessageFns<ProviderConstraint> = {
+  encode(message: ProviderConstraint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.source !== "") {
+      writer.uint32(10).string(message.source);
+    }
+    if (message.versions !== "") {
+      writer.uint32(18).string(message.versions);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ProviderConstraint {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProviderConstraint();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.source = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.versions = reader.string(true);
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ProviderConstraint>): ProviderConstraint {
+    return ProviderConstraint.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ProviderConstraint>): ProviderConstraint {
+    const message = createBaseProviderConstraint();
+    message.source = object.source ?? "";
+    message.versions = object.versions ?? "";
     return message;
   },
 };
 
 function createBaseStackQueue(): StackQueue {
-  return { current: "", pending: [], lastNumber: 0n, configuration: "", speculative: [], planSet: "" };
+  return {
+    current: "",
+    pending: [],
+    lastNumber: 0n,
+    configuration: "",
+    speculative: [],
+    planSet: "",
+    providerConstraints: [],
+  };
 }
 
 export const StackQueue: MessageFns<StackQueue> = {
@@ -817,6 +941,9 @@ export const StackQueue: MessageFns<StackQueue> = {
     }
     if (message.planSet !== "") {
       writer.uint32(50).string(message.planSet);
+    }
+    for (const v of message.providerConstraints) {
+      ProviderConstraint.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -890,6 +1017,14 @@ export const StackQueue: MessageFns<StackQueue> = {
             message.planSet = reader.string(true);
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.providerConstraints.push(ProviderConstraint.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -930,6 +1065,7 @@ export const StackQueue: MessageFns<StackQueue> = {
     message.configuration = object.configuration ?? "";
     message.speculative = object.speculative?.map((e) => e) || [];
     message.planSet = object.planSet ?? "";
+    message.providerConstraints = object.providerConstraints?.map((e) => ProviderConstraint.fromPartial(e)) || [];
     return message;
   },
 };
