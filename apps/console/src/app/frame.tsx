@@ -1,7 +1,8 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { FrozenBar } from "./pages/freeze/frozen-bar.tsx";
 import { Palette } from "./palette/palette.tsx";
+import { ShownPage } from "./parts/page-head.tsx";
 import { useFocusInView } from "./parts/use-focus-in-view.ts";
 import { isAt, PLACES_IN_BAR, placesFor } from "./places.ts";
 import { useServer } from "./session/server-context.tsx";
@@ -16,6 +17,7 @@ export function Frame() {
   const [isSearching, setSearching] = useState(false);
   const [isMoreOpen, setMoreOpen] = useState(false);
   const path = useLocation({ select: ({ pathname }) => pathname });
+  const shownPage = useRef<string>(undefined);
   useFocusInView();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -81,7 +83,9 @@ export function Frame() {
       <main id="content" tabIndex={-1}>
         <SignedInAlready opened={opened} who={caller.user ?? caller.actor} />
         <FrozenBar />
-        <Outlet />
+        <ShownPage value={shownPage}>
+          <Outlet />
+        </ShownPage>
       </main>
       {isMoreOpen && (
         <Suspense>

@@ -143,6 +143,35 @@ it.for(SCREENS)(
   },
 );
 
+it("after a change of the page its heading has the focus, without a ring; a tab keeps its own, with one", {
+  timeout: 120_000,
+}, async (context) => {
+  const { page } = await startConsole(context);
+  const user = new Keyboard(page);
+  const focused = async (): Promise<readonly unknown[]> =>
+    page.evaluate<unknown[]>(`(() => {
+      const { localName, textContent } = document.activeElement;
+      return [localName, textContent, getComputedStyle(document.activeElement).outlineStyle];
+    })()`);
+  // By the navigation, which stays, and by a link that goes with its page.
+  await user.tabTo("Drift");
+  await user.press("Enter");
+  await expect.poll(focused).toEqual(["h1", "Drift", "none"]);
+  await page.getByRole("navigation", { name: "Main" }).getByText("Overview").click();
+  await expect.poll(focused).toEqual(["h1", "Overview", "none"]);
+  await user.tabTo("default/one");
+  await user.press("Enter");
+  await expect.poll(focused).toEqual(["h1", "default/one", "none"]);
+  await user.tabTo("Runs");
+  await user.press("Enter");
+  await page.getByText("No runs yet").waitFor();
+  expect(await focused()).toEqual(["a", "Runs", "solid"]);
+  await page.goBack();
+  await page.goBack();
+  await expect.poll(focused).toEqual(["h1", "Overview", "none"]);
+  expect(user.problems).toEqual([]);
+});
+
 it("the focus is seen on every page, wide and narrow", { timeout: 420_000 }, async (context) => {
   const functions = await startNotesFunction();
   const started = await startConsole(context, { args: ["--functions", functions.table] });

@@ -1,4 +1,16 @@
-import { Fragment, type ReactNode, useEffect, useRef } from "react";
+import { useMatch } from "@tanstack/react-router";
+import {
+  createContext,
+  Fragment,
+  type ReactNode,
+  type RefObject,
+  use,
+  useEffect,
+  useRef,
+} from "react";
+
+/** The page whose heading was shown last; undefined before the first one. */
+export const ShownPage = createContext<RefObject<string | undefined>>({ current: undefined });
 
 interface PageHeadProps {
   /** What the page is about; also the title of the window. */
@@ -15,12 +27,18 @@ export function PageHead({ title, part, children, actions }: PageHeadProps) {
   useEffect(() => {
     document.title = `${part === undefined ? "" : `${part} – `}${title} – Stackwright`;
   }, [title, part]);
+  // The address is that of the next page already while this one is still shown.
+  const page = useMatch({ strict: false, select: ({ id }) => id });
+  const shown = use(ShownPage);
   useEffect(() => {
-    // Not at the first page, and not away from a field that the user is typing in.
-    if (document.activeElement === null || document.activeElement === document.body) return;
-    if (document.activeElement.closest("main") !== null) return;
+    const former = shown.current;
+    shown.current = page;
+    if (former === undefined || former === page) return;
+    // What led here may be gone with its page. What is still there, as a tab or a field, keeps the focus.
+    const around = document.activeElement?.closest("main") ?? null;
+    if (around !== null) return;
     heading.current?.focus({ preventScroll: true });
-  }, [title]);
+  }, [page, shown]);
   return (
     <header className="page-head">
       <div>
