@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { signIn, startConsole } from "../testing/start-console.ts";
+import { isLoaded, signIn, startConsole } from "../testing/start-console.ts";
 
 // Many tabs of one browser: over HTTP/1.1 it has six connections to a server, which streams must not use up.
 
@@ -43,4 +43,35 @@ it("twelve tabs have one stream of the stacks, and all of them follow what happe
   const last = tabs.at(-1);
   await last?.getByRole("link", { name: "default/last" }).first().waitFor();
   expect(browser.misbehavior).toEqual({ errors: [], violations: [], strangers: [] });
+});
+
+it("all pages of a tab have one stream of the stacks, also where the browser can share none", {
+  timeout: 120_000,
+}, async (context) => {
+  const { page, browser, server, token, call } = await startConsole(context);
+  await browser.context.addInitScript({ content: "delete globalThis.SharedWorker;" });
+  const tab = await browser.context.newPage();
+  const streams: string[] = [];
+  tab.on("request", (request) => {
+    if (request.url().includes("/api/v1/watch")) streams.push(request.url());
+  });
+  await tab.goto(`${server.url}/console/`);
+  await signIn(tab, token);
+  await page.close();
+  const bar = tab.getByRole("navigation", { name: "Main" });
+  for (const name of ["Projects", "Drift", "Graph", "Tools", "Frozen", "Overview"]) {
+    await bar.getByRole("link", { name, exact: true }).click();
+    await tab.getByRole("heading", { level: 1, name }).waitFor();
+    await isLoaded(tab);
+  }
+  await tab.getByRole("link", { name: "default/one" }).first().click();
+  await tab.getByRole("heading", { level: 1, name: "default/one" }).waitFor();
+  await tab.keyboard.press("Control+k");
+  await call("POST", "/projects/default/stacks", { name: "later" });
+  await tab.keyboard.type("later");
+  await tab
+    .getByRole("option", { name: /default\/later/ })
+    .first()
+    .waitFor();
+  expect(streams).toHaveLength(1);
 });
