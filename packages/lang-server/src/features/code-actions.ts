@@ -8,6 +8,8 @@ import {
 } from "vscode-languageserver-protocol";
 import { findPlace } from "../document/find-place.ts";
 import { Lines, uriOf } from "../document/locate.ts";
+import type { FileIndex } from "../index/file-index.ts";
+import type { Span } from "../index/symbol.ts";
 import { bodyShape } from "../schema/body-shape.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
 
@@ -42,6 +44,31 @@ export function formatEdits(text: string): TextEdit[] {
   if (formatted === undefined || formatted === text) return [];
   const range = new Lines(text).range({ start: 0, end: text.length });
   return [{ range, newText: formatted }];
+}
+
+/** The edits that give the blocks and arguments of the file which a part of it touches their canonical form. */
+export function formatRangeEdits({ file }: FileIndex, part: Span): TextEdit[] {
+  const { text } = file.source;
+  const { items } = file.body;
+  const touches = ({ start, end }: Span): boolean => start <= part.end && end >= part.start;
+  let first = items.findIndex(touches);
+  let last = items.findLastIndex(touches);
+  if (first === -1) return [];
+  // What stands together is aligned together.
+  const isJoined = (at: number): boolean => {
+    const [one, other] = [items[at], items[at + 1]];
+    if (one === undefined || other === undefined) return false;
+    return !/\n[ \t]*\r?\n/.test(text.slice(one.end, other.start));
+  };
+  while (isJoined(first - 1)) first -= 1;
+  while (isJoined(last)) last += 1;
+  const start = text.lastIndexOf("\n", items[first]?.start ?? 0) + 1;
+  const lineEnd = text.indexOf("\n", items[last]?.end ?? 0);
+  const end = lineEnd === -1 ? text.length : lineEnd + 1;
+  const before = text.slice(start, end);
+  const { text: formatted } = formatFile({ name: "", text: before });
+  if (formatted === undefined || formatted === before) return [];
+  return [{ range: new Lines(text).range({ start, end }), newText: formatted }];
 }
 
 function formatAll({ workspace }: FeatureContext, path: string): CodeAction[] {

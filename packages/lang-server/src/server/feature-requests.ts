@@ -12,6 +12,8 @@ import {
   DocumentFormattingRequest,
   DocumentHighlightRequest,
   DocumentLinkRequest,
+  DocumentOnTypeFormattingRequest,
+  DocumentRangeFormattingRequest,
   DocumentSymbolRequest,
   ErrorCodes,
   ExecuteCommandRequest,
@@ -33,7 +35,7 @@ import {
   WorkspaceSymbolRequest,
 } from "vscode-languageserver-protocol/node";
 import { Lines, pathOf } from "../document/locate.ts";
-import { codeActions, formatEdits } from "../features/code-actions.ts";
+import { codeActions, formatEdits, formatRangeEdits } from "../features/code-actions.ts";
 import { codeLenses, countReferences } from "../features/code-lens.ts";
 import { complete } from "../features/completion.ts";
 import type { FeatureContext } from "../features/feature-context.ts";
@@ -140,6 +142,14 @@ class FeatureRequests {
     );
     this.#of(DocumentFormattingRequest.type, ({ path, text }) =>
       fileRole(path) === undefined ? [] : formatEdits(text),
+    );
+    this.#of(DocumentRangeFormattingRequest.type, ({ path, lines }, { range }) => {
+      const part = { start: lines.offset(range.start), end: lines.offset(range.end) };
+      return this.#indexed(path, (index) => formatRangeEdits(index, part));
+    });
+    // The end of a block was typed: the block is complete.
+    this.#at(DocumentOnTypeFormattingRequest.type, ({ path }, offset) =>
+      this.#indexed(path, (index) => formatRangeEdits(index, { start: offset, end: offset })),
     );
     this.#of(CodeActionRequest.type, ({ path, lines }, { range, context: asked }) => {
       const offset = lines.offset(range.start);

@@ -429,6 +429,47 @@ describe("the file as a whole", () => {
   });
 });
 
+describe("a part of a file", () => {
+  const text = `locals {
+a=1
+}
+
+variable "x" {
+type=string
+}
+variable "y" {
+    default=1
+}
+
+output "z" {
+value=1
+}
+`;
+  const formatted = text
+    .replace("type=string", "  type = string")
+    .replace("    default=1", "  default = 1");
+  const edited = async (method: string, params: object, marked: string): Promise<unknown> => {
+    await using client = await TestClient.start({ "main.tf": marked });
+    const edits = await client.at<never[]>(method, { options: {}, ...params });
+    return client.edited({ [client.uri("main.tf")]: edits })["main.tf"];
+  };
+
+  it("gets its canonical form with the blocks that stand beside it, and others keep theirs", async () => {
+    const range = { start: { line: 5, character: 0 }, end: { line: 5, character: 3 } };
+    expect(await edited("textDocument/rangeFormatting", { range }, `|${text}`)).toBe(formatted);
+    const marked = text.replace("default=1\n}", "default=1\n}|");
+    expect(await edited("textDocument/onTypeFormatting", { ch: "}" }, marked)).toBe(formatted);
+  });
+
+  it("that is not complete, or between blocks, stays as it is", async () => {
+    const between = { start: { line: 3, character: 0 }, end: { line: 3, character: 0 } };
+    expect(await edited("textDocument/rangeFormatting", { range: between }, `|${text}`)).toBe(text);
+    const broken = text.replace("type=string", "type=(");
+    const range = { start: { line: 5, character: 0 }, end: { line: 5, character: 0 } };
+    expect(await edited("textDocument/rangeFormatting", { range }, `|${broken}`)).toBe(broken);
+  });
+});
+
 describe("the life of a server", () => {
   it("ends with 0 after shutdown, and refuses requests in between", async () => {
     await using client = await TestClient.start({ "main.tf": "|" });

@@ -79,6 +79,8 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   workspaceSymbolProvider: true,
   documentLinkProvider: {},
   documentFormattingProvider: true,
+  documentRangeFormattingProvider: true,
+  documentOnTypeFormattingProvider: { firstTriggerCharacter: "}" },
   renameProvider: { prepareProvider: true },
   foldingRangeProvider: true,
   selectionRangeProvider: true,
