@@ -28,7 +28,7 @@ function noKey(absent: string): CommandKey {
 }
 
 /** What a command does with a key. */
-export interface KeyUse {
+interface KeyUse {
   readonly access: "read" | "write";
   /** Gets a key that decrypts nothing; rejects where a new one would be of no use, as what is there needs another. */
   readonly beforeNewKey: (none: CommandKey) => Promise<void>;
