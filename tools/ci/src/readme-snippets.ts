@@ -14,7 +14,7 @@ const FOLDER = ".readme-snippets";
 
 /**
  * Runs every ```ts block of every package README as a module inside that package, after checking
- * its types under the package's own settings. Other languages (`text`, `sh`, `json`) are prose.
+ * its types under the package's own settings; each has to print something, so that who tries it sees what it does. Other languages (`text`, `sh`, `json`) are prose.
  */
 export async function checkReadmeSnippets(root: string): Promise<Tally> {
   const tallies: Tally[] = [];
@@ -60,7 +60,11 @@ async function checkPackage(root: string, { path, folder }: WorkspacePackage): P
         timeoutMs: 60_000,
         capture: true,
       });
-      tallies.push(tallyCommand(`${folder}/README.md: the example at line ${line}`, run));
+      const name = `${folder}/README.md: the example at line ${line}`;
+      tallies.push(tallyCommand(name, run));
+      if (run.code === 0 && run.stdout.trim() === "") {
+        tallies.push({ passed: 0, failed: [`${name} prints nothing`], skipped: [] });
+      }
     }
     return addTallies(tallies);
   } finally {
