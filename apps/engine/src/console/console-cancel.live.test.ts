@@ -33,7 +33,7 @@ it("a step that ends during a cancel is shown as done, and what did not begin as
   await page.getByRole("dialog").getByRole("button", { name: "Cancel the run" }).click();
   await page.getByRole("button", { name: "End at once…" }).waitFor();
   gate.resolve();
-  await page.locator(".page-head .badge", { hasText: "canceled" }).waitFor();
+  await page.locator(".page-head .badge", { hasText: "partially applied" }).waitFor();
   await row("first").getByText("create done").waitFor();
   await row("second").getByText("create not started").waitFor();
   expect(browser.misbehavior).toEqual({ errors: [], violations: [], strangers: [] });

@@ -174,16 +174,16 @@ async function writeEnd(
   const isStoppedPlan =
     end.how === "result" && end.result.phase === "canceled" && claim.step === "plan";
   if (end.how === "result" && end.result.phase !== "interrupted" && !isStoppedPlan) {
-    if (end.result.phase === "canceled" && late === undefined) {
+    let { result } = end;
+    if (result.phase === "canceled") {
       const run = await requireRecord(parts, RUN_KIND, runPlace(claim.reference));
       // A worker that ends, or lost its lease, stops its applies as well.
-      if (run.cancel === undefined) return endStoppedApply(parts, claim, end.result, run, ending);
+      if (late === undefined && run.cancel === undefined) {
+        return endStoppedApply(parts, claim, result, run, ending);
+      }
+      result = await canceledResult(parts, claim, result, run);
     }
-    return writeResult(
-      parts,
-      claim,
-      late === undefined ? end.result : lateResult(end.result, late),
-    );
+    return writeResult(parts, claim, late === undefined ? result : lateResult(result, late));
   }
   const reason = late ?? lossOf(end);
   const reasonCode = finalCode(end, late, claim.step);
@@ -222,6 +222,21 @@ async function endStoppedApply(
     return;
   }
   await writeResult(parts, claim, { ...ended, phase: "partially_applied", reason });
+}
+
+/** How an apply ends that was stopped: one that wrote an object is applied in part, whatever applied it. */
+async function canceledResult(
+  parts: StoredClaimParts,
+  { reference }: RunClaim,
+  result: Ended,
+  run: Run,
+): Promise<Ended> {
+  const revision = "revision" in result ? result.revision : undefined;
+  // A tool says so itself, and nothing was written before the apply began.
+  if (run.tool !== "" || revision === undefined || phaseOf(run) !== "applying") return result;
+  if (await isUntouched(parts, reference, run, revision)) return result;
+  const reason = run.cancel === undefined ? {} : { reason: `canceled by ${run.cancel.actor}` };
+  return { phase: "partially_applied", revision, ...reason };
 }
 
 /** Whether an apply of the engine that has ended at a revision wrote no object, as far as that can be read here. */
