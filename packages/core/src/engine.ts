@@ -63,7 +63,7 @@ type Shared =
   | "collector"
   | "memory";
 
-export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared> {
+export interface EnginePlanRequest extends Pick<CreatePlanRequest, Shared | "onProviderSchema"> {
   readonly state: StackState;
   /** Stacks that are planned together with this one. @default there are none */
   readonly planned?: PlannedStackFinder;

@@ -11,7 +11,21 @@ export type RunEvent =
   | { readonly type: "provider"; readonly provider: string; readonly status: "starting" | "ready" }
   | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
   /** An object or a data source is read. */
-  | { readonly type: "read-start" | "read-end"; readonly address: string; readonly deposed: string }
+  | {
+      readonly type: "read-start";
+      readonly address: string;
+      readonly deposed: string;
+      /** Of the recorded object. */
+      readonly id?: string;
+    }
+  | {
+      readonly type: "read-end";
+      readonly address: string;
+      readonly deposed: string;
+      readonly elapsedMs: number;
+      /** Of what was read. */
+      readonly id?: string;
+    }
   /** An ephemeral resource is opened, renewed or closed. Nothing says what is in it. */
   | {
       readonly type: "ephemeral";

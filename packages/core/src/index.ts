@@ -97,6 +97,8 @@ export {
   encodePlannedOutputs,
   plannedOutputs,
 } from "./plan/planned-outputs.ts";
+export { planToRenderedJson } from "./plan/rendered-plan-json.ts";
+export { blockSchemaNode, resourceSchemaNode } from "./plan/schema-json.ts";
 export type { SecretDisplay } from "./plan/shown-plan.ts";
 export { concealPlan, revealPlan } from "./plan/shown-plan.ts";
 export { MAX_STAGES, replacementsLeft, stuckAdvice, stuckBecause } from "./plan/stages.ts";
@@ -122,6 +124,7 @@ export type { CocorpcOriginOptions } from "./providers/cocorpc-origin.ts";
 export { cocorpcOrigin } from "./providers/cocorpc-origin.ts";
 export { configurationSchemas } from "./providers/configuration-schemas.ts";
 export { formerBackends } from "./providers/former-backends.ts";
+export { GatheredSchemas } from "./providers/gathered-schemas.ts";
 export type { InstalledPlugins, InstallPluginsOptions } from "./providers/install-plugins.ts";
 export { installPlugins, withServer } from "./providers/install-plugins.ts";
 export type { AnsweredSchema, InstalledOriginOptions } from "./providers/installed-origin.ts";
@@ -149,6 +152,8 @@ export { remoteStateEncryption } from "./providers/remote-state-encryption.ts";
 export { createProvisionerRunner } from "./provisioners/create-runner.ts";
 export type { PlannedProvisioner } from "./provisioners/planned-provisioner.ts";
 export type { ProvisionerRunner } from "./provisioners/provisioner-runner.ts";
+export type { LineMember, LineMembers, RunLine } from "./run-lines/event-line.ts";
+export { eventLine, logLine, resourceMembers } from "./run-lines/event-line.ts";
 export { blankSecrets, Concealer, revealSecrets } from "./secrets/concealer.ts";
 export type { KeyEncryptionKey, KeySource } from "./secrets/key-encryption.ts";
 export { keyEncryptionKey, loadKey } from "./secrets/key-encryption.ts";

@@ -1,15 +1,9 @@
 import { join } from "node:path";
-import { JOINED_PROVIDERS_FILE } from "@stackwright/core";
+import { blockSchemaNode, JOINED_PROVIDERS_FILE, resourceSchemaNode } from "@stackwright/core";
 import { encodeTypeJson } from "@stackwright/cty";
-import type {
-  AttributeSchema,
-  BlockSchema,
-  NestedAttributeSchema,
-  ProviderMemberKind,
-  ProviderSchema,
-  ResourceSchema,
-} from "@stackwright/mux/router";
+import type { ProviderMemberKind, ProviderSchema, ResourceSchema } from "@stackwright/mux/router";
 import { LOCK_FILE_NAME, readLockFile } from "@stackwright/provider-source";
+import { compactJson, type JsonNode } from "@stackwright/tfstate";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import {
@@ -139,7 +133,7 @@ export async function providersSchema(
 
 function schemaJson(schema: ProviderSchema): JsonMember {
   return {
-    provider: { version: 0, block: blockJson(schema.provider) },
+    provider: { version: 0, block: nodeJson(blockSchemaNode(schema.provider)) },
     ...someResources("resource_schemas", schema.resources),
     ...someResources("data_source_schemas", schema.dataSources),
     ...someResources("ephemeral_resource_schemas", schema.ephemeralResources),
@@ -178,62 +172,13 @@ function parameterJson(parameter: {
 
 function someResources(name: string, resources: ReadonlyMap<string, ResourceSchema>): JsonMembers {
   if (resources.size === 0) return {};
-  const members = [...resources].map(([type, { version, block }]) => [
+  const members = [...resources].map(([type, schema]) => [
     type,
-    { version, block: blockJson(block) },
+    nodeJson(resourceSchemaNode(schema)),
   ]);
   return { [name]: Object.fromEntries(members) as JsonMembers };
 }
 
-function blockJson({
-  attributes,
-  blocks,
-  description,
-  descriptionKind,
-  deprecated,
-}: BlockSchema): JsonMember {
-  return {
-    ...(attributes.size > 0 && { attributes: attributesJson(attributes) }),
-    ...(blocks.size > 0 && {
-      block_types: Object.fromEntries(
-        [...blocks].map(([name, { nesting, block, minItems, maxItems }]) => [
-          name,
-          {
-            nesting_mode: nesting,
-            block: blockJson(block),
-            ...(minItems > 0 && { min_items: minItems }),
-            ...(maxItems > 0 && { max_items: maxItems }),
-          },
-        ]),
-      ),
-    }),
-    ...(description !== "" && { description }),
-    description_kind: descriptionKind ?? "plain",
-    ...(deprecated && { deprecated: true }),
-  };
-}
-
-function attributesJson(attributes: ReadonlyMap<string, AttributeSchema>): JsonMembers {
-  return Object.fromEntries(
-    [...attributes].map(([name, attribute]) => [
-      name,
-      {
-        ...(attribute.nested === undefined
-          ? { type: exactJson(encodeTypeJson(attribute.type)) }
-          : { nested_type: nestedJson(attribute.nested) }),
-        ...(attribute.description !== "" && { description: attribute.description }),
-        description_kind: attribute.descriptionKind ?? "plain",
-        ...(attribute.deprecated && { deprecated: true }),
-        ...(attribute.required && { required: true }),
-        ...(attribute.optional && { optional: true }),
-        ...(attribute.computed && { computed: true }),
-        ...(attribute.sensitive && { sensitive: true }),
-        ...(attribute.writeOnly && { write_only: true }),
-      },
-    ]),
-  );
-}
-
-function nestedJson({ nesting, attributes }: NestedAttributeSchema): JsonMember {
-  return { attributes: attributesJson(attributes), nesting_mode: nesting };
+function nodeJson(node: JsonNode): JsonMember {
+  return exactJson(compactJson(node));
 }

@@ -1,7 +1,7 @@
 import { formatProviderReference } from "@stackwright/mux/router";
 import { EngineError } from "../errors.ts";
 import type { StepAction, StepName, StepStatus } from "../events.ts";
-import type { ResourceChange } from "../plan/change.ts";
+import { shownId } from "../plan/shown-id.ts";
 import { upgradeObject } from "../planner/read-object.ts";
 import { resourceOf } from "../state/check-state.ts";
 import { objectKey } from "../state/state-object.ts";
@@ -113,7 +113,7 @@ export class StepRunner {
       }
       if (!silent) {
         const waited = this.#waited(vertex, begun);
-        onEvent({ type: "start", address, deposed, action, ...idOf(change.before), ...waited });
+        onEvent({ type: "start", address, deposed, action, ...shownId(change.before), ...waited });
       }
       status = await this.#do(step);
       const blocked = status === "failed" ? this.#run.blocked.get(address) : undefined;
@@ -147,7 +147,7 @@ export class StepRunner {
       action,
       status,
       elapsedMs,
-      ...idOf(step.kind === "make" ? value : undefined),
+      ...shownId(step.kind === "make" ? value : undefined),
     });
   }
 
@@ -262,16 +262,4 @@ function actionOf({ kind, change }: Step): StepAction {
   if (change.action === "update" || change.action === "read") return change.action;
   if (change.action !== "no-op") return "create";
   return change.importing === undefined ? "record" : "import";
-}
-
-/** The id of an object for display, where it has one and it is not a secret. */
-function idOf(value: ResourceChange["before"]): { readonly id?: string } {
-  if (value === undefined || value.isMarked || value.isNull || !value.isKnown) return {};
-  if (value.type.kind !== "object" || !value.type.has("id")) return {};
-  for (const [name, id] of value.entries()) {
-    if (name !== "id" || id.isMarked || id.type.kind !== "string" || !id.isKnown || id.isNull)
-      continue;
-    return { id: id.asString() };
-  }
-  return {};
 }

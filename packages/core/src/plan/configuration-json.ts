@@ -34,7 +34,10 @@ import { valueNode } from "./value-json.ts";
 /** Schemas by the source of their provider. What has none is written without its arguments. */
 export interface ConfigurationSchemas {
   provider(source: string): BlockSchema | undefined;
-  resource(source: string, resource: ResourceConfig): ResourceSchema | undefined;
+  resource(
+    source: string,
+    resource: Pick<ResourceConfig, "mode" | "type">,
+  ): ResourceSchema | undefined;
 }
 
 /**

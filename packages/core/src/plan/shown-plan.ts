@@ -6,6 +6,7 @@ import {
   leafText,
   revealSecrets,
 } from "../secrets/concealer.ts";
+import { standInSecrets } from "../secrets/stand-in.ts";
 import type { ResourceChange } from "./change.ts";
 import { pathOutsideSecrets } from "./path-outside-secrets.ts";
 import type { Plan } from "./plan.ts";
@@ -116,6 +117,14 @@ function concealTexts(change: ResourceChange, concealer: Concealer): ResourceCha
  */
 export function blankPlan(plan: Plan, secrets?: readonly string[]): Plan {
   return mapPlanValues(concealPlan(plan, secrets), each(blankSecrets));
+}
+
+/** {@link blankPlan}, in which one still sees which secrets change: see {@link standInSecrets}. */
+export function standInPlan(plan: Plan): Plan {
+  return mapPlanValues(concealPlan(plan), (_name, ...versions) => {
+    const [before, after] = versions;
+    return standInSecrets(before, after) as readonly unknown[] as typeof versions;
+  });
 }
 
 /** A plan in which no value is hidden. */

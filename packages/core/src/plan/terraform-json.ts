@@ -50,18 +50,12 @@ export interface TerraformJsonOptions {
 
 function planNode(plan: Plan, described: TerraformJsonOptions["described"]): JsonNode {
   const relevant = described === undefined ? [] : relevantAttributes(plan, described);
-  const shown = plan.mode === "refresh-only" ? [] : plan.changes.filter(isShown).toSorted(inOrder);
   return objectNode({
     format_version: stringNode("1.2"),
     terraform_version: stringNode(TERRAFORM_VERSION),
     variables: membersNode(plan.variables, (value) => objectNode({ value: valueNode(value) })),
     planned_values: valuesNode(plan, "after"),
-    ...(plan.drift.length > 0 && { resource_drift: arrayNode(plan.drift.map(driftNode)) }),
-    ...(shown.length > 0 && { resource_changes: arrayNode(shown.map(changeNode)) }),
-    output_changes: membersNode(
-      plan.outputs.map((output) => [output.name, output]),
-      outputNode,
-    ),
+    ...changesNodes(plan),
     prior_state: priorStateNode(plan, described),
     ...(described !== undefined && {
       configuration: configurationNode(described.configuration, described.schemas),
@@ -73,6 +67,24 @@ function planNode(plan: Plan, described: TerraformJsonOptions["described"]): Jso
     complete: literalNode(!plan.partial),
     errored: literalNode(false),
   });
+}
+
+/** The members of that form that say what changes. */
+export function changesNodes(plan: Plan): Record<string, JsonNode | undefined> {
+  const shown = shownChanges(plan);
+  return {
+    ...(plan.drift.length > 0 && { resource_drift: arrayNode(plan.drift.map(driftNode)) }),
+    ...(shown.length > 0 && { resource_changes: arrayNode(shown.map(changeNode)) }),
+    output_changes: membersNode(
+      plan.outputs.map((output) => [output.name, output]),
+      outputNode,
+    ),
+  };
+}
+
+/** The changes of objects that are in that form, in its order. */
+export function shownChanges({ mode, changes }: Plan): readonly ResourceChange[] {
+  return mode === "refresh-only" ? [] : changes.filter(isShown).toSorted(inOrder);
 }
 
 /** An object by names; absent where there are none. */

@@ -74,14 +74,16 @@ export async function importObject(
   const type = slot.resource.config?.type ?? "";
   const schema = use.typeSchema("managed", type);
   if (schema === undefined) return undefined;
-  const { signal, onEvent } = run.given;
+  const { signal, onEvent, clock } = run.given;
   const { address } = slot;
+  const shown = id === undefined ? {} : { id };
   const context = { address, ...(signal && { signal }) };
   const fail = (summary: string, detail: string): undefined => {
     run.fail(summary, detail, { address, subject: range });
     return undefined;
   };
-  onEvent({ type: "read-start", address, deposed: "" });
+  const begunMs = clock.monotonicMs();
+  onEvent({ type: "read-start", address, deposed: "", ...shown });
   const found = await run.call(address, use, async () =>
     use.provider.import(
       { type, id: id ?? "", ...(identity !== undefined && { identity }), deferralAllowed: false },
@@ -109,7 +111,8 @@ export async function importObject(
       context,
     ),
   );
-  onEvent({ type: "read-end", address, deposed: "" });
+  const elapsedMs = Math.floor(clock.monotonicMs() - begunMs);
+  onEvent({ type: "read-end", address, deposed: "", elapsedMs, ...shown });
   run.report(
     reply.diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address, subject: range })),
   );

@@ -9,6 +9,7 @@ import {
 } from "@stackwright/lang";
 import type { ProviderDiagnostic, ResourceSchema } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import { shownId } from "../plan/shown-id.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { StateObject } from "../state/state-object.ts";
 import { asWarningsOfCheck, unreadCheck } from "../walk/check-data.ts";
@@ -116,14 +117,25 @@ export async function planData(instance: DataInstance): Promise<ResourceChange |
   let after = unknown();
   let deferred = reason !== undefined;
   if (!deferred) {
-    run.given.onEvent({ type: "read-start", address: slot.address, deposed: "" });
+    const { clock, onEvent } = run.given;
+    const begunMs = clock.monotonicMs();
+    onEvent({ type: "read-start", address: slot.address, deposed: "" });
     const reply = await run.call(slot.address, use, async () =>
       use.provider.readDataSource(
         { type: config.type, config: plain, deferralAllowed: false },
         context,
       ),
     );
-    run.given.onEvent({ type: "read-end", address: slot.address, deposed: "" });
+    onEvent({
+      type: "read-end",
+      address: slot.address,
+      deposed: "",
+      elapsedMs: Math.floor(clock.monotonicMs() - begunMs),
+      ...shownId(
+        reply.state &&
+          markObject(reply.state, schema.block, [...sensitive, ...(reply.sensitive ?? [])]),
+      ),
+    });
     if (!reportAnswer(reply.diagnostics)) {
       if (check === undefined) return undefined;
       // Once more after everything else was done: the check may be about just that.

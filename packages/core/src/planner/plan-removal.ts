@@ -2,6 +2,7 @@ import { Value } from "@stackwright/cty";
 import { formatModulePath, parseAddress } from "@stackwright/lang";
 import { hasProviderErrors } from "@stackwright/mux/router";
 import type { ActionReason, ResourceChange } from "../plan/change.ts";
+import { shownId } from "../plan/shown-id.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import { isPlaceholder, type StateObject } from "../state/state-object.ts";
 import { withoutMarks } from "../walk/object-marks.ts";
@@ -97,8 +98,9 @@ export async function readAndRecordDrift(
   object: StateObject,
   ready: ReadyProvider,
 ): Promise<RefreshedObject | undefined> {
-  const { onEvent, signal } = run.given;
+  const { onEvent, signal, clock } = run.given;
   const { address, deposed } = object;
+  let begunMs = 0;
   const seen = await run.call(address, ready.use, async () =>
     readObject(object, {
       use: ready.use,
@@ -108,7 +110,13 @@ export async function readAndRecordDrift(
       ...(signal && { signal }),
       report: (diagnostics) =>
         run.report(diagnostics.map((one) => ({ ...one, code: "LANG_PROVIDER", address }))),
-      onRead: (type) => onEvent({ type, address, deposed }),
+      onRead: (type, value) => {
+        const read = { address, deposed, ...shownId(value) };
+        if (type === "read-start") {
+          begunMs = clock.monotonicMs();
+          onEvent({ type, ...read });
+        } else onEvent({ type, ...read, elapsedMs: Math.floor(clock.monotonicMs() - begunMs) });
+      },
     }),
   );
   if (seen !== undefined && hasDrifted(seen)) {

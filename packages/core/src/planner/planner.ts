@@ -2,7 +2,7 @@ import type { Clock } from "@stackwright/base/clock";
 import type { RetryPolicy } from "@stackwright/base/retry";
 import { Mark, type Value } from "@stackwright/cty";
 import { type Diagnostic, FileReads, hasErrors } from "@stackwright/lang";
-import type { ProviderCallLimits } from "@stackwright/mux/router";
+import type { ProviderCallLimits, ProviderSchema } from "@stackwright/mux/router";
 import { type Configuration, hasNoErrors } from "../configuration/configuration.ts";
 import { EphemeralUsers, hasEphemerals } from "../ephemeral/ephemeral-users.ts";
 import type { RunEventHandler } from "../events.ts";
@@ -73,6 +73,8 @@ export interface CreatePlanRequest {
   readonly sessionId: string;
   readonly signal?: AbortSignal;
   readonly onEvent?: RunEventHandler;
+  /** Receives the schema of each provider that is started, with its source. @default drops them */
+  readonly onProviderSchema?: (source: string, schema: ProviderSchema) => void;
   /**
    * Called once at the end, also after errors, with everything that expressions see, and with the secrets of the run.
    * @default nothing is done
@@ -141,6 +143,7 @@ async function planOnce(
     secrets: request.secrets,
     inputs: request.inputs,
     clock: request.clock,
+    onSchema: request.onProviderSchema,
   });
   const versions = await selectVersions(
     configuration.resolution,

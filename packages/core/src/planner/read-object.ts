@@ -37,7 +37,8 @@ interface ReadObjectOptions {
   readonly nowMs: number;
   readonly signal?: AbortSignal;
   readonly report: (diagnostics: readonly ProviderDiagnostic[]) => void;
-  readonly onRead: (phase: "read-start" | "read-end") => void;
+  /** Is called before and after the read, with the object as it is known then. */
+  readonly onRead: (phase: "read-start" | "read-end", value: Value | undefined) => void;
 }
 
 /** Brings a recorded object to the present schema. Undefined where that fails, which is reported. */
@@ -127,7 +128,7 @@ export async function readObject(
   if (!options.reachable || !isDue(object, options)) {
     return { ...seen, value: stored, observed: false };
   }
-  options.onRead("read-start");
+  options.onRead("read-start", stored);
   const { signal } = options;
   const reply = await options.use.provider.read(
     {
@@ -139,7 +140,7 @@ export async function readObject(
     },
     { address: object.address, ...(signal && { signal }) },
   );
-  options.onRead("read-end");
+  options.onRead("read-end", stored);
   options.report(reply.diagnostics);
   if (hasProviderErrors(reply.diagnostics) || reply.state === undefined) return undefined;
   const paths = [...sensitive, ...(reply.sensitive ?? [])];

@@ -77,6 +77,8 @@ interface RunProvidersOptions {
   readonly identities?: ReadonlyMap<string, string>;
   /** @default nothing of other stacks can be read */
   readonly inputs?: StackInputs | undefined;
+  /** Receives the schema of each provider that is started, with its source. */
+  readonly onSchema?: ((source: string, schema: ProviderSchema) => void) | undefined;
 }
 
 /** The providers of one plan or one apply, each configuration one of them, through the router. */
@@ -158,6 +160,7 @@ export class ProviderInstances implements AsyncDisposable {
         `${formatProviderReference(reference)} has no schema: ${problem.summary}: ${problem.detail}`,
       );
     }
+    this.#options.onSchema?.(reference.source, schema);
     let configured: Promise<readonly ProviderDiagnostic[]> | undefined;
     const [{ digest }, second] = providers;
     return {

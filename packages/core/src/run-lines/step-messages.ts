@@ -1,4 +1,4 @@
-import type { StepAction } from "@stackwright/core";
+import type { StepAction } from "../events.ts";
 
 interface Words {
   readonly start: string;
