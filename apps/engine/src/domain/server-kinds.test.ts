@@ -52,6 +52,7 @@ it("every digest that a server's message holds is a declared blob reference, or 
     "PlanSummary.documentSha256",
     "PlanSummary.viewSha256",
     "PlanSummary.jsonSha256",
+    "PlanSummary.renderedSha256",
     "StateVersion.contentSha256",
     "RfsStackSet.templateSha256",
     "ModuleVersion.archiveSha256",

@@ -185,8 +185,8 @@ export const SERVER_KINDS = Object.freeze({
     scope: "project",
     nameParts: ["stack", "run"],
     maxBytes: 320 * KIB,
-    blobs: ({ documentSha256, viewSha256, jsonSha256 }) =>
-      [documentSha256, viewSha256, jsonSha256].filter((sha256) => sha256 !== ""),
+    blobs: ({ documentSha256, viewSha256, jsonSha256, renderedSha256 }) =>
+      [documentSha256, viewSha256, jsonSha256, renderedSha256].filter((sha256) => sha256 !== ""),
     retention: "with the run",
   }),
   policySet: kindOf("PolicySet", PolicySet, {

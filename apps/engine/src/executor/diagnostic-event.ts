@@ -1,16 +1,15 @@
-import type { Diagnostic } from "@stackwright/lang";
+import { type Diagnostic, diagnosticToJson } from "@stackwright/lang";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
 
-/** A diagnostic as an event of the log of a run. */
-export function diagnosticEvent({
-  severity,
-  code,
-  summary,
-  detail,
-  address,
-  subject,
-}: Diagnostic): RunLogEvent {
+/** Characters of a snippet with the values that are named in it: an event that is too large is cut to its type. */
+const MAX_SNIPPET = 16 * 1024;
+
+/** A diagnostic as an event of the log of a run. `range` and `snippet` are those of the reference command's `-json` output. */
+export function diagnosticEvent(diagnostic: Diagnostic): RunLogEvent {
+  const { severity, code, summary, detail, address, subject } = diagnostic;
   const place = subject?.source.locate(subject.start, subject.end);
+  const { range, snippet } = diagnosticToJson(diagnostic);
+  const isSmall = snippet !== undefined && JSON.stringify(snippet).length <= MAX_SNIPPET;
   return {
     type: "diagnostic",
     severity,
@@ -24,6 +23,8 @@ export function diagnosticEvent({
         line: place.start.line,
         code_lines: linesOf(subject.source.file.text, place.start.line, place.end.line),
       }),
+    ...(range !== undefined && { range }),
+    ...(isSmall && { snippet }),
   };
 }
 

@@ -7,11 +7,13 @@ import {
   type DeferredPart,
   decodePlan,
   type Engine,
+  GatheredSchemas,
   hasChanges,
   loadConfiguration,
   type Plan,
   type PlannedStackFinder,
   planToJson,
+  planToRenderedJson,
   planToTerraformJson,
   planVariables,
   type RunEvent,
@@ -201,6 +203,7 @@ async function execute(
     const made = await makePlan(job, ground, engine, {
       ...given,
       report,
+      schemas: new GatheredSchemas(),
       afterPlan,
       moduleLock,
       ...(planned && { planned }),
@@ -249,10 +252,13 @@ async function makePlan(
   engine: Engine,
   {
     report,
+    schemas,
     afterPlan,
     moduleLock,
     ...given
   }: Given & {
+    /** Those of the providers that the plan starts. */
+    readonly schemas: GatheredSchemas;
     readonly planned?: PlannedStackFinder;
     readonly afterPlan: (planJson: string) => Promise<void>;
     readonly moduleLock: string | undefined;
@@ -262,6 +268,7 @@ async function makePlan(
   const { plan, diagnostics } = await engine.plan({
     ...given,
     workspace,
+    onProviderSchema: (source, schema) => schemas.add(source, schema),
     options: {
       mode,
       targets,
@@ -295,9 +302,12 @@ async function makePlan(
     blobs.write(Buffer.from(planJson), writing),
   ]);
   const viewed = viewTextOf(concealed, digest, report);
-  const [document, view] = await Promise.all([
+  const { configuration } = given;
+  const rendered = planToRenderedJson(concealed, { configuration, schemas });
+  const [document, view, shown] = await Promise.all([
     blobs.write(Buffer.from(planToJson(plan, digest, { secrets })), writing),
     viewed === undefined ? undefined : blobs.write(Buffer.from(viewed), writing),
+    rendered === undefined ? undefined : blobs.write(Buffer.from(rendered), writing),
   ]);
   const { read: _, ...summary } = summarizePlan(plan);
   return {
@@ -308,6 +318,7 @@ async function makePlan(
     documentSha256: document.sha256,
     viewSha256: view?.sha256 ?? "",
     jsonSha256: json.sha256,
+    ...(shown !== undefined && { renderedSha256: shown.sha256 }),
     ...(moduleLock !== undefined && { moduleLock }),
     ...(deferred.length > 0 && {
       left: {

@@ -158,6 +158,8 @@ export type ExecutionResult =
       readonly viewSha256: string;
       /** The redacted plan in the form of `terraform show -json`, in the blob store. */
       readonly jsonSha256?: string;
+      /** The plan as terraform commands render it, in the blob store; absent where a tool made it, or a schema is not known. */
+      readonly renderedSha256?: string;
       /** The lock file of the modules that were fetched; absent where none was. */
       readonly moduleLock?: string;
       /** What a check found; absent for other runs. */

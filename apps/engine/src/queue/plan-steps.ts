@@ -24,12 +24,15 @@ import { leaveQueue, recordConfiguration } from "./stack-queue.ts";
 import { unclearApply } from "./stack-tool.ts";
 import { type Transaction, type TransactionParts, transact } from "./transaction.ts";
 
+/** What workers of an earlier release do not store. */
+type OptionalMember = "moduleLock" | "jsonSha256" | "renderedSha256";
+
 /** The plan that an executor made and stored. */
 interface MadePlan {
   readonly digest: string;
   readonly baseRevision: bigint;
-  readonly summary: Omit<PlanSummary, "planDigest" | "moduleLock" | "jsonSha256"> &
-    Partial<Pick<PlanSummary, "moduleLock" | "jsonSha256">>;
+  readonly summary: Omit<PlanSummary, "planDigest" | OptionalMember> &
+    Partial<Pick<PlanSummary, OptionalMember>>;
   /** Where a tool made the plan, what the engine compares with its own. @default nothing */
   readonly shadowed?: ShadowedPlan | undefined;
   /** How policies judged it; undefined where none is for the stack. */
@@ -77,7 +80,13 @@ export async function recordPlan(
       throw new ServerError("conflict", `the plan ${digest} is not stored`);
     }
     tx.guardRow(plan);
-    const made = { moduleLock: "", jsonSha256: "", ...summary, planDigest: digest };
+    const made = {
+      moduleLock: "",
+      jsonSha256: "",
+      renderedSha256: "",
+      ...summary,
+      planDigest: digest,
+    };
     tx.update(await tx.findOrNew(SERVER_KINDS.summary, runPlace(reference), () => made), made);
     // The rule of the moment in which there is something to approve.
     const project = await tx.find(SERVER_KINDS.project, projectPlace(reference.stack));

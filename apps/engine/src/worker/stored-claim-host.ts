@@ -331,6 +331,7 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
       documentSha256,
       viewSha256,
       jsonSha256 = "",
+      renderedSha256 = "",
       moduleLock = "",
       drift,
       left,
@@ -338,7 +339,14 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
     return recordPlan(parts, claim, {
       digest,
       baseRevision: BigInt(baseRevision),
-      summary: { ...summary, documentSha256, viewSha256, jsonSha256, moduleLock },
+      summary: {
+        ...summary,
+        documentSha256,
+        viewSha256,
+        jsonSha256,
+        renderedSha256,
+        moduleLock,
+      },
       policies: await judge(parts, claim, digest),
       shadowed: await shadowedPlan(parts, claim, digest, BigInt(baseRevision)),
       drift,

@@ -156,6 +156,7 @@ export interface ClaimEnd {
   readonly documentSha256: string | "";
   readonly viewSha256: string | "";
   readonly jsonSha256?: string | "" | undefined;
+  readonly renderedSha256?: string | "" | undefined;
   readonly moduleLock?: string | undefined;
   readonly drift?: {
     readonly changed: number;

@@ -422,6 +422,7 @@ const Result = Type.Union([
       documentSha256: BlobDigest,
       viewSha256: BlobDigest,
       jsonSha256: Type.Optional(BlobDigest),
+      renderedSha256: Type.Optional(BlobDigest),
       moduleLock: Type.Optional(Type.String({ maxLength: MAX_MODULE_LOCK })),
       drift: Type.Optional(FoundDrift),
       left: Type.Optional(Left),

@@ -400,6 +400,8 @@ export interface PlanSummary {
   moduleLock: string;
   /** SHA-256 of the redacted plan in the form of terraform show -json in the blob store, in hexadecimal; empty: it was not kept. */
   jsonSha256: string;
+  /** SHA-256 of the plan as terraform commands render it in the blob store, in hexadecimal; empty: there is none. */
+  renderedSha256: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2946,6 +2948,7 @@ function createBasePlanSummary(): PlanSummary {
     viewSha256: "",
     moduleLock: "",
     jsonSha256: "",
+    renderedSha256: "",
   };
 }
 
@@ -2986,6 +2989,9 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     }
     if (message.jsonSha256 !== "") {
       writer.uint32(98).string(message.jsonSha256);
+    }
+    if (message.renderedSha256 !== "") {
+      writer.uint32(106).string(message.renderedSha256);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3107,6 +3113,14 @@ export const PlanSummary: MessageFns<PlanSummary> = {
             message.jsonSha256 = reader.string(true);
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.renderedSha256 = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3151,6 +3165,7 @@ export const PlanSummary: MessageFns<PlanSummary> = {
     message.viewSha256 = object.viewSha256 ?? "";
     message.moduleLock = object.moduleLock ?? "";
     message.jsonSha256 = object.jsonSha256 ?? "";
+    message.renderedSha256 = object.renderedSha256 ?? "";
     return message;
   },
 };
