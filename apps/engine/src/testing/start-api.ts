@@ -18,6 +18,7 @@ const MAIN = 'resource "terraform_data" "a" { input = "x" }';
 export async function startApi(
   executor: "in-process" | "none" = "in-process",
   options: Partial<ServerOptions> = {},
+  env: Readonly<Record<string, string>> = {},
 ) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "api-"));
   onTestFinished(() => scratch.remove());
@@ -26,7 +27,7 @@ export async function startApi(
   const { NODE_COMPILE_CACHE } = process.env;
   const server = await serve(
     { store: "memory:", port: 0, bootstrapFile: file, logLevel: "silent", executor, ...options },
-    { directory: scratch.path, env: { NODE_COMPILE_CACHE } },
+    { directory: scratch.path, env: { NODE_COMPILE_CACHE, ...env } },
   );
   onTestFinished(() => server.close());
   const first = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;

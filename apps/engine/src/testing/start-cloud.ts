@@ -14,8 +14,12 @@ type CloudRoot = Awaited<ReturnType<typeof terraformRoot>> & {
 };
 
 /** A server whose services a file of the command names: what is looked at is not the transport. */
-export async function startCloud(command: string, executor: "in-process" | "none" = "none") {
-  const api = await startApi(executor);
+export async function startCloud(
+  command: string,
+  executor: "in-process" | "none" = "none",
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const api = await startApi(executor, {}, environment);
   const { url } = api.server;
   const rootAs = async (
     given: string,

@@ -11,7 +11,7 @@ import { terraformRoot } from "../testing/terraform-roots.ts";
 const MAIN = join(import.meta.dirname, "../main.ts");
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const HOST = "stackwright.test";
-const PREFIX = "terraform_data.a (local-exec): ";
+const PREFIX = "terraform_data.a: (local-exec): ";
 const LINES = 25_000;
 const LINE_BYTES = 2_000;
 /** More than the server may need for a log, and less than the log and its copies have. */

@@ -122,6 +122,8 @@ describe.each(COMMANDS)("%s with the cloud block, in remote execution", (_name, 
     await write(bad("three"));
     const refused = await exec("apply", "-auto-approve");
     expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("hard failed")]);
+    // The command renders no plan of a run that has ended.
+    expect(refused.text).toContain("Plan: 0 to add, 1 to change, 0 to destroy.");
     expect((await runs())[0]?.phase).toBe("discarded");
     expect(await ok("state", "show", "terraform_data.bad")).toContain("two");
   });

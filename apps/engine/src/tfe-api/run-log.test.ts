@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { createStoredKeys, type NamedStack } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
-import { Run_Mode, RunLogSegment } from "@stackwright/proto/stackwright";
+import { PlanSummary, Run_Mode, RunLogSegment } from "@stackwright/proto/stackwright";
 import type { ResourceId, StorageBackend } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { expect, it } from "vitest";
-import { segmentPlace } from "../domain/run-places.ts";
+import { runPlace, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
@@ -57,7 +57,11 @@ it("reads the segments that a slice needs, and gives the same text from any plac
   const stack = { name: "one", reference } as NamedStack;
   const read = async (offset: number) => {
     reads = 0;
-    const { from, text } = runLogText(parts, stack, log, { name: "plan", offset });
+    const { from, text } = runLogText(parts, stack, log, {
+      name: "plan",
+      structured: false,
+      offset,
+    });
     const lines: string[] = [];
     for await (const part of text) lines.push(part);
     expect(from).toBeLessThanOrEqual(offset);
@@ -75,4 +79,41 @@ it("reads the segments that a slice needs, and gives the same text from any plac
   const middle = Math.floor(whole.text.length / 2);
   expect((await read(middle)).text).toBe(whole.text.slice(middle));
   expect((await read(whole.text.length + 5)).reads).toBe(1);
+});
+
+it("has the plan as text among its lines where commands cannot render it", async () => {
+  const storage = createMemoryStorage();
+  const fixture = createRunFixture(storage);
+  const reference = await fixture.stack("one");
+  const run = await fixture.enqueue(reference, "one", Run_Mode.MODE_APPLY);
+  const linesOf = async (jsonSha256: string, to: string): Promise<readonly string[]> => {
+    const events = [
+      { seq: 1, at: 0, type: "read-start", address: "a.b", deposed: "" },
+      { seq: 2, at: 0, type: "phase-change", to },
+    ].map((event) => JSON.stringify(event));
+    const segment = RunLogSegment.create({ first: 1n, events });
+    await fixture.put(SERVER_KINDS.segment, segmentPlace(run, 1), segment);
+    const summary = PlanSummary.create({ planDigest: "d", create: 1, jsonSha256 });
+    await fixture.put(SERVER_KINDS.summary, runPlace(run), summary);
+    const parts = {
+      ...fixture.parts,
+      blobs: new MemoryBlobs(),
+      keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
+      renderer: new PlanRenderer(fixture.parts),
+      marks: new LogMarks(),
+    };
+    const stack = { name: "one", reference } as NamedStack;
+    const wanted = { name: "plan", structured: true, offset: 0 } as const;
+    const texts: string[] = [];
+    for await (const part of runLogText(parts, stack, run, wanted).text) texts.push(part);
+    return texts.join("").split("\n").slice(3);
+  };
+  const stored = "0".repeat(64);
+  const [read, ...plan] = await linesOf("", "awaiting_approval");
+  expect(read).toContain('"type":"refresh_start"');
+  const text = "Plan: 1 to add, 0 to change, 0 to destroy.";
+  expect(plan).toContain(text);
+  expect(await linesOf(stored, "awaiting_approval")).not.toContain(text);
+  // Of a run that has ended commands render none.
+  expect(await linesOf(stored, "canceled")).toContain(text);
 });

@@ -2,11 +2,17 @@ import type { NamedStack } from "@stackwright/core";
 import { isEnded, type RunPhase } from "@stackwright/core";
 import { decodeJson, decodeTypeJson } from "@stackwright/cty";
 import { valueText } from "@stackwright/lang";
-import { type PlanSummary, type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { PlanSummary, type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored, type StorageBackend } from "@stackwright/storage";
 import type { BlobStore } from "@stackwright/storage/blob";
 import type { TfeLogName, TfeLogText } from "@stackwright/tfe";
-import { compactJson, parseStateFile } from "@stackwright/tfstate";
+import {
+  compactJson,
+  type JsonNode,
+  literalNode,
+  objectNode,
+  parseStateFile,
+} from "@stackwright/tfstate";
 import { decodeRecord } from "../domain/record-kind.ts";
 import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
 import {
@@ -19,10 +25,12 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
+import { blockOf } from "../policy/policy-verdict.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import type { LogMark, LogMarks } from "./log-marks.ts";
+import { eventLines, exactLine, jsonLine, textLines } from "./run-lines.ts";
 import { eventText } from "./run-text.ts";
 
 interface RunLogParts extends ServedParts {
@@ -37,23 +45,31 @@ const HEAD = "Stackwright\nThe server executes the run.\n\n";
 /** Phases in which the plan is still being made. */
 const PLANNING: ReadonlySet<string> = new Set(["queued", "preparing", "planning", "planned"]);
 
+/** Which log of a run, and in which form. */
+interface WantedLog {
+  readonly name: TfeLogName;
+  /** Lines for programs, in which a plan is not rendered. */
+  readonly structured: boolean;
+}
+
 /**
- * The log of the plan or of the apply of a run as text, made from its events: the same events give the same text, so that a reader may
+ * The log of the plan or of the apply of a run, made from its events: the same events give the same text, so that a reader may
  * continue at any place. Returns whether the log is complete: the phase that says so is stored with the event.
  */
 export function runLogText(
   parts: RunLogParts,
   stack: NamedStack,
   reference: RunReference,
-  { name, offset }: { readonly name: TfeLogName; readonly offset: number },
+  { name, structured, offset }: WantedLog & { readonly offset: number },
 ): TfeLogText {
-  const log = [...Object.values(reference.stack), reference.run, name].join("\0");
+  const form = structured ? "lines" : "text";
+  const log = [...Object.values(reference.stack), reference.run, name, form].join("\0");
   const start = parts.marks.before(log, offset);
-  return { from: start?.bytes ?? 0, text: textFrom(parts, stack, reference, { name, log, start }) };
+  const wanted = { name, structured, log, start };
+  return { from: start?.bytes ?? 0, text: textFrom(parts, stack, reference, wanted) };
 }
 
-interface TextStart {
-  readonly name: TfeLogName;
+interface TextStart extends WantedLog {
   /** Names the log among the marks. */
   readonly log: string;
   readonly start: LogMark | undefined;
@@ -63,8 +79,12 @@ async function* textFrom(
   parts: RunLogParts,
   stack: NamedStack,
   reference: RunReference,
-  { name, log, start }: TextStart,
+  { name, structured, log, start }: TextStart,
 ): AsyncGenerator<string, boolean> {
+  const written = structured ? eventLines : eventText;
+  const [planEnd, applyEnd] = structured
+    ? [planEndLines, applyEndLines]
+    : [planEndText, applyEndText];
   let hasPlan = false;
   let { isApply, bytes, next } = start ?? { isApply: false, bytes: 0, next: 1 };
   const counted = (text: string): string => {
@@ -78,14 +98,15 @@ async function* textFrom(
     for (const event of events) {
       const to = event.type === "phase-change" ? String(event["to"]) : undefined;
       if (to === undefined) {
-        if (hasPlan || isApply === (name === "apply")) yield counted(eventText(event));
+        if (hasPlan || isApply === (name === "apply")) yield counted(written(event));
         continue;
       }
       const hasEnded = isEnded(to as RunPhase);
       if (name === "plan") {
         if (PLANNING.has(to)) continue;
-        if (!hasPlan) yield await planEndText(parts, reference, to);
-        else if (hasEnded) yield await applyEndText(parts, stack, reference, to);
+        if (!hasPlan) yield await planEnd(parts, reference, to, event.at);
+        else if (hasEnded)
+          yield await applyEnd(parts, { stack, reference, phase: to, at: event.at });
         // A command asks for the run once it has the plan. Of one that has failed by then it reads no other log, so that this one says why.
         hasPlan ||= to === "approved" && (await hasFailed(parts, reference));
         if (!hasPlan || hasEnded) return true;
@@ -93,7 +114,7 @@ async function* textFrom(
       }
       if (to === "approved") isApply = true;
       if (!hasEnded) continue;
-      if (isApply) yield await applyEndText(parts, stack, reference, to);
+      if (isApply) yield await applyEnd(parts, { stack, reference, phase: to, at: event.at });
       return true;
     }
     next += events.length;
@@ -103,9 +124,9 @@ async function* textFrom(
 }
 
 /** Whether a run ended in its apply, and not as it should. */
-async function hasFailed({ storage }: RunLogParts, reference: RunReference): Promise<boolean> {
-  const stored = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
-  const phase = stored && phaseOf(decodeRecord(RUN_KIND, stored));
+async function hasFailed(parts: RunLogParts, reference: RunReference): Promise<boolean> {
+  const run = await readRun(parts, reference);
+  const phase = run && phaseOf(run);
   return phase === "failed" || phase === "partially_applied";
 }
 
@@ -122,6 +143,69 @@ async function readSegment(
   return events.map((line) => JSON.parse(line) as StoredRunLogEvent);
 }
 
+/** Failures that diagnostics of the log explain. */
+const EXPLAINED: ReadonlySet<string> = new Set(["plan", "configuration"]);
+
+/** Commands render the plan themselves, and skip its counts: those are for other programs. */
+async function planEndLines(
+  parts: RunLogParts,
+  reference: RunReference,
+  phase: string,
+  at: number,
+): Promise<string> {
+  if (phase === "no_changes") return "";
+  const summary = await readSummary(parts, reference);
+  const isRendered = await rendersPlan(parts, reference, phase);
+  if (summary === undefined || !hasDocument(summary) || !isRendered) {
+    const run = await readRun(parts, reference);
+    if (phase === "failed" && EXPLAINED.has(run?.reasonCode ?? "")) return "";
+    return textLines(await planEndText(parts, reference, phase), at);
+  }
+  const counts = countsOf(summary);
+  const message = `Plan: ${counts.add} to add, ${counts.change} to change, ${counts.remove} to destroy.`;
+  const members = { changes: { ...counts, operation: "plan" } };
+  return jsonLine({ level: "info", message, type: "change_summary", members }, at);
+}
+
+/** Commands render no plan of a run that has ended without an apply, among them one that policies refuse for good. */
+async function rendersPlan(
+  { storage }: RunLogParts,
+  reference: RunReference,
+  phase: string,
+): Promise<boolean> {
+  if (["failed", "discarded", "canceled", "superseded"].includes(phase)) return false;
+  if (phase !== "policy_failed") return true;
+  const id = idOf(SERVER_KINDS.policyResult, runPlace(reference));
+  const found = await readStored(storage, "strong", id);
+  return (
+    found === undefined || blockOf(decodeRecord(SERVER_KINDS.policyResult, found)) !== "forbidden"
+  );
+}
+
+/** The counts of a plan by the names of `--json`; none of a run whose plan is no longer stored. */
+function countsOf(summary: PlanSummary | undefined) {
+  const {
+    create,
+    replace,
+    update,
+    delete: removed,
+    import: imported,
+    forget,
+  } = summary ?? PlanSummary.create({});
+  return {
+    add: create + replace,
+    change: update,
+    import: imported,
+    remove: removed + replace,
+    forget,
+  };
+}
+
+/** Whether the plan of a run is stored in a form from which commands render it. */
+export function hasDocument({ renderedSha256, jsonSha256 }: PlanSummary): boolean {
+  return renderedSha256 !== "" || jsonSha256 !== "";
+}
+
 async function planEndText(
   { storage, blobs, renderer }: RunLogParts,
   reference: RunReference,
@@ -130,13 +214,14 @@ async function planEndText(
   if (phase === "no_changes") {
     return "\nNo changes. Your infrastructure matches the configuration.\n";
   }
-  const [storedRun, summary] = await Promise.all([
-    readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference))),
+  const [run, summary] = await Promise.all([
+    readRun({ storage }, reference),
     readSummary({ storage }, reference),
   ]);
   if (summary === undefined) {
-    const reason = storedRun && decodeRecord(RUN_KIND, storedRun).reason;
-    return phase === "failed" ? `\nThe plan failed: ${reason ?? ""}\n` : `\nThe run is ${phase}.\n`;
+    return phase === "failed"
+      ? `\nThe plan failed: ${run?.reason ?? ""}\n`
+      : `\nThe run is ${phase}.\n`;
   }
   const add = summary.create + summary.replace;
   const destroy = summary.delete + summary.replace;
@@ -159,14 +244,41 @@ async function planText(
   return renderer.render(view, form, new AbortController().signal);
 }
 
+interface ApplyEnd {
+  readonly stack: NamedStack;
+  readonly reference: RunReference;
+  readonly phase: string;
+  readonly at: number;
+}
+
+async function applyEndLines(parts: RunLogParts, end: ApplyEnd): Promise<string> {
+  const { stack, reference, phase, at } = end;
+  if (phase !== "applied") return textLines(await applyEndText(parts, end), at);
+  const run = await readRun(parts, reference);
+  const summary = await readSummary(parts, reference);
+  const members = { changes: { ...countsOf(summary), operation: operationOf(run?.mode) } };
+  const message = appliedText(run?.mode, summary);
+  const ended = jsonLine({ level: "info", message, type: "change_summary", members }, at);
+  const outputs = run === undefined ? [] : await outputsOf(parts, stack, run);
+  if (outputs.length === 0) return ended;
+  const written = outputs.map(({ name, sensitive, value, type }): [string, JsonNode] => [
+    name,
+    objectNode({ sensitive: literalNode(sensitive), type, ...(!sensitive && { value }) }),
+  ]);
+  return `${ended}${exactLine(`Outputs: ${outputs.length}`, "outputs", at, {
+    outputs: objectNode(Object.fromEntries(written)),
+  })}`;
+}
+
+function operationOf(mode: Run_Mode | undefined): string {
+  return mode === Run_Mode.MODE_DESTROY ? "destroy" : "apply";
+}
+
 async function applyEndText(
   parts: RunLogParts,
-  stack: NamedStack,
-  reference: RunReference,
-  phase: string,
+  { stack, reference, phase }: ApplyEnd,
 ): Promise<string> {
-  const stored = await readStored(parts.storage, "strong", idOf(RUN_KIND, runPlace(reference)));
-  const run = stored && decodeRecord(RUN_KIND, stored);
+  const run = await readRun(parts, reference);
   const reason = run?.reason ?? "";
   if (phase !== "applied")
     return `\nThe apply ended as ${phase}${reason === "" ? "" : `: ${reason}`}\n`;
@@ -187,6 +299,14 @@ function appliedText(mode: Run_Mode | undefined, summary: PlanSummary | undefine
   return `Apply complete! Resources: ${imported}${added} added, ${summary.update} changed, ${destroyed} destroyed.`;
 }
 
+async function readRun(
+  { storage }: Pick<RunLogParts, "storage">,
+  reference: RunReference,
+): Promise<Run | undefined> {
+  const stored = await readStored(storage, "strong", idOf(RUN_KIND, runPlace(reference)));
+  return stored && decodeRecord(RUN_KIND, stored);
+}
+
 async function readSummary(
   { storage }: Pick<RunLogParts, "storage">,
   reference: RunReference,
@@ -199,13 +319,25 @@ async function readSummary(
   return stored && decodeRecord(SERVER_KINDS.summary, stored);
 }
 
-/**
- * The outputs as a run left them, sensitive ones without their values. Only the present ones are stored: where a later run changed them
- * the log has none.
- */
 async function outputsText(parts: RunLogParts, stack: NamedStack, run: Run): Promise<string> {
+  const outputs = await outputsOf(parts, stack, run);
+  if (outputs.length === 0) return "";
+  const lines = outputs.map(({ name, sensitive, value, type }) => {
+    const shown = (): string =>
+      valueText(decodeJson(compactJson(value), decodeTypeJson(compactJson(type))));
+    return `${name} = ${sensitive ? "<sensitive>" : shown()}\n`;
+  });
+  return `\nOutputs:\n\n${lines.join("")}`;
+}
+
+/** The outputs as a run left them. Only the present ones are stored: where a later run changed them there are none. */
+async function outputsOf(
+  parts: RunLogParts,
+  stack: NamedStack,
+  run: Run,
+): Promise<ReturnType<typeof parseStateFile>["outputs"]> {
   const state = await serveState(parts, stack).catch(() => undefined);
-  if (state === undefined) return "";
+  if (state === undefined) return [];
   const chunks: Uint8Array[] = [];
   for await (const chunk of state.content) chunks.push(chunk);
   const { outputs } = parseStateFile(Buffer.concat(chunks).toString("utf8"));
@@ -213,12 +345,5 @@ async function outputsText(parts: RunLogParts, stack: NamedStack, run: Run): Pro
   const place = idOf(STACK_OUTPUTS_KIND, stackPlace(stack.reference));
   const published = await readStored(parts.storage, "strong", place);
   const changedAt = published && decodeRecord(STACK_OUTPUTS_KIND, published).revision;
-  const isOfRun = changedAt === undefined || changedAt <= run.revision;
-  if (!isOfRun || outputs.length === 0) return "";
-  const lines = outputs.map(({ name, sensitive, value, type }) => {
-    const shown = (): string =>
-      valueText(decodeJson(compactJson(value), decodeTypeJson(compactJson(type))));
-    return `${name} = ${sensitive ? "<sensitive>" : shown()}\n`;
-  });
-  return `\nOutputs:\n\n${lines.join("")}`;
+  return changedAt === undefined || changedAt <= run.revision ? outputs : [];
 }

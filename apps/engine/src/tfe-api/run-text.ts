@@ -17,9 +17,9 @@ export function eventText(event: StoredRunLogEvent): string {
   const address = of("address");
   switch (event.type) {
     case "diagnostic":
-      return isOwnBlock(of) ? "" : diagnosticText(event, of);
+      return isOwnBlock(event) ? "" : diagnosticText(event, of);
     case "read-start":
-      return `${address}: Refreshing state...\n`;
+      return `${address}: Refreshing state...${of("id") === "" ? "" : ` [id=${of("id")}]`}\n`;
     case "step-start":
       return `${address}: ${WORDS[of("action")]?.start ?? of("action")}...\n`;
     case "step-progress":
@@ -42,10 +42,8 @@ export function eventText(event: StoredRunLogEvent): string {
 }
 
 /** The warning that the block has no effect which led the reader of this log here. */
-function isOwnBlock(of: (name: string) => string): boolean {
-  return (
-    of("summary") === "Block has no effect" && /^The block "(cloud|backend)"/.test(of("detail"))
-  );
+export function isOwnBlock({ summary, detail }: StoredRunLogEvent): boolean {
+  return summary === "Block has no effect" && /^The block "(cloud|backend)"/.test(String(detail));
 }
 
 function stepEndText(event: StoredRunLogEvent, of: (name: string) => string): string {

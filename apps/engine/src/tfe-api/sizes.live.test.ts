@@ -149,7 +149,11 @@ it("gives a log of many MB with a line of 1 MB byte for byte, and reads few part
   const read = createHash("sha256");
   let offset = 0;
   for (;;) {
-    const { from, text } = runLogText(given, stack, log, { name: "plan", offset });
+    const { from, text } = runLogText(given, stack, log, {
+      name: "plan",
+      structured: false,
+      offset,
+    });
     const taken: Buffer[] = [];
     let bytes = from;
     for await (const part of text) {

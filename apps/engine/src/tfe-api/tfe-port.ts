@@ -125,13 +125,16 @@ export function createTfePort(parts: TfePortParts): TfePort {
     { account, projects }: TfeCaller,
     workspace: StoredWorkspace,
   ): Promise<TfeWorkspace> => {
-    const [name, lock, mode, currentRun] = await Promise.all([
+    const [name, lock, mode, currentRun, { tool }] = await Promise.all([
       directory.shownName(account, workspace, projects),
       lockOf(workspace),
       executionOf(workspace),
       currentRunOf(workspace),
+      findStackTool(storage, workspace.stack.reference),
     ]);
-    return { ...viewOf({ ...workspace, name }, lock, mode), currentRun };
+    // Another tool writes what it says as text.
+    const structuredOutput = tool === ENGINE_TOOL;
+    return { ...viewOf({ ...workspace, name }, lock, mode), currentRun, structuredOutput };
   };
 
   return {

@@ -1,5 +1,5 @@
 import { type NamedStack, StackDirectory, type StackReference } from "@stackwright/core";
-import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
+import { type PlanSummary, type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored, ulidTime } from "@stackwright/storage";
 import type { NewTfeRun, RunPort, TfeCaller, TfePlanCounts, TfeRun } from "@stackwright/tfe";
 import { AccountPlaces } from "../api/account-places.ts";
@@ -22,12 +22,18 @@ import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { LogMarks } from "./log-marks.ts";
 import { hasOverrideRole, policyCheckOf } from "./policy-check.ts";
-import { runLogText } from "./run-log.ts";
+import { hasDocument, runLogText } from "./run-log.ts";
 
 interface RunParts extends TransactionParts, ServedParts {
   /** `not_found` for the id of a workspace that the caller does not see. */
   readonly stackOf: (caller: TfeCaller, workspace: string) => Promise<NamedStack>;
   readonly audited: AuditedChange;
+}
+
+/** What of the plan of a run is shown with it. */
+interface PlanFacts {
+  readonly counts: TfePlanCounts;
+  readonly hasDocument: boolean;
 }
 
 const UPLOADS = 16;
@@ -43,7 +49,11 @@ const PLAN_READ_MS = 60_000;
 /** The plan of a run that has nothing to change: none is stored. */
 const NO_CHANGES =
   '{"format_version":"1.2","terraform_version":"1.11.4","applyable":false,"complete":true,"errored":false}';
-const NONE: TfePlanCounts = { additions: 0, changes: 0, destructions: 0, imports: 0 };
+/** Before there is a plan, nothing says that it will have no document. */
+const NO_PLAN: PlanFacts = {
+  counts: { additions: 0, changes: 0, destructions: 0, imports: 0 },
+  hasDocument: true,
+};
 
 const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
   normal: Run_Mode.MODE_APPLY,
@@ -75,15 +85,13 @@ export function workspaceRuns(parts: RunParts): RunPort {
   /** A plan as its executor has stored it, without what was secret then; undefined for one of an earlier release. */
   const storedPlan = async (stack: StackReference, run: string, until: AbortSignal) =>
     readText(parts.blobs, (await summaryOf(stack, run))?.jsonSha256 ?? "", until);
-  const countsOf = async (stack: StackReference, run: string): Promise<TfePlanCounts> => {
+  /** A plan as commands render it; undefined where its executor knew no schemas. */
+  const renderedPlan = async (stack: StackReference, run: string, until: AbortSignal) =>
+    readText(parts.blobs, (await summaryOf(stack, run))?.renderedSha256 ?? "", until);
+  const planFactsOf = async (stack: StackReference, run: string): Promise<PlanFacts> => {
     const summary = await summaryOf(stack, run);
-    if (summary === undefined) return NONE;
-    return {
-      additions: summary.create + summary.replace,
-      changes: summary.update,
-      destructions: summary.delete + summary.replace,
-      imports: summary.import,
-    };
+    if (summary === undefined) return NO_PLAN;
+    return { counts: countsOf(summary), hasDocument: hasDocument(summary) };
   };
   const policiesOf = async (stack: StackReference, run: string) => {
     const id = idOf(SERVER_KINDS.policyResult, runPlace({ stack, run }));
@@ -107,7 +115,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
     }
     const former = await readRun(reference, given.upload);
     if (former !== undefined && clock.wallMs() - Number(former.createdAtMs) < REPEAT_MS) {
-      return viewOf(former, given.workspace, NONE);
+      return viewOf(former, given.workspace, NO_PLAN);
     }
     if (stack.adoption === undefined) await recordFreshStart(stack, caller);
     const run = former === undefined ? given.upload : parts.token();
@@ -135,7 +143,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const known = await tx.find(RUN_KIND, runPlace(wanted.reference));
       return known?.message ?? addRun(tx, wanted);
     });
-    return viewOf(made, given.workspace, NONE);
+    return viewOf(made, given.workspace, NO_PLAN);
   };
   /** The block that names this server is no state elsewhere; where commands keep a state here, no run is taken. */
   const recordFreshStart = async (
@@ -199,14 +207,14 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const run = await readRun(reference, id);
       if (run === undefined) return undefined;
       const policyCheck = policyCheckOf(await policiesOf(reference, id), run, caller);
-      return { ...viewOf(run, workspace, await countsOf(reference, id)), policyCheck };
+      return { ...viewOf(run, workspace, await planFactsOf(reference, id)), policyCheck };
     },
     list: async (caller, workspace) => {
       const { reference } = await stackOf(caller, workspace);
       const { tenancy, name: prefix } = memberPlace(reference, "");
       const found = await storage.list("strong", RUN_KIND.type, tenancy, prefix);
       return found
-        .map((resource) => viewOf(decodeRecord(RUN_KIND, resource), workspace, NONE))
+        .map((resource) => viewOf(decodeRecord(RUN_KIND, resource), workspace, NO_PLAN))
         .toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     },
     approve: async (caller, { workspace, id }, comment) => {
@@ -256,14 +264,17 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const isForced = force && caller.isAdmin;
       await cancelRun(noted, { stack, run: id }, { actor: caller.actor, force: isForced });
     },
-    log: async (caller, { workspace, run, name, offset }) => {
+    log: async (caller, { workspace, run, name, structured, offset }) => {
       const stack = await stackOf(caller, workspace);
       const reference = { stack: stack.reference, run };
-      return runLogText({ ...parts, renderer, marks }, stack, reference, { name, offset });
+      const wanted = { name, structured, offset };
+      return runLogText({ ...parts, renderer, marks }, stack, reference, wanted);
     },
     planJson: async (caller, { workspace, id, phase }, form) => {
       const { reference } = await stackOf(caller, workspace);
       const until = AbortSignal.timeout(PLAN_READ_MS);
+      const rendered = form === "rendered" ? await renderedPlan(reference, id, until) : undefined;
+      if (rendered !== undefined) return rendered;
       const text = phase === "no_changes" ? NO_CHANGES : await storedPlan(reference, id, until);
       if (text === undefined || form === "document") return text;
       return renderer.render(text, { form: "terraform" }, until);
@@ -281,7 +292,16 @@ export function workspaceRuns(parts: RunParts): RunPort {
   };
 }
 
-function viewOf(run: Run, workspace: string, counts: TfePlanCounts): TfeRun {
+function countsOf(summary: PlanSummary): TfePlanCounts {
+  return {
+    additions: summary.create + summary.replace,
+    changes: summary.update,
+    destructions: summary.delete + summary.replace,
+    imports: summary.import,
+  };
+}
+
+function viewOf(run: Run, workspace: string, { counts, hasDocument: has }: PlanFacts): TfeRun {
   const { mode } = run;
   return {
     id: run.id,
@@ -303,6 +323,8 @@ function viewOf(run: Run, workspace: string, counts: TfePlanCounts): TfeRun {
     isCanceling: run.cancel !== undefined,
     upload: run.configuration === "" ? undefined : run.id,
     counts,
+    // The log of a tool has what the tool wrote, with its text of the plan.
+    structuredOutput: run.tool === "" && has,
   };
 }
 

@@ -60,6 +60,8 @@ export interface TfeRun {
   /** The upload that it was requested with; undefined for runs that were requested elsewhere. */
   readonly upload: string | undefined;
   readonly counts: TfePlanCounts;
+  /** Whether its logs can have lines for programs, and its plan can be rendered from a document. */
+  readonly structuredOutput: boolean;
   /** Undefined before the plan, where no policies judge it, and in lists. */
   readonly policyCheck?: TfePolicyCheck | undefined;
 }
@@ -143,6 +145,8 @@ export interface RunPort {
       readonly workspace: string;
       readonly run: string;
       readonly name: TfeLogName;
+      /** Lines for programs: the caller renders them, and the plan from its document. */
+      readonly structured: boolean;
       /** In bytes. */
       readonly offset: number;
     },

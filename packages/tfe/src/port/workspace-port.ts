@@ -32,6 +32,8 @@ export interface TfeWorkspace {
   readonly autoApply: boolean;
   readonly tags: readonly WorkspaceTag[];
   readonly lock: WorkspaceLock | undefined;
+  /** Whether the logs of its next run can have lines for programs; undefined in lists. */
+  readonly structuredOutput?: boolean | undefined;
   /** The run whose turn it is; undefined where none has one, and in lists. */
   readonly currentRun?: string | undefined;
 }

@@ -10,6 +10,7 @@ import type { NewTfeRun, RunPort, TfeLogName, TfeRun, TfeVariable } from "../por
 import type { TfeWorkspace } from "../port/workspace-port.ts";
 import { logSlice } from "./log-slice.ts";
 import { policyCheckRoutes } from "./policy-check-routes.ts";
+import { rendersStructured } from "./renders-structured.ts";
 import {
   addressOf,
   bodyOf,
@@ -58,6 +59,8 @@ interface LogTarget {
   readonly workspace: string;
   readonly run: string;
   readonly name: TfeLogName;
+  /** Absent in those of an older release, whose logs are text. */
+  readonly structured?: boolean;
 }
 
 /** The root module of an upload whose address does not say it, as servers of an older release made it: that of the workspace by now. */
@@ -126,7 +129,8 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     const included: ResourceObject[] = [];
     if (wanted.has("workspace")) {
       const workspace = await workspaceById(context, request, `ws-${run.workspace}`);
-      included.push(workspaceResource(callerOf(context, request), workspace));
+      const structured = rendersStructured(request) && run.structuredOutput;
+      included.push(workspaceResource(callerOf(context, request), workspace, { structured }));
     }
     if (wanted.has("plan")) included.push(await planResource(request, run));
     if (wanted.has("apply")) included.push(await applyResource(request, run));
@@ -134,11 +138,12 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   };
   const logAddress = async (
     request: FastifyRequest,
-    { workspace, id }: TfeRun,
+    { workspace, id, structuredOutput }: TfeRun,
     name: TfeLogName,
   ): Promise<string> => {
     const { account, actor } = callerOf(context, request);
-    const target: LogTarget = { kind: "log", account, actor, workspace, run: id, name };
+    const structured = rendersStructured(request) && structuredOutput;
+    const target: LogTarget = { kind: "log", account, actor, workspace, run: id, name, structured };
     return addressOf(context, request, "logs", target, LOG_MS);
   };
   const planResource = async (request: FastifyRequest, run: TfeRun): Promise<ResourceObject> => ({
@@ -258,8 +263,9 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   fastify.get<Signed>("/logs/:signed", { config: { open: true } }, async (request, reply) => {
     const { target, signer } = await signedTarget<LogTarget>(context, request, { inTurn: true });
     if (target.kind !== "log") throw new TfeError("TFE_FORBIDDEN");
-    const { workspace, run, name } = target;
-    const open = async (offset: number) => runs.log(signer, { workspace, run, name, offset });
+    const { workspace, run, name, structured = false } = target;
+    const wanted = { workspace, run, name, structured };
+    const open = async (offset: number) => runs.log(signer, { ...wanted, offset });
     const slice = await logSlice(open, {
       offset: numberOf(request.query["offset"], 0),
       limit: Math.min(LOG_BYTES, numberOf(request.query["limit"], LOG_BYTES)),

@@ -16,6 +16,7 @@ const RUN: TfeRun = {
   wasApproved: false,
   isCanceling: false,
   upload: undefined,
+  structuredOutput: true,
   counts: { additions: 0, changes: 0, destructions: 0, imports: 0 },
 };
 

@@ -3,10 +3,15 @@ import type { TfeCaller } from "../port/caller.ts";
 import type { TfeWorkspace } from "../port/workspace-port.ts";
 import { projectId } from "./organization-routes.ts";
 
-/** A workspace as commands read it. They use `permissions` and `actions` without a check, so that both are always complete. */
+/**
+ * A workspace as commands read it. They use `permissions` and `actions` without a check, so that both are always complete.
+ *
+ * @param structured whether the command gets logs of lines that it renders, and renders plans from their documents
+ */
 export function workspaceResource(
   { account, isOperator, isAdmin }: TfeCaller,
   workspace: TfeWorkspace,
+  { structured }: { readonly structured: boolean },
 ): ResourceObject {
   const { id, name, project, executionMode, lock, tags, currentRun } = workspace;
   return {
@@ -23,7 +28,7 @@ export function workspaceResource(
       "terraform-version":
         workspace.terraformVersion === "" ? "latest" : workspace.terraformVersion,
       "working-directory": workspace.workingDirectory,
-      "structured-run-output-enabled": false,
+      "structured-run-output-enabled": structured,
       // A tag without a value has to be here and among the bindings, or commands write it again each time.
       "tag-names": tags.filter(({ value }) => value === "").map(({ key }) => key),
       "created-at": new Date(workspace.createdAtMs).toISOString(),

@@ -10,6 +10,7 @@ import type {
   WorkspaceLock,
   WorkspaceTag,
 } from "../port/workspace-port.ts";
+import { rendersStructured } from "./renders-structured.ts";
 import {
   callerOf,
   documentOf,
@@ -46,8 +47,12 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     if (found === undefined) throw new TfeError("TFE_NOT_FOUND");
     return found;
   };
+  const resourceOf = (request: FastifyRequest, caller: TfeCaller, workspace: TfeWorkspace) => {
+    const structured = rendersStructured(request) && (workspace.structuredOutput ?? false);
+    return workspaceResource(caller, workspace, { structured });
+  };
   const show = (reply: FastifyReply, caller: TfeCaller, workspace: TfeWorkspace, status = 200) =>
-    send(reply, one(workspaceResource(caller, workspace)), status);
+    send(reply, one(resourceOf(reply.request, caller, workspace)), status);
 
   fastify.get<InOrganization>(all, async (request, reply) => {
     const caller = memberOf(context, request);
@@ -56,7 +61,7 @@ export function workspaceRoutes(fastify: FastifyInstance, context: RouteContext)
     if (query["sort"] === "-name") found.reverse();
     return send(
       reply,
-      page(found, query, (workspace) => workspaceResource(caller, workspace)),
+      page(found, query, (workspace) => resourceOf(request, caller, workspace)),
     );
   });
 
