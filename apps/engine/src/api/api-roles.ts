@@ -45,6 +45,11 @@ export function requireApiRole(principal: Principal, needed: ApiRole): void {
   if (hasApiRole(principal, needed)) return;
   throw new ServerError(
     "forbidden",
-    `${principal.actor} is not allowed to do this; it needs the role ${nameOfRole(role)}`,
+    `${principal.actor} is not allowed to do this; it needs the role ${roleOf(needed, nameOfRole(role))}`,
   );
+}
+
+/** A role as users have it, and as tokens of machines do where that is another name. */
+function roleOf(needed: string, ofTokens: string): string {
+  return needed === ofTokens ? needed : `${needed} (${ofTokens})`;
 }

@@ -128,6 +128,16 @@ it("a planner plans and never approves or applies", async () => {
   expect((await call("GET", "/api/v1/users", { token })).status).toBe(403);
 });
 
+it("a refusal names the role as users have it, and as tokens of machines do", async () => {
+  const { call, upload, user, tokenFor } = await start();
+  await user("planner", { account: "admin" });
+  const { token } = await tokenFor("planner", { role: "planner" });
+  const { digest } = (await upload()).json;
+  const body = { configuration: digest, mode: "apply" };
+  const refused = await call("POST", `${S}/runs`, { token, body });
+  expect(refused.json["detail"]).toContain("needs the role operator (registry:deployer)");
+});
+
 it("a token that is limited to stacks sees and changes no others, nor what belongs to none", async () => {
   const { call, user, tokenFor, statusOf } = await start();
   await call("POST", `${P}/stacks`, { body: { name: "two" } });
