@@ -39,8 +39,8 @@ export const FORMER_RELEASES = Object.freeze({
   neighbour: {
     name: "neighbour",
     commit: "43d3bacd0",
-    what: "the release before this one: workers of either get steps from servers of the other",
-    hasProtocol: true,
+    what: "the release before this one: its workers have protocol 10",
+    hasProtocol: false,
     hasTables: true,
   },
 } as const satisfies Readonly<Record<string, FormerRelease>>);

@@ -10,6 +10,7 @@ const SAID: Readonly<Record<number, string>> = {
   8: "f4510ce33afc376e",
   9: "b22748455d33bdfc",
   10: "928d677f7b2e0584",
+  11: "e4d786c7c40a67e7",
 };
 
 /** A schema without what only people read. */
