@@ -84,6 +84,11 @@ export function dataFolder({ env, directory }: CommandContext): string {
     : resolve(directory, named);
 }
 
+/** Where the embedded store lies in a data folder. */
+function storeFolder(folder: string): string {
+  return join(folder, "store");
+}
+
 /** How states are read. */
 export interface ReadingOptions {
   /** Receives why secrets cannot be decrypted; they are omitted then. @default reading rejects */
@@ -152,7 +157,7 @@ export function storeAddress(
   options: Pick<StoreOptions, "store">,
 ): StoreAddress {
   const text = options.store ?? nonEmpty(context.env.STACKWRIGHT_STORE);
-  if (text === undefined) return { kind: "sqlite", directory: join(dataFolder(context), "store") };
+  if (text === undefined) return { kind: "sqlite", directory: storeFolder(dataFolder(context)) };
   try {
     return parseStoreAddress(text, context.directory);
   } catch (error) {
@@ -209,7 +214,9 @@ async function openSession(
   const key = await commandKey(context, folder, {
     access,
     beforeNewKey: async (none) => {
-      if (stack === undefined || replacesKey) return;
+      // Folders come and go beside a store that is elsewhere, as Terragrunt's do, and stacks without secrets need no key.
+      const isBeside = address.kind === "sqlite" && address.directory === storeFolder(folder);
+      if (!isBeside || stack === undefined || replacesKey) return;
       // Rejects where the stack has data keys, which a new key does not decrypt.
       const keys = createStoredKeys({ storage, current: none.key });
       await withKeyAdvice(keys, none).load(stack.reference, { signal });
