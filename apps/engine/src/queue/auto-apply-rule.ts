@@ -1,6 +1,7 @@
 import type { StackReference } from "@stackwright/core";
 import type { Project } from "@stackwright/proto/stackwright";
 import { defaultProject, projectPlace, requiresApproval } from "../domain/project-settings.ts";
+import type { Place } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { Transaction } from "./transaction.ts";
@@ -28,4 +29,23 @@ export function requireAutoApply(rules: Project, instead: string): void {
     "unprocessable",
     `plans of the project ${rules.name} are applied after an approval only; ${instead} without auto_apply`,
   );
+}
+
+/**
+ * Refuses that something paused continues whose runs the project has come to forbid, as {@link requireAutoApply} does.
+ *
+ * @param instead what the caller may do without `auto_apply`
+ */
+export async function requireContinues(
+  tx: Transaction,
+  { tenancy: { partition: account, namespace: project } }: Place,
+  paused: {
+    readonly message: { readonly paused: boolean; readonly autoApply?: boolean | undefined };
+    readonly body: { readonly paused?: boolean };
+  },
+  instead: string,
+): Promise<void> {
+  const { message, body } = paused;
+  if (body.paused !== false || !message.paused || message.autoApply !== true) return;
+  requireAutoApply(await guardedProject(tx, { account, project }), instead);
 }

@@ -2,12 +2,12 @@ import { Schedule } from "@stackwright/proto/stackwright";
 import type { FastifyInstance } from "fastify";
 import type { Static } from "typebox";
 import { MODE_OF } from "../../domain/run-modes.ts";
-import { memberPlace, type Place } from "../../domain/run-places.ts";
+import { memberPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { guardedProject, requireAutoApply } from "../../queue/auto-apply-rule.ts";
+import { guardedProject, requireAutoApply, requireContinues } from "../../queue/auto-apply-rule.ts";
 import { readQueue } from "../../queue/stack-queue.ts";
-import { type Transaction, transact } from "../../queue/transaction.ts";
+import { transact } from "../../queue/transaction.ts";
 import { checkTimes, nextTime } from "../../schedule/schedule-times.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
 import { stackMemberRoutes } from "../stack-member-routes.ts";
@@ -35,7 +35,8 @@ export function scheduleRoutes(fastify: FastifyInstance, parts: ApiParts): void 
     change: ScheduleChange,
     changes: "Change the times or the message of a schedule, pause it, or let it continue",
     changed,
-    requireAllowed: requireContinues,
+    requireAllowed: async (tx, place, change) =>
+      requireContinues(tx, place, change, "create another schedule"),
   });
 
   fastify.post<InStack & { Body: Static<typeof NewSchedule> }>(
@@ -97,17 +98,6 @@ export function scheduleRoutes(fastify: FastifyInstance, parts: ApiParts): void 
       return reply.code(201).send(scheduleViewOf(made));
     },
   );
-}
-
-/** A schedule whose runs the project has come to forbid does not continue. All else of it may be changed. */
-async function requireContinues(
-  tx: Transaction,
-  { tenancy }: Place,
-  { message, body }: { readonly message: Schedule; readonly body: Static<typeof ScheduleChange> },
-): Promise<void> {
-  if (body.paused !== false || !message.paused || message.autoApply !== true) return;
-  const { partition: account, namespace: project } = tenancy;
-  requireAutoApply(await guardedProject(tx, { account, project }), "create another schedule");
 }
 
 /** What a request changes. The times of a pause are not made up for; a single time that passed in it is over. */

@@ -8,7 +8,7 @@ import { MODE_OF } from "../../domain/run-modes.ts";
 import { memberPlace, STACK_OUTPUTS_KIND, stackPlace } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { guardedProject, requireAutoApply } from "../../queue/auto-apply-rule.ts";
+import { guardedProject, requireAutoApply, requireContinues } from "../../queue/auto-apply-rule.ts";
 import { type Transaction, transact } from "../../queue/transaction.ts";
 import { consumerOf, listTriggers, wayBetween } from "../../trigger/trigger-graph.ts";
 import { type ApiParts, etagOf, routeSchema, StackParams, stackOf } from "../api-parts.ts";
@@ -38,11 +38,8 @@ export function triggerRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     change: TriggerChange,
     changes: "Change the message of a trigger, pause it, or let it continue",
     changed: (_trigger, body, nowMs) => ({ ...body, updatedAtMs: BigInt(nowMs) }),
-    requireAllowed: async (tx, { tenancy }, { message, body }) => {
-      if (body.paused !== false || !message.paused || message.autoApply !== true) return;
-      const { partition: account, namespace: project } = tenancy;
-      requireAutoApply(await guardedProject(tx, { account, project }), "create another trigger");
-    },
+    requireAllowed: async (tx, place, change) =>
+      requireContinues(tx, place, change, "create another trigger"),
   });
 
   fastify.post<InStack & { Body: Static<typeof NewTrigger> }>(
