@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Workspace } from "../index/workspace.ts";
+import { EDIT_PIECES } from "../testing/edit-pieces.ts";
 import { codeActions, formatEdits } from "./code-actions.ts";
 import { complete } from "./completion.ts";
 import { checkFolder, problemsByFile } from "./diagnostics.ts";
@@ -54,31 +55,8 @@ output "o" {
   value = module.net["a"].id != null ? lab_server.a["x"].name : max(1, 2, [1, 2]...)
 }
 `;
-const PIECES = [
-  "",
-  '"',
-  "{",
-  "}",
-  "${",
-  "%{",
-  "<<EOT\n",
-  ".",
-  "[",
-  "]",
-  "(",
-  "=",
-  "\n",
-  "\r\n",
-  "var.",
-  "module.net.",
-  'resource "',
-  "\u{1f600}",
-  "\ud800",
-  "/*",
-  "#",
-  "moved {",
-  "dynamic ",
-];
+/** With half of a pair, which no protocol carries. */
+const PIECES = [...EDIT_PIECES, "\ud800"];
 
 const edit = fc.record({
   at: fc.nat(),

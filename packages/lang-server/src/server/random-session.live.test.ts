@@ -1,6 +1,7 @@
 import process from "node:process";
 import { expect, it } from "vitest";
 import { Lines } from "../document/locate.ts";
+import { EDIT_PIECES } from "../testing/edit-pieces.ts";
 import { TestClient } from "../testing/test-client.ts";
 
 // One session with an editor that is as long as a day, in the protocol: parts of the text are replaced, and each state is asked about.
@@ -46,29 +47,6 @@ output "o" {
 }
 `;
 const FILES = { "main.tf": TEXT, "net/main.tf": 'variable "size" {}\noutput "id" { value = 1 }\n' };
-const PIECES = [
-  "",
-  '"',
-  "{",
-  "}",
-  "${",
-  "%{",
-  "<<EOT\n",
-  ".",
-  "[",
-  "]",
-  "(",
-  "=",
-  "\n",
-  "\r\n",
-  "var.",
-  "module.net.",
-  'resource "',
-  "\u{1f600}",
-  "/*",
-  "#",
-  "moved {",
-];
 const REQUESTS = [
   "textDocument/completion",
   "textDocument/hover",
@@ -137,7 +115,7 @@ it("ten thousand edits of a session have answers, and leave the server as one th
     } else {
       const start = placeIn(text, random(text.length + 1));
       const end = placeIn(text, Math.min(text.length, start + random(30)));
-      const piece = PIECES[random(PIECES.length)] ?? "";
+      const piece = EDIT_PIECES[random(EDIT_PIECES.length)] ?? "";
       const lines = new Lines(text);
       text = text.slice(0, start) + piece + text.slice(end);
       await client.replace("main.tf", lines.range({ start, end }), piece, text, edit + 1);
