@@ -214,6 +214,15 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    ...command(
+      "fresh",
+      "`npm start` and `npm test` on a system of Debian with Node and npm alone",
+      60,
+      ["node", "tools/containers/src/main.ts", "fresh"],
+    ),
+    onRequest: true,
+  },
+  {
     name: "differential",
     what: "the command against recordings of the reference command, case by case",
     limitMinutes: 15,
