@@ -15,14 +15,15 @@ it("the page about states leads from a local state to one of the server that is 
 }, async (context) => {
   const hasTerraform = spawnSync("terraform", ["version"]).status === 0;
   context.skip(!hasTerraform, "the commands of the page need terraform, which is not installed");
-  const { folder, shell } = await createPageFolder({
+  const page = await createPageFolder({
     CHECKPOINT_DISABLE: "1",
     TF_CLI_ARGS: "-no-color",
   });
+  const { folder, shell } = page;
   const [serve = "", ...blocks] = await pageBlocks(PAGE, "sh");
   const [backend = "", ...files] = await pageBlocks(PAGE, "hcl");
   expect([blocks.length, files.length]).toEqual([3, 0]);
-  const { here } = await startPageServer(serve, folder);
+  const { here } = await startPageServer(serve, page);
   const [move = "", versions = "", locks = ""] = blocks.map(here);
 
   await writeFile(join(folder, "main.tf"), MAIN);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { PageFolder } from "./page-folder.ts";
 import { spawnCommand } from "./spawned-command.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -24,18 +25,21 @@ export async function pageBlocks(page: string, language: string): Promise<string
  * Starts the server that a block of a page starts, at any port; the end of the test stops it.
  *
  * @param serve The block, one line that begins with `stackwright serve`.
- * @param cwd The folder of the reader.
+ * @param page The folder of the reader.
  * @returns The address of the server, and what replaces the address on the page by it.
  */
 export async function startPageServer(
   serve: string,
-  cwd: string,
+  page: Pick<PageFolder, "folder" | "env">,
 ): Promise<{ readonly url: string; readonly here: (block: string) => string }> {
   const [program, ...words] = serve.trim().split(" ");
   if (program !== "stackwright" || words[0] !== "serve") {
     throw new Error(`the block starts no server: ${serve}`);
   }
-  const server = spawnCommand([...words, "--port", "0"], { cwd });
+  const server = spawnCommand([...words, "--port", "0"], {
+    cwd: page.folder,
+    env: page.env,
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
   return { url, here: (block) => block.replaceAll(WRITTEN_ADDRESS, url) };

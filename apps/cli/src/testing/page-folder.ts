@@ -8,8 +8,10 @@ import { onTestFinished } from "vitest";
 const COMMAND = join(import.meta.dirname, "../../bin/stackwright.mjs");
 
 /** Where the commands of a page of the documentation are executed as they are written. */
-interface PageFolder {
+export interface PageFolder {
   readonly folder: string;
+  /** The variables of its commands. */
+  readonly env: NodeJS.ProcessEnv;
   /** Executes a script of the shell, which ends with its first command that fails; resolves with its standard output. */
   readonly shell: (script: string, directory?: string) => Promise<string>;
 }
@@ -35,6 +37,7 @@ export async function createPageFolder(
   const own = { HOME: folder, PATH: paths.join(delimiter), NODE_COMPILE_CACHE, ...env };
   return {
     folder,
+    env: own,
     shell: async (script, cwd = folder) =>
       (await promisify(execFile)("sh", ["-ec", script], { cwd, env: own })).stdout,
   };
