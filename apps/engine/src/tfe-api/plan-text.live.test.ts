@@ -220,6 +220,11 @@ describe("a plan of the server, printed by the command", () => {
     expect(diagnostics).toBe(printed(theirs.text).diagnostics);
     expect(diagnostics).toContain("nothing = 1");
     expect(ours.text).not.toContain("The plan failed");
+
+    await write(FIRST, `output "cut" { value = substr(terraform_data.who.input, "x", 1) }\n`);
+    const called = await remote.exec("plan");
+    expect(called.text).toContain("while calling substr(str, offset, length)");
+    expect(called.text).not.toContain('"@level"');
   });
 
   it("is applied with its lines, counts and outputs", { timeout: 120_000 }, async () => {

@@ -97,6 +97,30 @@ describe("lines of diagnostics", () => {
     });
   });
 
+  it("name the function that was called with its parameters, as commands read them", () => {
+    const callOf = (name: string, signature: string) =>
+      diagnosticOf({
+        range,
+        line: 3,
+        snippet: { ...snippet, function_call: { name, signature } },
+      })["snippet"];
+    const parameter = (name: string) => ({ name, type: "dynamic" });
+    expect(callOf("substr", "substr(str, offset)")).toMatchObject({
+      function_call: {
+        called_as: "substr",
+        signature: { name: "substr", params: [parameter("str"), parameter("offset")] },
+      },
+    });
+    expect(callOf("range", "range(params...)")).toMatchObject({
+      function_call: { signature: { params: [], variadic_param: parameter("params") } },
+    });
+    expect(callOf("timestamp", "timestamp()")).toMatchObject({
+      function_call: { signature: { params: [] } },
+    });
+    // Of one that is stored in another form nothing is said: commands would print the line as it is.
+    expect(callOf("range", "cut")).not.toHaveProperty("function_call");
+  });
+
   it("have the place alone where an earlier release stored them", () => {
     const { range: found, snippet: none } = diagnosticOf({ file: "main.tf", line: 7 });
     expect(found).toMatchObject({ filename: "main.tf", start: { line: 7, column: 1 } });

@@ -123,6 +123,7 @@ interface Snippet {
   readonly start_line: number;
   readonly highlight_start_offset: number;
   readonly highlight_end_offset: number;
+  readonly function_call?: unknown;
 }
 
 /**
@@ -131,7 +132,9 @@ interface Snippet {
  */
 function snippetOf({ snippet, line: subjectLine }: StoredRunLogEvent): Snippet | undefined {
   if (!isSnippet(snippet)) return undefined;
-  const { code, start_line: first } = snippet;
+  const { function_call: stored, ...members } = snippet;
+  const { code, start_line: first } = members;
+  const call = callOf(stored);
   const lines = code.split("\n");
   const skipped =
     typeof subjectLine === "number"
@@ -143,11 +146,36 @@ function snippetOf({ snippet, line: subjectLine }: StoredRunLogEvent): Snippet |
     Math.max(least, Math.min(offset - cut, Buffer.byteLength(text)));
   const from = within(snippet.highlight_start_offset, 0);
   return {
-    ...snippet,
+    ...members,
     code: text,
     start_line: first + skipped,
     highlight_start_offset: from,
     highlight_end_offset: within(snippet.highlight_end_offset, from),
+    ...(call !== undefined && { function_call: call }),
+  };
+}
+
+/**
+ * The function whose call has the problem. It is stored as text, `name(first, rest...)`; commands want its parameters, and print a line that has
+ * the text instead as it is. Types are of no use to them here.
+ */
+function callOf(stored: unknown): object | undefined {
+  if (typeof stored !== "object" || stored === null) return undefined;
+  const { name, signature } = stored as Readonly<Record<string, unknown>>;
+  if (typeof name !== "string" || typeof signature !== "string") return undefined;
+  const [, list] = /\((.*)\)$/s.exec(signature) ?? [];
+  if (list === undefined) return undefined;
+  const names = list === "" ? [] : list.split(", ");
+  const rest = names.at(-1)?.endsWith("...") === true ? names.pop()?.slice(0, -3) : undefined;
+  const parameter = (of: string) => ({ name: of, type: "dynamic" });
+  return {
+    called_as: name,
+    signature: {
+      name,
+      params: names.map(parameter),
+      ...(rest !== undefined && { variadic_param: parameter(rest) }),
+      return_type: "dynamic",
+    },
   };
 }
 
