@@ -44,6 +44,14 @@ it.each([
   ],
   ["of a configuration that does not parse", "terraform {"],
   ["of one that leads out of the archive", calls("../../../etc")],
+  [
+    "of one that the parser gives up",
+    `${needs(NET, "1.0.0")}locals { x = "${"${a}".repeat(200_000)}" }`,
+  ],
+  [
+    "of one that says more than is recorded",
+    needs(NET, Array.from({ length: 2_000 }, (_, index) => `!= 1.0.${index}`).join(", ")),
+  ],
   ["of one that is too large", `${needs(NET, "1.0.0")}# ${"x".repeat(1024 * 1024)}`],
 ])("there are none %s", async (_what, text) => {
   expect(await constraintsOf({ "main.tf": text })).toEqual([]);

@@ -15,6 +15,8 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_FOLDERS = 200;
 /** Providers that are recorded. */
 const MAX_PROVIDERS = 100;
+/** Bytes of what is recorded: it is stored with each version, and read with each step of the queue of the stack. */
+const MAX_RECORDED_BYTES = 16 * 1024;
 
 /** Whether a file of an archive is one that constraints are read from. */
 export function hasConstraints(path: string): boolean {
@@ -25,7 +27,7 @@ export function hasConstraints(path: string): boolean {
 /**
  * Which versions of its providers a configuration allows, as the root module and those that it calls by local paths say. Modules of elsewhere
  * may allow less. Private providers have none: theirs always name one version, which says nothing about newer ones. Nothing of a configuration that
- * is too large, or has more providers than are recorded.
+ * is too large, that cannot be parsed, or that says more than is recorded.
  *
  * @param directory where its files are
  * @param root folder of the root module
@@ -45,7 +47,8 @@ export async function readProviderConstraints(
       if (bytes > MAX_BYTES) return [];
       files.set(name, await readFile(path));
     }
-    const { config } = loadModule(files);
+    const config = configOf(files);
+    if (config === undefined) return [];
     for (const { source, version } of config.requiredProviders.values()) {
       if (source === undefined || version === undefined || source.kind === "private") continue;
       const text = source.toString();
@@ -54,10 +57,20 @@ export async function readProviderConstraints(
     for (const called of localFolders(config, folder)) folders.add(called);
     if (folders.size > MAX_FOLDERS || found.size > MAX_PROVIDERS) return [];
   }
-  return [...found].map(([source, all]) => ({
+  const recorded = [...found].map(([source, all]) => ({
     source,
     versions: VersionConstraints.intersection(...all).toString(),
   }));
+  return Buffer.byteLength(JSON.stringify(recorded)) > MAX_RECORDED_BYTES ? [] : recorded;
+}
+
+/** Undefined where the parser gives up, as for a text of a hundred thousand parts: its run fails, and the upload does not. */
+function configOf(files: ReadonlyMap<string, Uint8Array>): ModuleConfig | undefined {
+  try {
+    return loadModule(files).config;
+  } catch {
+    return undefined;
+  }
 }
 
 async function configurationFiles(folder: string): Promise<readonly string[]> {

@@ -99,7 +99,7 @@ export const SERVER_KINDS = Object.freeze({
   configuration: kindOf("ConfigurationVersion", ConfigurationVersion, {
     scope: "project",
     nameParts: ["stack", "digest"],
-    maxBytes: 4 * KIB,
+    maxBytes: 20 * KIB,
     blobs: ({ archiveSha256 }) => [archiveSha256],
     retention: "50 per stack",
   }),
