@@ -110,7 +110,9 @@ function operationRoute(
     port.admit(caller);
     const { project_id: project = "", stack_name: stack } = paramsOf(request);
     if (operation.scope === "account") caller.requireAccount(operation.access);
-    else caller.require(checkProjectId(project), operation.access, stack);
+    else if (operation.limitsStacks === true) {
+      caller.requireSome(checkProjectId(project), operation.access);
+    } else caller.require(checkProjectId(project), operation.access, stack);
     checkClientRequestId(request.headers["client-request-id"]);
   };
   fastify.route({

@@ -7,6 +7,7 @@ import {
 } from "@stackwright/registry";
 import {
   type ContentTarget,
+  type RfsAccess,
   type RfsCaller,
   type RfsChange,
   type RfsOpenChange,
@@ -19,7 +20,7 @@ import { type AddressSigner, findSigner, signerOf } from "../access/address-sign
 import { ChangeEntry } from "../access/change-entry.ts";
 import type { AuditCaller, AuditTrail } from "../access/registry-audit.ts";
 import { requireApiRole } from "../api/api-roles.ts";
-import { seesProject, seesStack } from "../api/authorize.ts";
+import { requireAllStacks, seesProject, seesStack } from "../api/authorize.ts";
 import { serverErrorOf } from "../api/problem.ts";
 import { isServerError, SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { RfsParts } from "./rfs-parts.ts";
@@ -190,24 +191,22 @@ async function readBounded(
 /** The caller of a request, with the roles that it has in the project that the request names. */
 function callerOf(principal: Principal): RfsCaller {
   const { account, actor } = principal;
+  const requireSome = (project: string, access: RfsAccess): Principal => {
+    const there = principalIn(principal, project);
+    if (there === undefined || !seesProject(there, project)) {
+      throw new ServerError("forbidden", `${actor} has no role in the project "${project}"`);
+    }
+    requireApiRole(there, access);
+    return there;
+  };
   return {
     account,
     actor,
+    requireSome: (project, access) => void requireSome(project, access),
     require: (project, access, stack) => {
-      const there = principalIn(principal, project);
-      if (there === undefined || !seesProject(there, project)) {
-        throw new ServerError("forbidden", `${actor} has no role in the project "${project}"`);
-      }
-      requireApiRole(there, access);
-      const { stacks = [] } = there;
-      if (stack === undefined) {
-        if (stacks.length === 0 || access === "viewer") return;
-        throw new ServerError(
-          "forbidden",
-          `${actor} is limited to the stacks ${stacks.join(", ")}`,
-        );
-      }
-      if (seesStack(there, project, stack)) return;
+      const there = requireSome(project, access);
+      if (stack === undefined) return requireAllStacks(there);
+      if (seesStack(there, project, stack)) return undefined;
       throw new ServerError("not_found", `there is no stack "${stack.slice(0, 64)}"`);
     },
     requireAccount: (access) => {

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import type { Role } from "@stackwright/registry";
 import { onTestFinished } from "vitest";
 import type { BootstrapCredentials } from "../bootstrap.ts";
-import { serve } from "../serve.ts";
+import { type ServeParts, serve } from "../serve.ts";
 import type { ServerOptions } from "../server-options.ts";
 import { tarOf } from "./tar-of.ts";
 
@@ -19,6 +19,7 @@ export async function startApi(
   executor: "in-process" | "none" = "in-process",
   options: Partial<ServerOptions> = {},
   env: Readonly<Record<string, string>> = {},
+  parts: Pick<ServeParts, "plugins"> = {},
 ) {
   const scratch = await mkdtempDisposable(join(tmpdir(), "api-"));
   onTestFinished(() => scratch.remove());
@@ -27,7 +28,7 @@ export async function startApi(
   const { NODE_COMPILE_CACHE } = process.env;
   const server = await serve(
     { store: "memory:", port: 0, bootstrapFile: file, logLevel: "silent", executor, ...options },
-    { directory: scratch.path, env: { NODE_COMPILE_CACHE, ...env } },
+    { ...parts, directory: scratch.path, env: { NODE_COMPILE_CACHE, ...env } },
   );
   onTestFinished(() => server.close());
   const first = JSON.parse(await readFile(file, "utf8")) as BootstrapCredentials;

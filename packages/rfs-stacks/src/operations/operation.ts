@@ -25,6 +25,8 @@ export interface Operation {
   /** What its access is asked for in. @default "project" */
   readonly scope?: "project" | "account";
   readonly access: RfsAccess;
+  /** It answers with stacks of the project alone, and leaves out those that the caller does not see. @default false */
+  readonly limitsStacks?: boolean;
   readonly status: number;
   /** It reads a JSON body. */
   readonly hasBody: boolean;

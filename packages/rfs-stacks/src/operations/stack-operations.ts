@@ -66,6 +66,7 @@ export const STACK_OPERATIONS: readonly Operation[] = [
     method: "GET",
     path: STACKS,
     access: "viewer",
+    limitsStacks: true,
     status: 200,
     hasBody: false,
     async run(call) {

@@ -12,8 +12,10 @@ export type RfsAccess = "viewer" | "planner" | "operator" | "admin";
 export interface RfsCaller {
   readonly account: string;
   readonly actor: string;
-  /** Throws unless the caller may do this in a project, and with a stack of it where one is given. */
+  /** Throws unless the caller may do this in a project: with a stack of it where one is given, otherwise with what belongs to no stack. */
   require(project: string, access: RfsAccess, stack?: string): void;
+  /** Throws unless the caller may do this with some stack of a project at least; which it sees, {@link sees} says. */
+  requireSome(project: string, access: RfsAccess): void;
   /** Throws unless the caller may do this in all of the account, rather than in some projects or stacks of it. */
   requireAccount(access: RfsAccess): void;
   /** Whether a list shows a stack. */
