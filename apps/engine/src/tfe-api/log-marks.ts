@@ -1,3 +1,5 @@
+import type { StoredRunLogEvent } from "../domain/run-log-event.ts";
+
 /** A place between two segments of a log, from which its text continues. */
 export interface LogMark {
   /** First event of the segment behind it. */
@@ -6,10 +8,14 @@ export interface LogMark {
   readonly isApply: boolean;
   /** Bytes of the text before it. */
   readonly bytes: number;
+  /** Diagnostics before it whose text is behind it. */
+  readonly held: readonly StoredRunLogEvent[];
 }
 
 /** Logs whose places are remembered. */
 const MAX_LOGS = 1_000;
+/** Diagnostics that a place may have behind it. */
+const MAX_HELD = 20;
 /** Bytes between two places that are remembered. */
 const STEP_BYTES = 32 * 1024;
 
@@ -32,6 +38,7 @@ export class LogMarks {
     const [oldest] = this.#logs.keys();
     if (this.#logs.size >= MAX_LOGS && oldest !== undefined) this.#logs.delete(oldest);
     this.#logs.set(log, marks);
+    if (mark.held.length > MAX_HELD) return;
     if (mark.bytes >= (marks.at(-1)?.bytes ?? 0) + STEP_BYTES) marks.push(mark);
   }
 }

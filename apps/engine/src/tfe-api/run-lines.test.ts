@@ -27,6 +27,34 @@ describe("lines of events", () => {
     expect(of("read-end")).toBe("data.a.b: Read complete after 1s");
   });
 
+  it("have the words of the command's text for ephemeral objects, imports and deposed objects", () => {
+    const of = (type: string, more: object) =>
+      parsed(eventLines({ seq: 1, at: AT, type, address: "a.b", elapsedMs: 900, ...more }))[
+        "@message"
+      ];
+    expect(of("ephemeral", { step: "open", status: "start" })).toBe("a.b: Opening...");
+    expect(of("ephemeral", { step: "close", status: "done" })).toBe(
+      "a.b: Closing complete after 1s",
+    );
+    const importing = { action: "import", id: "7" };
+    expect(of("step-start", importing)).toBe("a.b: Importing... [id=7]");
+    expect(of("step-end", { ...importing, status: "done" })).toBe("a.b: Import complete [id=7]");
+    const deposed = { action: "delete", deposed: "0a1b2c3d" };
+    expect(of("step-start", { ...deposed, id: "7" })).toBe(
+      "a.b (deposed object 0a1b2c3d): Destroying... [id=7]",
+    );
+    expect(of("step-end", { ...deposed, status: "done" })).toBe(
+      "a.b: Destruction complete after 1s",
+    );
+  });
+
+  it("are none of what is no longer managed, unless that fails", () => {
+    const event = { seq: 1, at: AT, address: "a.b", action: "forget", elapsedMs: 1 };
+    expect(eventLines({ ...event, type: "step-start" })).toBe("");
+    expect(eventLines({ ...event, type: "step-end", status: "done" })).toBe("");
+    expect(eventLines({ ...event, type: "step-end", status: "failed" })).not.toBe("");
+  });
+
   it("leave out what was stored without its members", () => {
     for (const type of ["read-start", "step-end", "provision-output"]) {
       expect(eventLines({ seq: 1, at: AT, type, cut: true })).toBe("");

@@ -24,12 +24,14 @@ export function eventLines(event: StoredRunLogEvent): string {
   if (name === undefined) return textLines(eventText(event), at);
   // An event that was too large is stored without members.
   if (typeof address !== "string") return "";
+  // Commands say of it in the plan alone.
+  if (event["action"] === "forget" && isDone(event)) return "";
   const { seq: _seq, at: _at, ...members } = event;
   const found = { deposed: "", elapsedMs: 0, ...members, type: name } as unknown as Parameters<
     typeof eventLine
   >[0];
   const line = eventLine(found);
-  return line === undefined ? "" : jsonLine(withTextWords(line, address), at);
+  return line === undefined ? "" : jsonLine({ ...line, message: wordsOf(line, found) }, at);
 }
 
 /** A line of `--json`, as a log has it. */
@@ -71,14 +73,40 @@ function isJson(text: string): boolean {
   return start.startsWith("{") || start.startsWith("null");
 }
 
-/** The words for reads of data sources differ between the text of commands and their `-json`: commands print what the message says. */
-function withTextWords(line: RunLine, address: string): RunLine {
+function isDone({ type, status }: StoredRunLogEvent): boolean {
+  return type !== "step-end" || status === "done";
+}
+
+/** What commands call the steps of ephemeral objects. */
+const EPHEMERAL_WORDS: Readonly<Record<string, string>> = {
+  open: "Opening",
+  renew: "Renewing",
+  close: "Closing",
+};
+
+/** The words of some lines differ between the text of commands and their `-json`, or ours: commands print what the message says. */
+function wordsOf({ message }: RunLine, event: Parameters<typeof eventLine>[0]): string {
+  if (!("address" in event)) return message;
+  const { address } = event;
+  if (event.type === "ephemeral") {
+    const word = EPHEMERAL_WORDS[event.step] ?? event.step;
+    if (event.status === "start") return `${address}: ${word}...`;
+    const end = event.status === "done" ? "complete" : "errored";
+    return `${address}: ${word} ${end} after ${Math.round(event.elapsedMs / 1_000)}s`;
+  }
+  if ("action" in event && event.action === "import") {
+    return message
+      .replace(/: import\.\.\./, ": Importing...")
+      .replace(/: import complete after \d+s/, ": Import complete");
+  }
+  if (event.type === "start" && event.deposed !== "") {
+    return message.replace(address, () => `${address} (deposed object ${event.deposed})`);
+  }
   const { value } = parseAddress(address);
-  if (value?.kind !== "resource" || value.mode !== "data") return line;
-  const message = line.message
+  if (value?.kind !== "resource" || value.mode !== "data") return message;
+  return message
     .replace(/: Refreshing\.\.\./, ": Reading...")
     .replace(/: Refresh (complete|errored) after/, ": Read $1 after");
-  return { ...line, message };
 }
 
 function diagnosticLine(event: StoredRunLogEvent): string {

@@ -31,7 +31,8 @@ import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import type { LogMark, LogMarks } from "./log-marks.ts";
 import { eventLines, exactLine, jsonLine, textLines } from "./run-lines.ts";
-import { eventText } from "./run-text.ts";
+import { eventText, isOwnBlock } from "./run-text.ts";
+import { sortedDiagnostics } from "./sorted-diagnostics.ts";
 
 interface RunLogParts extends ServedParts {
   readonly storage: StorageBackend;
@@ -87,9 +88,17 @@ async function* textFrom(
     : [planEndText, applyEndText];
   let hasPlan = false;
   let { isApply, bytes, next } = start ?? { isApply: false, bytes: 0, next: 1 };
+  let held = [...(start?.held ?? [])];
   const counted = (text: string): string => {
     bytes += Buffer.byteLength(text);
     return text;
+  };
+  /** Commands that plan themselves print diagnostics at the end: a structured log has them there. */
+  const flush = (): { readonly text: string; readonly hasError: boolean } => {
+    const found = sortedDiagnostics(held);
+    held = [];
+    const hasError = found.some(({ severity }) => severity === "error");
+    return { text: found.map(eventLines).join(""), hasError };
   };
   if (start === undefined) yield counted(HEAD);
   for (;;) {
@@ -98,28 +107,34 @@ async function* textFrom(
     for (const event of events) {
       const to = event.type === "phase-change" ? String(event["to"]) : undefined;
       if (to === undefined) {
-        if (hasPlan || isApply === (name === "apply")) yield counted(written(event));
+        if (!hasPlan && isApply !== (name === "apply")) continue;
+        if (!structured || event.type !== "diagnostic") yield counted(written(event));
+        else if (!isOwnBlock(event)) held.push(event);
         continue;
       }
       const hasEnded = isEnded(to as RunPhase);
+      const end = { stack, reference, phase: to, at: event.at };
       if (name === "plan") {
         if (PLANNING.has(to)) continue;
-        if (!hasPlan) yield await planEnd(parts, reference, to, event.at);
-        else if (hasEnded)
-          yield await applyEnd(parts, { stack, reference, phase: to, at: event.at });
-        // A command asks for the run once it has the plan. Of one that has failed by then it reads no other log, so that this one says why.
-        hasPlan ||= to === "approved" && (await hasFailed(parts, reference));
+        if (!hasPlan) yield await planEnd(parts, { ...end, ...flush() });
+        else if (hasEnded) yield await applyEnd(parts, { ...end, ...flush() });
+        // A command asks for the run once it has the plan. Of one that has failed by then it renders no plan and reads no other log, so that
+        // this one has all of it.
+        if (!hasPlan && to === "approved" && (await hasFailed(parts, reference))) {
+          hasPlan = true;
+          if (structured) yield textLines(await planEndText(parts, end), event.at);
+        }
         if (!hasPlan || hasEnded) return true;
         continue;
       }
       if (to === "approved") isApply = true;
       if (!hasEnded) continue;
-      if (isApply) yield await applyEnd(parts, { stack, reference, phase: to, at: event.at });
+      if (isApply) yield await applyEnd(parts, { ...end, ...flush() });
       return true;
     }
     next += events.length;
     // What a plan has behind its end is there or not by the time at which it is read.
-    if (!hasPlan) parts.marks.add(log, { next, isApply, bytes });
+    if (!hasPlan) parts.marks.add(log, { next, isApply, bytes, held: [...held] });
   }
 }
 
@@ -143,28 +158,42 @@ async function readSegment(
   return events.map((line) => JSON.parse(line) as StoredRunLogEvent);
 }
 
+/** How a plan or an apply ended. */
+interface LogEnd {
+  readonly stack: NamedStack;
+  readonly reference: RunReference;
+  readonly phase: string;
+  readonly at: number;
+}
+
+/** With the lines of its diagnostics, and whether errors are among them. */
+interface LinesEnd extends LogEnd {
+  readonly text: string;
+  readonly hasError: boolean;
+}
+
 /** Failures that diagnostics of the log explain. */
 const EXPLAINED: ReadonlySet<string> = new Set(["plan", "configuration"]);
+const PLANNING_FAILED =
+  "\nPlanning failed. Terraform encountered an error while generating this plan.\n\n";
 
 /** Commands render the plan themselves, and skip its counts: those are for other programs. */
-async function planEndLines(
-  parts: RunLogParts,
-  reference: RunReference,
-  phase: string,
-  at: number,
-): Promise<string> {
-  if (phase === "no_changes") return "";
+async function planEndLines(parts: RunLogParts, end: LinesEnd): Promise<string> {
+  const { reference, phase, at, text } = end;
+  if (phase === "no_changes") return text;
   const summary = await readSummary(parts, reference);
   const isRendered = await rendersPlan(parts, reference, phase);
   if (summary === undefined || !hasDocument(summary) || !isRendered) {
-    const run = await readRun(parts, reference);
-    if (phase === "failed" && EXPLAINED.has(run?.reasonCode ?? "")) return "";
-    return textLines(await planEndText(parts, reference, phase), at);
+    const code = (await readRun(parts, reference))?.reasonCode ?? "";
+    if (phase !== "failed" || !EXPLAINED.has(code)) {
+      return `${text}${textLines(await planEndText(parts, end), at)}`;
+    }
+    return code === "plan" && end.hasError ? `${textLines(PLANNING_FAILED, at)}${text}` : text;
   }
   const counts = countsOf(summary);
   const message = `Plan: ${counts.add} to add, ${counts.change} to change, ${counts.remove} to destroy.`;
   const members = { changes: { ...counts, operation: "plan" } };
-  return jsonLine({ level: "info", message, type: "change_summary", members }, at);
+  return `${text}${jsonLine({ level: "info", message, type: "change_summary", members }, at)}`;
 }
 
 /** Commands render no plan of a run that has ended without an apply, among them one that policies refuse for good. */
@@ -208,8 +237,7 @@ export function hasDocument({ renderedSha256, jsonSha256 }: PlanSummary): boolea
 
 async function planEndText(
   { storage, blobs, renderer }: RunLogParts,
-  reference: RunReference,
-  phase: string,
+  { reference, phase }: LogEnd,
 ): Promise<string> {
   if (phase === "no_changes") {
     return "\nNo changes. Your infrastructure matches the configuration.\n";
@@ -244,21 +272,16 @@ async function planText(
   return renderer.render(view, form, new AbortController().signal);
 }
 
-interface ApplyEnd {
-  readonly stack: NamedStack;
-  readonly reference: RunReference;
-  readonly phase: string;
-  readonly at: number;
-}
-
-async function applyEndLines(parts: RunLogParts, end: ApplyEnd): Promise<string> {
-  const { stack, reference, phase, at } = end;
-  if (phase !== "applied") return textLines(await applyEndText(parts, end), at);
+async function applyEndLines(parts: RunLogParts, end: LinesEnd): Promise<string> {
+  const { stack, reference, phase, at, text } = end;
+  if (phase !== "applied") {
+    return end.hasError ? text : `${text}${textLines(await applyEndText(parts, end), at)}`;
+  }
   const run = await readRun(parts, reference);
   const summary = await readSummary(parts, reference);
   const members = { changes: { ...countsOf(summary), operation: operationOf(run?.mode) } };
   const message = appliedText(run?.mode, summary);
-  const ended = jsonLine({ level: "info", message, type: "change_summary", members }, at);
+  const ended = `${text}${jsonLine({ level: "info", message, type: "change_summary", members }, at)}`;
   const outputs = run === undefined ? [] : await outputsOf(parts, stack, run);
   if (outputs.length === 0) return ended;
   const written = outputs.map(({ name, sensitive, value, type }): [string, JsonNode] => [
@@ -276,7 +299,7 @@ function operationOf(mode: Run_Mode | undefined): string {
 
 async function applyEndText(
   parts: RunLogParts,
-  { stack, reference, phase }: ApplyEnd,
+  { stack, reference, phase }: LogEnd,
 ): Promise<string> {
   const run = await readRun(parts, reference);
   const reason = run?.reason ?? "";
