@@ -22,7 +22,9 @@ import { userOfStackIn } from "./access/user-of-stack.ts";
 import { hasUnreadBody, limitBodyTime } from "./body-timer.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
-import { openapiPage } from "./openapi-page.ts";
+import type { OpenApiDocument } from "./openapi/document.ts";
+import { openApiOptions } from "./openapi/openapi-options.ts";
+import { openapiPage } from "./openapi/openapi-page.ts";
 import type { RequestTraces } from "./tracing/trace-requests.ts";
 
 /** A further face of the server: the engine's own API is one. */
@@ -108,25 +110,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     else request.log.error({ err: error }, "a request failed");
     return answer;
   });
-  await app.register(swagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: { title: "Stackwright", version: options.version },
-      components: {
-        securitySchemes: {
-          signature: {
-            type: "apiKey",
-            in: "header",
-            name: "Authorization",
-            description: "SDK-HMAC-SHA256 or V11-HMAC-SHA256 with an access key",
-          },
-          token: { type: "apiKey", in: "header", name: "X-Auth-Token" },
-          bearer: { type: "http", scheme: "bearer" },
-        },
-      },
-      security: [{ signature: [] }, { token: [] }, { bearer: [] }],
-    },
-  });
+  await app.register(swagger, openApiOptions(options.version));
 
   const { rateLimit, bridge, mirrorHosts, publishLimits } = options;
   const common = { registry, authenticator, region, rateLimit };
@@ -175,7 +159,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/docs", { schema: { hide: true } }, async (_request, reply) => {
     reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    const document = app.swagger() as Parameters<typeof openapiPage>[0];
+    const document = app.swagger() as OpenApiDocument;
     return reply.type("text/html; charset=utf-8").send(openapiPage(document));
   });
   return app;

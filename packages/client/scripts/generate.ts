@@ -21,7 +21,6 @@ interface Content {
 interface Operation {
   readonly operationId?: string;
   readonly summary?: string;
-  readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;
@@ -29,6 +28,7 @@ interface Operation {
 }
 
 interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -39,7 +39,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   "if-match": "ifMatch",
 };
 
-const types = new SchemaTypes();
+const document = JSON.parse(await text(process.stdin)) as Document;
+const types = new SchemaTypes(document.components.schemas);
 
 /** The lines of one operation: its declaration, and its row of the table. */
 function describe(path: string, method: string, operation: Operation) {
@@ -59,7 +60,8 @@ function describe(path: string, method: string, operation: Operation) {
     return `readonly ${member}${optional[0]}: ${types.typeOf(schema)}${optional[1]};`;
   });
   if (body !== undefined) {
-    const optional = (body.required ?? []).length === 0 ? ["?", " | undefined"] : ["", ""];
+    const { required = [] } = types.resolve(body);
+    const optional = required.length === 0 ? ["?", " | undefined"] : ["", ""];
     members.push(`readonly body${optional[0]}: ${types.typeOf(body)}${optional[1]};`);
   }
   if (binary !== undefined) members.push("readonly body: UploadBody;");
@@ -79,10 +81,7 @@ function describe(path: string, method: string, operation: Operation) {
   // Problem documents are declared with the first operation that answers them.
   for (const [status, { content = {} }] of Object.entries(responses)) {
     if (status.startsWith("2")) continue;
-    for (const { schema } of Object.values(content)) {
-      const { description: _, ...problem } = schema;
-      types.typeOf(problem);
-    }
+    for (const { schema } of Object.values(content)) types.typeOf(schema);
   }
   const query = parameters.filter((one) => one.in === "query").map((one) => one.name);
   const item = query.includes("after") ? pageItem(successes[0]?.[1].schema) : undefined;
@@ -112,23 +111,27 @@ function describe(path: string, method: string, operation: Operation) {
   };
 }
 
+/** Operations of our own API that have a name; what is left has clients of its own. */
+function isCalled(path: string, { operationId }: Operation): boolean {
+  return path.startsWith("/api/v1/") && operationId !== undefined;
+}
+
 /** The member of a page that lists, and the type of what it lists. */
 function pageItem(page: Schema | undefined): { member: string; type: string } | undefined {
-  const { next, ...lists } = page?.properties ?? {};
+  const { next, ...lists } = (page === undefined ? page : types.resolve(page))?.properties ?? {};
   const [entry] = Object.entries(lists);
   if (next === undefined || entry?.[1].items === undefined) return undefined;
   return { member: entry[0], type: types.typeOf(entry[1].items) };
 }
 
-const document = JSON.parse(await text(process.stdin)) as Document;
 const operations = Object.entries(document.paths)
   .flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
-  .filter(({ operation }) => operation.tags?.includes("runs") === true)
+  .filter(({ path, operation }) => isCalled(path, operation))
   .map(({ path, method, operation }) => describe(path, method, operation))
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-if (operations.length === 0) throw new Error("the document has no operations of runs");
+if (operations.length === 0) throw new Error("the document has no operations");
 // Streams of events are followed, not called.
 const called = operations.filter(({ isStream }) => !isStream);
 

@@ -1,6 +1,6 @@
 /** The part of a JSON schema that the documents of the server use. */
 export interface Schema {
-  readonly title?: string;
+  readonly $ref?: string;
   readonly description?: string;
   readonly type?: string;
   readonly const?: unknown;
@@ -11,25 +11,43 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-/** Types in TypeScript of JSON schemas; those with a title become declarations, each once. */
+/** What references to the schemas of a document begin with. */
+const COMPONENTS = "#/components/schemas/";
+
+/** Types in TypeScript of the schemas of a document; those with a name become declarations, each once. */
 export class SchemaTypes {
+  readonly #components: Readonly<Record<string, Schema>>;
   readonly #declarations = new Map<string, string>();
+
+  constructor(components: Readonly<Record<string, Schema>>) {
+    this.#components = components;
+  }
 
   /** The declarations of all titled schemas so far, sorted by name. */
   get declarations(): readonly string[] {
     return [...this.#declarations].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
   }
 
+  /** The schema that is meant by one that may be a reference. */
+  resolve(schema: Schema): Schema {
+    if (schema.$ref === undefined) return schema;
+    const found = this.#components[schema.$ref.slice(COMPONENTS.length)];
+    if (found === undefined) throw new Error(`the document has no ${schema.$ref}`);
+    return found;
+  }
+
   typeOf(schema: Schema): string {
-    const { title } = schema;
-    if (title === undefined) return this.#bare(schema, "");
-    const isObject = schema.properties !== undefined;
-    const type = this.#bare(schema, "");
-    const text = isObject ? `export interface ${title} ${type}` : `export type ${title} = ${type};`;
-    const known = this.#declarations.get(title);
-    if (known !== undefined && known !== text) throw new Error(`two schemas are called ${title}`);
-    this.#declarations.set(title, text);
-    return title;
+    if (schema.$ref === undefined) return this.#bare(schema, "");
+    const name = schema.$ref.slice(COMPONENTS.length);
+    if (this.#declarations.has(name)) return name;
+    // Known before it is complete, as it may refer to itself.
+    this.#declarations.set(name, "");
+    const found = this.resolve(schema);
+    const type = this.#bare(found, "");
+    const isObject = found.properties !== undefined;
+    const text = isObject ? `export interface ${name} ${type}` : `export type ${name} = ${type};`;
+    this.#declarations.set(name, text);
+    return name;
   }
 
   #bare(schema: Schema, indent: string): string {
@@ -70,7 +88,7 @@ export class SchemaTypes {
     const lines = entries.flatMap(([name, schema]) => {
       const isRequired = required.includes(name);
       const type =
-        schema.title === undefined ? this.#bare(schema, `${indent}  `) : this.typeOf(schema);
+        schema.$ref === undefined ? this.#bare(schema, `${indent}  `) : this.typeOf(schema);
       return [
         ...(schema.description === undefined ? [] : [`${indent}  /** ${schema.description} */`]),
         `${indent}  readonly ${name}${isRequired ? "" : "?"}: ${type}${isRequired ? "" : " | undefined"};`,

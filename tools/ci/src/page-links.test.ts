@@ -15,6 +15,10 @@ it("finds links outside of code", () => {
   ]);
 });
 
+it("finds no link in code behind a link whose text is code", () => {
+  expect(linksOf("| [`A`](a.md) | `[a-z](?:x)` |\n")).toEqual([{ line: 1, target: "a.md" }]);
+});
+
 it("makes the anchors of headings as Git servers do", () => {
   const text =
     "# The `plan` command, again!\n## Twice\n## Twice\n```\n# none\n```\n### [Link](x.md) #\n";

@@ -56,7 +56,9 @@ export function linksOf(text: string): PageLink[] {
   const prose = text
     .replace(/^(```|~~~)[^\n]*\n[\s\S]*?^\1/gm, blank)
     // Code has no links, but links have code as their text.
-    .replace(/(?<!\[)`[^`\n]*`/g, blank);
+    .replace(/\[?(`+)[^\n]*?[^`\n]\1(?!`)/g, (match) =>
+      match.startsWith("[") ? match : blank(match),
+    );
   return [...prose.matchAll(/\]\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)?)(?:\s+"[^"]*")?\)/g)].map(
     (match) => ({
       line: prose.slice(0, match.index).split("\n").length,

@@ -105,10 +105,16 @@ export interface ApiParts extends ApiOptions {
   readonly uploadOf: (request: FastifyRequest) => AsyncIterable<Uint8Array>;
 }
 
-export const ProjectName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" });
-export const StackNameSchema = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$" });
+export const ProjectName = Type.String({
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+  description: "name of a project",
+});
+export const StackNameSchema = Type.String({
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  description: "name of a stack in its project",
+});
 export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$" });
-const RunId = Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$" });
+const RunId = Type.String({ pattern: "^[0-9A-Za-z_.-]{1,128}$", description: "id of a run" });
 
 export const ProjectParams = Type.Object({ project: ProjectName });
 export const StackParams = Type.Object({ project: ProjectName, stack: StackNameSchema });
@@ -147,11 +153,20 @@ const Problem = Type.Object(
 
 /** Makes a request safe to repeat. */
 export const IdempotencyHeader = Type.Object({
-  "idempotency-key": Type.Optional(Type.String({ maxLength: 128 })),
+  "idempotency-key": Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description: "repeats of a request with the same key have the answer of the first one",
+    }),
+  ),
 });
 
 /** The version that a change is made to. */
-export const MatchHeader = Type.Object({ "if-match": Type.Optional(Type.String()) });
+export const MatchHeader = Type.Object({
+  "if-match": Type.Optional(
+    Type.String({ description: "the entity tag of what is changed, or * for any" }),
+  ),
+});
 
 const FAILURES: Readonly<Record<number, string>> = {
   400: "the request is not valid",

@@ -53,3 +53,11 @@ export function requireApiRole(principal: Principal, needed: ApiRole): void {
 function roleOf(needed: string, ofTokens: string): string {
   return needed === ofTokens ? needed : `${needed} (${ofTokens})`;
 }
+
+/** What a caller of an operation needs, in words. */
+export function describeAccess(needed: ApiRole | "run"): string {
+  if (needed === "run") return "the token of a claim";
+  if (needed === "self") return "any credential";
+  if (needed === "account-admin") return "the role admin of the account";
+  return `the role ${roleOf(needed, nameOfRole(API_ROLES[needed]))}`;
+}

@@ -5,8 +5,12 @@ import { ServerError } from "../domain/server-error.ts";
 /** Query of a list that is read in pages: at most `limit` members, those behind the cursor `after`. */
 export const PageQuery = Type.Object(
   {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-    after: Type.Optional(Type.String({ maxLength: 256 })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 200, description: "members of a page; 50 without it" }),
+    ),
+    after: Type.Optional(
+      Type.String({ maxLength: 256, description: "the next of the page before" }),
+    ),
   },
   { additionalProperties: false },
 );

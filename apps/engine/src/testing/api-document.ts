@@ -1,3 +1,4 @@
+import { componentOf, type OpenApiDocument } from "../openapi/document.ts";
 import type { JsonSchema } from "./json-schema-arbitrary.ts";
 
 interface Parameter {
@@ -45,14 +46,17 @@ interface Document {
   >;
 }
 
-/** The operations of the API of runs in an OpenAPI document. */
+/** The operations of the API of runs in an OpenAPI document: those of our own that have a name. */
 export function operationsOf(document: unknown): readonly ApiOperation[] {
-  return allOperationsOf(document).filter(({ tags }) => tags.includes("runs"));
+  return allOperationsOf(document).filter(
+    ({ name, path }) => name !== "" && path.startsWith("/api/v1/"),
+  );
 }
 
 /** The operations of all faces of a server in its OpenAPI document. */
 export function allOperationsOf(document: unknown): readonly TaggedOperation[] {
-  return Object.entries((document as Document).paths).flatMap(([path, methods]) =>
+  const { paths } = inlined(document, document) as Document;
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: operation.operationId ?? "",
       tags: operation.tags ?? [],
@@ -63,5 +67,18 @@ export function allOperationsOf(document: unknown): readonly TaggedOperation[] {
       upload: operation["x-body"],
       responses: operation.responses,
     })),
+  );
+}
+
+/** A part of a document with its components in place of the references to them. */
+function inlined(part: unknown, document: unknown): unknown {
+  if (Array.isArray(part)) return part.map((one) => inlined(one, document));
+  if (part === null || typeof part !== "object") return part;
+  if ("$ref" in part && typeof part.$ref === "string") {
+    const { schemas = {} } = (document as OpenApiDocument).components ?? {};
+    return inlined(schemas[componentOf(part.$ref)], document);
+  }
+  return Object.fromEntries(
+    Object.entries(part).map(([key, one]) => [key, inlined(one, document)]),
   );
 }

@@ -235,6 +235,7 @@ export interface Configuration {
 }
 
 export interface ConnectedStack {
+  /** name of a stack in its project */
   readonly stack: string;
   /** folder of the root module in the repository */
   readonly directory?: string | undefined;
@@ -698,6 +699,7 @@ export interface NewPolicySet {
 }
 
 export interface NewProject {
+  /** name of a project */
   readonly name: string;
   readonly drift?: DriftRule | undefined;
   /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
@@ -752,6 +754,7 @@ export interface NewSchedule {
 }
 
 export interface NewStack {
+  /** name of a stack in its project */
   readonly name: string;
 }
 
@@ -780,7 +783,9 @@ export interface NewToken {
 export interface NewTrigger {
   /** the stack whose outputs are followed; without a project of the same one */
   readonly producer: {
+    /** name of a project */
     readonly project?: string | undefined;
+    /** name of a stack in its project */
     readonly stack: string;
   };
   /** outputs whose changes count; those of all without it */
