@@ -30,6 +30,10 @@ test("what no caller can tell apart is not changed", () => {
   expect(after("function f() { return false; }")).toEqual(["function f() { return true; }"]);
   expect(after("const a = (b, c) => -1;")).toEqual([]);
   expect(after("a satisfies never;")).toEqual([]);
+  expect(after("function f() { return a satisfies never; }")).toEqual([]);
+  expect(after("function f() { return a satisfies B; }")).toEqual([
+    "function f() { return undefined as never; }",
+  ]);
 });
 
 test("types and imports are not changed", () => {

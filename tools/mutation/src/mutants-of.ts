@@ -172,6 +172,10 @@ function editsOf(node: SyntaxNode, source: string): Edit[] {
 function isEmptyResult(node: SyntaxNode | null): boolean {
   if (node === null) return true;
   if (node.type === "Identifier") return node["name"] === "undefined";
+  // A check that all cases were handled is never reached.
+  if (node.type === "TSSatisfiesExpression") {
+    return (node["typeAnnotation"] as SyntaxNode).type === "TSNeverKeyword";
+  }
   return node.type === "Literal" && (node["value"] === false || node["value"] === null);
 }
 
