@@ -4,6 +4,7 @@ import { assertApplied, isRefused, violationsToDiagnostics } from "@stackwright/
 import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
+import type { Redactor } from "../secrets/redactor.ts";
 import type { OperationPlan, OperationResult, StateChange } from "../state/state-change.ts";
 import type { ObjectKey } from "../state/state-object.ts";
 import { recordIdentity } from "../walk/identity.ts";
@@ -72,12 +73,12 @@ class Maker {
     try {
       reply = await this.#call(plan);
     } catch (error) {
-      return this.#lost(error, deposed);
+      return this.#lost(error, plan, deposed);
     }
     if (reply.isOpen === true) {
       plan.report(reply.diagnostics);
       // The next run recovers it, as its provider is not asked any more in this one.
-      return this.#run.given.force.aborted ? "unresolved" : this.#resolve(deposed);
+      return this.#run.given.force.aborted ? "unresolved" : this.#resolve(plan, deposed);
     }
     return this.#settle(plan, reply, deposed);
   }
@@ -105,8 +106,9 @@ class Maker {
     const id = this.#operation;
     const replace = this.#change.action === "replace";
     if (!this.#creates) return { id, replace };
-    const hint = searchHint(this.#change, plan.planned, plan.schema.block);
-    const probe = { hint, ...findable(this.#change, plan) };
+    const { secrets } = this.#ready.use;
+    const hint = searchHint(this.#change, plan, secrets);
+    const probe = { hint, ...findable(this.#change, plan, secrets) };
     return { id, replace, probe, tainted: this.#isProvisioned };
   }
 
@@ -165,7 +167,7 @@ class Maker {
         ),
       );
     }
-    if (nothing) return this.#nothingThere(failed, deposed);
+    if (nothing) return this.#nothingThere(plan, failed, deposed);
     const value = markObject(object, block, [...plan.sensitive, ...(reply.sensitive ?? [])]);
     this.#ready.use.secrets.addValue(value);
     const tainted = (failed || refused) && this.#creates;
@@ -205,13 +207,19 @@ class Maker {
   }
 
   /** The provider says that there is nothing after a create or update. */
-  async #nothingThere(failed: boolean, deposed: string | undefined): Promise<StepStatus> {
+  async #nothingThere(
+    plan: FinalPlan,
+    failed: boolean,
+    deposed: string | undefined,
+  ): Promise<StepStatus> {
     if (!this.#creates) {
       // A failed update that lost its object in the answer: the previous object is kept until the next read.
       await this.#write(failed ? { kind: "untouched" } : { kind: "absent" });
       return "failed";
     }
-    if (failed && !this.#ready.use.capabilities.failedCreateIsClean) return this.#resolve(deposed);
+    if (failed && !this.#ready.use.capabilities.failedCreateIsClean) {
+      return this.#resolve(plan, deposed);
+    }
     await this.#write({ kind: "absent" });
     await this.#restore(deposed);
     return "failed";
@@ -225,7 +233,7 @@ class Maker {
   }
 
   /** No answer: the call may have happened, unless the error says that it has not. */
-  async #lost(error: unknown, deposed: string | undefined): Promise<StepStatus> {
+  async #lost(error: unknown, plan: FinalPlan, deposed: string | undefined): Promise<StepStatus> {
     const { force } = this.#run.given;
     const { address } = this.#change;
     if (force.aborted) return "unresolved";
@@ -236,10 +244,10 @@ class Maker {
       await this.#restore(deposed);
       return "failed";
     }
-    return this.#resolve(deposed);
+    return this.#resolve(plan, deposed);
   }
 
-  async #resolve(deposed: string | undefined): Promise<StepStatus> {
+  async #resolve(plan: FinalPlan, deposed: string | undefined): Promise<StepStatus> {
     const { writer } = this.#run.given;
     const object = writer.object(this.#change.address);
     if (object?.operation === undefined) return "unresolved";
@@ -248,6 +256,7 @@ class Maker {
       object.operation,
       this.#ready.use,
       this.#run.context,
+      plan.sensitive,
     );
     await this.#write(outcome);
     if (outcome.kind === "absent" && this.#creates) await this.#restore(deposed);
@@ -281,11 +290,12 @@ class Maker {
 
 /**
  * What a created object can be probed by if its answer is lost: the identity or the `id` that the provider plans for
- * it, as far as these are known before the call. Neither where the deposed object has the same.
+ * it, as far as these are known before the call. Neither where the deposed object has the same. No id that repeats a secret.
  */
 function findable(
   { action, order, before, words }: ResourceChange,
   { reply, planned, schema }: FinalPlan,
+  secrets: Redactor,
 ): Omit<NonNullable<OperationPlan["probe"]>, "hint"> {
   const old = action === "replace" && order === "create-first" ? before : undefined;
   const { plannedIdentity } = reply;
@@ -295,7 +305,8 @@ function findable(
     return taken ? {} : { identity };
   }
   const importId = plannedId(planned, schema.block);
-  if (importId === undefined) return {};
+  // It is stored as it is.
+  if (importId === undefined || secrets.redact(importId) !== importId) return {};
   return old !== undefined && plannedId(withoutMarks(old), schema.block) === importId
     ? {}
     : { importId };
@@ -331,8 +342,8 @@ export function isNotApplied(error: unknown): boolean {
 /** What an operator looks for when it is not known whether an object was made: its plain, known, configured texts. */
 function searchHint(
   { type, provider, after }: ResourceChange,
-  planned: Value,
-  block: FinalPlan["schema"]["block"],
+  { planned, schema: { block } }: FinalPlan,
+  secrets: Redactor,
 ): string {
   const marked =
     after?.type.kind === "object" ? new Map(after.unmark()[0].entries()) : new Map<string, Value>();
@@ -340,7 +351,8 @@ function searchHint(
     if (value.type.kind !== "string" || !value.isKnown || value.isNull) return [];
     if (block.attributes.get(name)?.sensitive === true || marked.get(name)?.containsMarks === true)
       return [];
-    return [`${name} = ${JSON.stringify(value.asString().slice(0, 80))}`];
+    // Others may repeat a secret that is marked elsewhere.
+    return [`${name} = ${JSON.stringify(secrets.redact(value.asString()).slice(0, 80))}`];
   });
   const how = traits.length === 0 ? "" : ` with ${traits.slice(0, 6).join(", ")}`;
   return `Look for an object of type ${type}${how} (${provider.source}).`;

@@ -1,4 +1,4 @@
-import { Value } from "@stackwright/cty";
+import { type Path, Value } from "@stackwright/cty";
 import {
   hasProviderErrors,
   type LifecycleContext,
@@ -27,14 +27,18 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  * - Any other create: the result is unknown. The outcome is `unresolved` and names what the operator has to search for.
  *
  * Never creates or deletes anything. An object that cannot be read is unresolved as well.
+ *
+ * @param sensitive where the call was given secrets, beside what the schema and the recorded object say
  */
 export async function resolveOperation(
   object: StateObject,
   operation: ObjectOperation,
   use: ProviderInstance,
   context: LifecycleContext,
+  sensitive: readonly Path[] = [],
 ): Promise<OperationResult> {
-  return resolveWith(object, operation, use, context, async (resolver) => {
+  return resolveWith(object, operation, use, context, async (found) => {
+    const resolver = { ...found, sensitive };
     if (resolver.schema.hasNotes === true && operation.kind !== "delete") {
       return readNoted(object, operation, resolver, { kind: "undecided" });
     }
@@ -104,6 +108,7 @@ interface Resolver {
   readonly use: ProviderInstance;
   readonly schema: ResourceSchema;
   readonly context: LifecycleContext;
+  readonly sensitive?: readonly Path[];
 }
 
 function unresolved({ kind, probe }: ObjectOperation, why: string): OperationResult {
@@ -122,7 +127,7 @@ async function readNoted(
   noted: NotedDecision,
 ): Promise<OperationResult> {
   if (object.value !== undefined) return readAndResolve(object, operation, resolver, noted);
-  const { use, schema, context } = resolver;
+  const { use, schema, context, sensitive = [] } = resolver;
   const { type } = object;
   const privateBytes = recoveredBytes(object);
   const state = Value.null(blockType(schema.block));
@@ -134,10 +139,11 @@ async function readNoted(
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return { kind: "absent" };
+  const marks = [...sensitive, ...(reply.sensitive ?? [])];
   return {
     kind: "exists",
     tainted: true,
-    content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
+    content: contentOf(markObject(reply.state, schema.block, marks), schema, {
       privateBytes: reply.privateBytes ?? privateBytes,
       identity: reply.identity,
     }),
@@ -150,7 +156,7 @@ async function readAndResolve(
   resolver: Resolver,
   noted?: NotedDecision,
 ): Promise<OperationResult> {
-  const { use, schema, context } = resolver;
+  const { use, schema, context, sensitive = [] } = resolver;
   const problems: string[] = [];
   const state = await upgradeObject(object, {
     use,
@@ -173,11 +179,11 @@ async function readAndResolve(
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return { kind: "absent" };
-  const sensitive = [...(object.value?.sensitive ?? []), ...(reply.sensitive ?? [])];
+  const marks = [...(object.value?.sensitive ?? []), ...sensitive, ...(reply.sensitive ?? [])];
   return {
     kind: "exists",
     tainted: operation.tainted === true,
-    content: contentOf(markObject(reply.state, schema.block, sensitive), schema, {
+    content: contentOf(markObject(reply.state, schema.block, marks), schema, {
       privateBytes: reply.privateBytes ?? object.privateBytes,
       identity: reply.identity ?? identity,
     }),
@@ -196,7 +202,7 @@ async function probeCreate(
   if (probe?.importId === undefined && identity === undefined) {
     return unresolved(
       operation,
-      "its identity is made by the provider, or is that of the object that it replaces",
+      "its identity is made by the provider, repeats a secret, or is that of the object that it replaces",
     );
   }
   const wanted = { id: probe?.importId ?? "", identity, given: false };
@@ -214,7 +220,7 @@ interface Wanted {
 async function findCreated(
   object: StateObject,
   operation: ObjectOperation,
-  { use, schema, context }: Resolver,
+  { use, schema, context, sensitive = [] }: Resolver,
   { id, identity, given }: Wanted,
 ): Promise<OperationResult> {
   const found = await use.provider.import(
@@ -252,10 +258,11 @@ async function findCreated(
   if (!given && identity === undefined && textAt(reply.state, "id") !== id) {
     return unresolved(operation, `what is found under "${id}" has another id`);
   }
+  const marks = [...sensitive, ...(reply.sensitive ?? [])];
   return {
     kind: "exists",
     tainted: operation.tainted === true,
-    content: contentOf(markObject(reply.state, schema.block, reply.sensitive ?? []), schema, {
+    content: contentOf(markObject(reply.state, schema.block, marks), schema, {
       privateBytes: reply.privateBytes ?? imported.privateBytes,
       identity: reply.identity ?? imported.identity,
     }),
