@@ -82,7 +82,7 @@ describe("a rotation", () => {
     const { keysWith } = start();
     await keysWith().ensure(TEST_STACK);
     const numbers = await Promise.all([1, 2, 3].map(async () => keysWith().rotate(TEST_STACK)));
-    expect(numbers.toSorted()).toEqual([2, 3, 4]);
+    expect(new Set(numbers)).toEqual(new Set([2, 3, 4]));
     expect(await keysWith().dataKeys(TEST_STACK)).toHaveLength(4);
   });
 
