@@ -76,7 +76,7 @@ it("passes another error of the blob store on", async () => {
 
 it("is nothing where nothing is stored", async () => {
   expect(await loadContent(undefined, new MemoryBlobs())).toHaveLength(0);
-  expect(await loadContent({}, new MemoryBlobs())).toHaveLength(0);
+  expect(await loadContent({ place: undefined }, new MemoryBlobs())).toHaveLength(0);
 });
 
 describe("what is too large for a resource", () => {
