@@ -41,6 +41,7 @@ export type {
   ViewAction,
 } from "./model/plan-view.ts";
 export { PLAN_VIEW_FORMAT } from "./model/plan-view.ts";
+export { repeatsName } from "./model/repeats-name.ts";
 export type { Shown, ShownMember, ShownRefinement } from "./model/shown.ts";
 export { VIEW_SCHEMA } from "./model/view-schema.ts";
 export type { HtmlOptions } from "./render/html.ts";

@@ -1,4 +1,5 @@
 import { decodeJsonImplied, type Value } from "@stackwright/cty";
+import { repeatsName } from "@stackwright/plan-view";
 
 /**
  * The object or array that a string holds as JSON; undefined for any other text. Strings that are
@@ -7,7 +8,8 @@ import { decodeJsonImplied, type Value } from "@stackwright/cty";
 export function jsonInside(text: string): Value | undefined {
   if (!/^\s*(?:\{\s*"|\[\s*[[{"])/.test(text)) return undefined;
   try {
-    return decodeJsonImplied(text);
+    const value = decodeJsonImplied(text);
+    return repeatsName(text) ? undefined : value;
   } catch {
     return undefined;
   }

@@ -166,6 +166,11 @@ describe("texts", () => {
     expect(shown).toEqual(["~ p = jsonencode(...) # formatting only"]);
   });
 
+  it("shows a document as text where a name is in it twice: readers disagree which of the two counts", () => {
+    const shown = lines(native({ p: '{"a":1,"a":2}' }), native({ p: '{"a":3,"a":2}' }));
+    expect(shown).toEqual([String.raw`~ p = "{\"a\":1,\"a\":2}" -> "{\"a\":3,\"a\":2}"`]);
+  });
+
   it("writes control characters as symbols", () => {
     const shown = lines(native({ t: "a" }), native({ t: "\u001B[31mred\u202Ex" }));
     expect(shown).toEqual([String.raw`~ t = "a" -> "\u001b[31mred\u202ex"`]);

@@ -1,6 +1,7 @@
 import { decodeJsonImplied, Mark, type Value } from "@stackwright/cty";
 import { groupBy } from "../group-by.ts";
 import type { PairedBy } from "../model/diff.ts";
+import { repeatsName } from "../model/repeats-name.ts";
 import { align, type Pair } from "./align.ts";
 import { assign } from "./assign.ts";
 import { type Element, elementsOf, pairCost } from "./element.ts";
@@ -315,11 +316,12 @@ function itemsOf(
   return items;
 }
 
-/** The object or array that a string holds as JSON; undefined for any other text. */
+/** The object or array that a string holds as JSON; undefined for any other text, and where a name counts twice in it. */
 function documentIn(text: string): Value | undefined {
   if (!/^\s*(?:\{\s*["}]|\[\s*[[{"])/.test(text)) return undefined;
   try {
-    return decodeJsonImplied(text);
+    const value = decodeJsonImplied(text);
+    return repeatsName(text) ? undefined : value;
   } catch {
     return undefined;
   }

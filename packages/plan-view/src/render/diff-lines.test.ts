@@ -33,6 +33,11 @@ it.each<[string, Shown, readonly string[]]>([
       "  ) -> (known after apply)",
     ],
   ],
+  [
+    "a document with a name twice",
+    { kind: "string", text: '{"a":1,"a":2}' },
+    [String.raw`~ v = "{\"a\":1,\"a\":2}" -> (known after apply)`],
+  ],
   ["an empty document", { kind: "string", text: "{}" }, ['~ v = "{}" -> (known after apply)']],
   [
     "a text like a document",

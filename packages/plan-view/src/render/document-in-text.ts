@@ -1,6 +1,7 @@
+import { repeatsName } from "../model/repeats-name.ts";
 import type { Shown } from "../model/shown.ts";
 
-/** The object or array that a text holds as JSON, with its numbers as they are written; undefined for any other text, and for an empty one. */
+/** The object or array that a text holds as JSON, with its numbers as they are written; undefined for any other text, for an empty one, and where a name is in it twice. */
 export function documentInText(text: string): Shown | undefined {
   if (!/^\s*[{[]\s*["[{\dtfn-]/.test(text)) return undefined;
   try {
@@ -8,7 +9,7 @@ export function documentInText(text: string): Shown | undefined {
     const parsed: unknown = JSON.parse(text, (_name, value: unknown, ...more: unknown[]) =>
       typeof value === "number" ? new WrittenNumber(value, more[0]) : value,
     );
-    return shownOf(parsed);
+    return repeatsName(text) ? undefined : shownOf(parsed);
   } catch {
     return undefined;
   }
