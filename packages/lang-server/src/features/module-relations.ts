@@ -7,6 +7,8 @@ import { sourceOfProvider } from "../schema/body-shape.ts";
 
 /** Of the answers below, as clients of other servers of the language expect them. */
 const FORMAT = 0;
+/** Calls in an answer: where each module calls another one twice, they double with each level. */
+const MAX_CALLS = 2_000;
 
 interface ModuleCall {
   readonly name: string;
@@ -28,9 +30,13 @@ export function moduleCallers(workspace: Workspace, folder: string) {
   return { v: FORMAT, callers: workspace.callersOf(folder).map((each) => ({ uri: uriOf(each) })) };
 }
 
-/** What the module of a folder calls, and what that calls. */
+/** What the module of a folder calls, and what that calls; at most 2,000 calls. */
 export function moduleCalls(workspace: Workspace, folder: string) {
-  return { v: FORMAT, module_calls: callsOf(workspace, folder, new Set([folder])) };
+  const room = { left: MAX_CALLS };
+  return {
+    v: FORMAT,
+    module_calls: callsOf(workspace, folder, { around: new Set([folder]), room }),
+  };
 }
 
 /** The providers that the module of a folder requires, by source, and the versions that its lock file has. */
@@ -61,17 +67,25 @@ export function moduleProviders(workspace: Workspace, folder: string) {
   };
 }
 
+interface CallsWithin {
+  /** Folders of the modules that the calls are of, from the first on. */
+  readonly around: ReadonlySet<string>;
+  /** How many calls the answer may still have. */
+  readonly room: { left: number };
+}
+
 function callsOf(
   workspace: Workspace,
   folder: string,
-  around: ReadonlySet<string>,
+  { around, room }: CallsWithin,
 ): readonly ModuleCall[] {
   return [...workspace.module(folder)].flatMap(([, { file }]) =>
     file.body.items.flatMap((block) => {
       if (block.kind !== "block" || block.type !== "module") return [];
       const name = block.labels[0]?.value;
       const source = argumentText(block.body.items, "source");
-      if (name === undefined || source === undefined) return [];
+      if (name === undefined || source === undefined || room.left === 0) return [];
+      room.left--;
       const version = argumentText(block.body.items, "version");
       const called = workspace.calledFolder(folder, name);
       // Modules that call each other are named once.
@@ -82,7 +96,9 @@ function callsOf(
           source_addr: source,
           ...(version !== undefined && { version }),
           source_type: sourceType(source),
-          dependent_modules: isNew ? callsOf(workspace, called, new Set([...around, called])) : [],
+          dependent_modules: isNew
+            ? callsOf(workspace, called, { around: new Set([...around, called]), room })
+            : [],
         },
       ];
     }),
