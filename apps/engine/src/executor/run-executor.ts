@@ -9,6 +9,7 @@ import type { IdentityToken } from "../domain/requested-identity.ts";
 import { isOutputLine } from "../domain/run-log-event.ts";
 import { ServerError } from "../domain/server-error.ts";
 import type { SchemaAnswer } from "../domain/upstream-schema.ts";
+import { fittingEvent } from "../logs/fitting-event.ts";
 import { CHILD_PROTOCOL, type ControlFrame, type EventFrame } from "./child-protocol.ts";
 import { executeJob } from "./execute-job.ts";
 import type { ExecutionJob, ExecutionResult } from "./execution-job.ts";
@@ -76,7 +77,7 @@ export async function runExecutor({
       }
       const sent = send({ type: "event", at, event }).catch(async () =>
         // Too large for a frame; the log of the run would cut it, too.
-        send({ type: "event", at, event: { type: event.type, cut: true } }),
+        send({ type: "event", at, event: fittingEvent(event) }),
       );
       return isOutput && events.writableNeedDrain ? sent : undefined;
     },

@@ -51,6 +51,7 @@ async function start() {
   };
   return {
     log,
+    stored,
     claim,
     lost,
     parts,
@@ -95,6 +96,14 @@ it("gives up with the claim, and with the lease", async () => {
   const flushed = other.log.flush();
   other.lost.abort(new Error("lost"));
   expect(await other.within(flushed)).toBe(true);
+});
+
+it("stores of an event that is too long what explains it", async () => {
+  const { log, stored } = await start();
+  const problem = { type: "diagnostic", severity: "error", summary: "The provider refused it" };
+  void log.add({ ...problem, detail: "x".repeat(100_000) }, 1);
+  await log.flush();
+  expect(await stored()).toContainEqual(expect.objectContaining(problem));
 });
 
 it("lets a fast executor wait for a slow store", async () => {

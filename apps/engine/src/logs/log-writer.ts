@@ -4,6 +4,7 @@ import { isStorageError } from "@stackwright/storage";
 import { isOutputLine, type RunLogEvent } from "../domain/run-log-event.ts";
 import { isServerError } from "../domain/server-error.ts";
 import type { TimedEvent } from "../queue/append-events.ts";
+import { EVENT_BYTES, fittingEvent } from "./fitting-event.ts";
 
 /** A segment is written after so long, so many events, or so many bytes. */
 const FLUSH_MS = 250;
@@ -18,8 +19,6 @@ const WAIT_BYTES = 1024 * 1024;
 const HELD_BYTES = 4 * 1024 * 1024;
 /** How long a store that is away is left alone. */
 const AWAY_MS = 1_000;
-/** A longer event is cut to its type: no segment outgrows a resource. */
-const EVENT_BYTES = 48 * 1024;
 
 /** The log of a run, as the owner of its claim writes it. */
 interface LogSink {
@@ -64,7 +63,7 @@ export class LogWriter implements AsyncDisposable {
       this.#dropped += 1;
       return undefined;
     }
-    const kept = size > EVENT_BYTES ? { type: event.type, cut: true } : event;
+    const kept = size > EVENT_BYTES ? fittingEvent(event) : event;
     const bytes = Math.min(size, EVENT_BYTES);
     this.#waiting.push({ event: kept, at, bytes });
     this.#bytes += bytes;

@@ -12,3 +12,9 @@ it("says where a log is full, as lines are missing from there on", () => {
   const text = eventText({ seq: 9, at: 1, type: "truncated" });
   expect(text).toBe("The log of the run is full: further lines of output are left out.\n");
 });
+
+it("says nothing of an event that is stored without its object", () => {
+  for (const type of ["read-start", "step-end", "provision-output"]) {
+    expect(eventText({ seq: 9, at: 1, type, cut: true })).toBe("");
+  }
+});

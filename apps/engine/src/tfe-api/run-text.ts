@@ -8,6 +8,15 @@ const WORDS: Readonly<Record<string, { readonly start: string; readonly noun: st
   read: { start: "Reading", noun: "Read" },
 };
 
+/** Events that say nothing without the object that they are of, as those do that were too long to be stored. */
+const OF_OBJECTS: ReadonlySet<string> = new Set([
+  "read-start",
+  "step-start",
+  "step-progress",
+  "step-end",
+  "provision-output",
+]);
+
 /** An event of a run as lines of a log; empty for what has none. */
 export function eventText(event: StoredRunLogEvent): string {
   const of = (name: string): string => {
@@ -15,6 +24,7 @@ export function eventText(event: StoredRunLogEvent): string {
     return typeof value === "string" || typeof value === "number" ? String(value) : "";
   };
   const address = of("address");
+  if (address === "" && OF_OBJECTS.has(event.type)) return "";
   switch (event.type) {
     case "diagnostic":
       return isOwnBlock(event) ? "" : diagnosticText(event, of);
