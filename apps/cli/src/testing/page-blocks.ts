@@ -26,21 +26,29 @@ export async function pageBlocks(page: string, language: string): Promise<string
  *
  * @param serve The block, one line that begins with `stackwright serve`.
  * @param page The folder of the reader.
+ * @param further What a trial on one machine needs that the page does not, such as a certificate.
  * @returns The address of the server, and what replaces the address on the page by it.
  */
 export async function startPageServer(
   serve: string,
   page: Pick<PageFolder, "folder" | "env">,
-): Promise<{ readonly url: string; readonly here: (block: string) => string }> {
+  further: readonly string[] = [],
+): Promise<{
+  readonly url: string;
+  readonly here: (block: string) => string;
+  /** Ends it before the end of the test. */
+  readonly stop: () => Promise<unknown>;
+}> {
   const [program, ...words] = serve.trim().split(" ");
   if (program !== "stackwright" || words[0] !== "serve") {
     throw new Error(`the block starts no server: ${serve}`);
   }
-  const server = spawnCommand([...words, "--port", "0"], {
+  const server = spawnCommand([...words, ...further, "--port", "0"], {
     cwd: page.folder,
     env: page.env,
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
-  return { url, here: (block) => block.replaceAll(WRITTEN_ADDRESS, url) };
+  const [, url = ""] = await server.waitFor(/The server is at (https?:\S+)/);
+  const here = (block: string): string => block.replaceAll(WRITTEN_ADDRESS, url);
+  return { url, here, stop: async () => server.stop() };
 }
