@@ -48,13 +48,13 @@ async function start(...words: readonly string[]) {
 
   /** Publishes the provider of a project, whose file is given. */
   const publish = async (project: object, ...more: readonly string[]): Promise<string> => {
-    const cwd = await folderOf("project");
+    const cwd = await mkdtemp(join(scratch, "project-"));
     await writeFile(join(cwd, "stackwright.provider.json"), JSON.stringify(project));
-    const child = spawn(
-      process.execPath,
-      [COMMAND, "provider", "publish", "--version", "1.0.0", ...more],
-      { cwd, env: { ...process.env, ...env, STACKWRIGHT_SERVER: url, STACKWRIGHT_TOKEN: token } },
-    );
+    const version = more.includes("--version") ? [] : ["--version", "1.0.0"];
+    const child = spawn(process.execPath, [COMMAND, "provider", "publish", ...version, ...more], {
+      cwd,
+      env: { ...process.env, ...env, STACKWRIGHT_SERVER: url, STACKWRIGHT_TOKEN: token },
+    });
     child.stdin.end();
     let text = "";
     for (const stream of [child.stdout, child.stderr]) {
@@ -97,12 +97,12 @@ async function start(...words: readonly string[]) {
   return { host: new URL(url).host, api, call, publish, applied, folderOf, home, work };
 }
 
-const requires = (name: string, source: string): string => `
+const requires = (name: string, source: string, version = "1.0.0"): string => `
 terraform {
   required_providers {
     ${name} = {
       source  = "${source}"
-      version = "1.0.0"
+      version = "${version}"
     }
   }
 }
@@ -165,6 +165,42 @@ resource "lab_object" "a" { name = "a" }
   const runOf = async () => (await call("GET", `/one/runs/${notices[0]?.run}`)).json;
   await expect.poll(async () => (await runOf())["phase"], POLL).toBe("no_changes");
   expect((await runOf())["cause"]).toBe(`provider:deprecated:${source}@1.0.0`);
+});
+
+it("a stack hears of the newest version that the modules allow which its run has fetched", {
+  timeout: 300_000,
+}, async (context) => {
+  context.skip(LAB === "", "TEST_TOOL_TERRAFORM_PROVIDER_LAB is not set");
+  const { host, api, call, publish, applied, folderOf } = await start();
+  const objects = await folderOf("objects");
+  const project = { source: "example.com/acme/lab", command: [LAB], program: LAB };
+  await publish(project, "--protocols", "6.0", "--claim");
+  const source = `${host}/acme/lab`;
+  const bounded = requires("lab", source, "< 2.0.0");
+  const module = gzipSync(
+    tarOf({ "main.tf": `${bounded}resource "lab_object" "b" { name = "b" }` }),
+  );
+  await api("PUT", "/registry/modules/acme/net/lab/1.0.0", module);
+  const done = await applied({
+    "main.tf": `${requires("lab", source, ">= 1.0.0")}
+provider "lab" { directory = ${JSON.stringify(objects)} }
+module "net" {
+  source  = "localterraform.com/acme/net/lab"
+  version = "1.0.0"
+}
+`,
+  });
+  expect(done.phase, done.events).toBe("applied");
+  await call("PUT", "/one/provider-reaction", { reaction: "notify" });
+  await publish(project, "--protocols", "6.0", "--version", "2.0.0");
+  await publish(project, "--protocols", "6.0", "--version", "1.1.0");
+  const noticed = async () => {
+    const { notices } = JSON.parse((await call("GET", "/one/provider-reaction")).text) as {
+      readonly notices: readonly { readonly version: string }[];
+    };
+    return notices.map(({ version }) => version);
+  };
+  await expect.poll(noticed, POLL).toEqual(["1.1.0"]);
 });
 
 it("and a function that was registered at it, under the name that it has there as well", {

@@ -8,15 +8,12 @@ import {
 } from "@stackwright/lang";
 import type { ProviderConstraint } from "@stackwright/proto/stackwright";
 import { VersionConstraints } from "@stackwright/provider-source";
+import { MAX_CONSTRAINED, recordedConstraints } from "../domain/recorded-constraints.ts";
 
 /** Bytes of all configuration files: reading them takes a server's time. */
 const MAX_BYTES = 1024 * 1024;
 /** Folders of modules. */
 const MAX_FOLDERS = 200;
-/** Providers that are recorded. */
-const MAX_PROVIDERS = 100;
-/** Bytes of what is recorded: it is stored with each version, and read with each step of the queue of the stack. */
-const MAX_RECORDED_BYTES = 16 * 1024;
 
 /** Whether a file of an archive is one that constraints are read from. */
 export function hasConstraints(path: string): boolean {
@@ -26,7 +23,7 @@ export function hasConstraints(path: string): boolean {
 
 /**
  * Which versions of its providers a configuration allows, as the root module and those that it calls by local paths say. Modules of elsewhere
- * may allow less. Private providers have none: theirs always name one version, which says nothing about newer ones. Nothing of a configuration that
+ * may allow less: what the run of a configuration finds in them takes the place of this. Private providers have none: theirs always name one version, which says nothing about newer ones. Nothing of a configuration that
  * is too large, that cannot be parsed, or that says more than is recorded.
  *
  * @param directory where its files are
@@ -55,13 +52,14 @@ export async function readProviderConstraints(
       found.set(text, [...(found.get(text) ?? []), version]);
     }
     for (const called of localFolders(config, folder)) folders.add(called);
-    if (folders.size > MAX_FOLDERS || found.size > MAX_PROVIDERS) return [];
+    if (folders.size > MAX_FOLDERS || found.size > MAX_CONSTRAINED) return [];
   }
-  const recorded = [...found].map(([source, all]) => ({
-    source,
-    versions: VersionConstraints.intersection(...all).toString(),
-  }));
-  return Buffer.byteLength(JSON.stringify(recorded)) > MAX_RECORDED_BYTES ? [] : recorded;
+  return recordedConstraints(
+    [...found].map(([source, all]) => ({
+      source,
+      versions: VersionConstraints.intersection(...all).toString(),
+    })),
+  );
 }
 
 /** Undefined where the parser gives up, as for a text of a hundred thousand parts: its run fails, and the upload does not. */

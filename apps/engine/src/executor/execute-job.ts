@@ -33,6 +33,7 @@ import type { ProviderVersion } from "../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../domain/run-stages.ts";
 import { diagnosticEvent, firstError } from "./diagnostic-event.ts";
 import { driftOf } from "./drift-of.ts";
+import { withConstraints } from "./effective-constraints.ts";
 import { endOfHistory } from "./end-of-history.ts";
 import { executeShadowJob } from "./execute-shadow-job.ts";
 import { executeToolJob } from "./execute-tool-job.ts";
@@ -209,7 +210,7 @@ async function execute(
       ...(planned && { planned }),
     });
     await schemas.finish(signal);
-    return made;
+    return withConstraints(made, configuration);
   }
   if (step === "recover") {
     const { objects } = await state.read({ signal });
@@ -234,7 +235,7 @@ async function execute(
   }
   const engine = await openJobEngine(job, ground, { ...opened, plan });
   const end = await apply(job, engine, runs, { ...given, plan, report, signals });
-  return await runLastHooks(hooks, end);
+  return await runLastHooks(hooks, withConstraints(end, configuration));
 }
 
 interface Given {

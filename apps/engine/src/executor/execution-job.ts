@@ -137,6 +137,9 @@ export interface StoredStateContent {
   readonly contentSha256: string;
 }
 
+/** What a configuration with all of its modules allows of its providers; absent where a tool read it, or it was not read. */
+type ExecutedConstraints = readonly { readonly source: string; readonly versions: string }[];
+
 /** How an execution ended. Without one of these the executor was lost, and the store says what it left. */
 export type ExecutionResult =
   | {
@@ -168,7 +171,12 @@ export type ExecutionResult =
       readonly left?: LeftToStage;
     }
   /** `planDigest` is that of a plan of a tool, which is stored also where it changes nothing. */
-  | { readonly phase: "no_changes"; readonly revision: string; readonly planDigest?: string }
+  | {
+      readonly phase: "no_changes";
+      readonly revision: string;
+      readonly planDigest?: string;
+      readonly providerConstraints?: ExecutedConstraints;
+    }
   /** How the plan of the engine differs from that of a tool. */
   | ({ readonly phase: "compared" } & ComparedPlans)
   | {
@@ -176,6 +184,7 @@ export type ExecutionResult =
       readonly revision?: string;
       readonly reason?: string;
       readonly reasonCode?: string;
+      readonly providerConstraints?: ExecutedConstraints;
     }
   /**
    * Something of the run is still open: the next executor recovers it. `blocked`: a recovery waits for something that users end, so that it

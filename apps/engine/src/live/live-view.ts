@@ -15,6 +15,7 @@ import { type DueProviderChange, deriveDueProviderChanges } from "./due-provider
 import { type DueTrigger, deriveDueTriggers } from "./due-triggers.ts";
 import { EventLog } from "./event-log.ts";
 import { followKind } from "./follow-kind.ts";
+import { deriveKnownConstraints } from "./known-constraints.ts";
 import { LiveCounts } from "./live-counts.ts";
 import { type ModulesFact, PLANNED_MODULES } from "./module-facts.ts";
 import { deriveProviderChanges, QUARANTINES, RELEASES } from "./provider-changes.ts";
@@ -222,7 +223,10 @@ export class LiveView implements Disposable {
         recorded: [RELEASES, QUARANTINES].map((one) => followKind(rt, this.#parts, one)),
         versions: this.#providerVersions,
       }),
-      constraints: followKind(rt, this.#parts, PROVIDER_CONSTRAINTS),
+      constraints: deriveKnownConstraints(rt, {
+        recorded: followKind(rt, this.#parts, PROVIDER_CONSTRAINTS),
+        runsOfStack: this.runsOfStack,
+      }),
     });
     return this.#dueProviderChanges;
   }

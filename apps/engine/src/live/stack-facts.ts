@@ -36,6 +36,8 @@ export interface RunFact {
   readonly number: number;
   readonly phase: RunPhase | "unknown";
   readonly mode: Run_Mode;
+  /** Of the state with which it ended; 0 before. */
+  readonly revision: number;
   /** Why there is the run, such as `user:ID` or `trigger:PROJECT/STACK@REVISION`. */
   readonly cause: string;
   readonly actor: string;
@@ -164,10 +166,8 @@ export const RUNS: FollowedKind<RunFact> = {
   kind: kind<RunFact>()({ key: ({ key }) => key }),
   keyOf: placeKey,
   project: (resource) => {
-    const { id, stack, number, phase, mode, cause, actor, createdAtMs, updatedAtMs } = decodeRecord(
-      RUN_KIND,
-      resource,
-    );
+    const run = decodeRecord(RUN_KIND, resource);
+    const { id, stack, number, phase, mode, revision, cause, actor } = run;
     const { partition: account, namespace: project } = resource.id.tenancy;
     return {
       key: placeKey(resource.id),
@@ -178,10 +178,11 @@ export const RUNS: FollowedKind<RunFact> = {
       number: Number(number),
       phase: storedRunPhase(phase) ?? "unknown",
       mode,
+      revision: Number(revision),
       cause,
       actor,
-      createdAtMs: Number(createdAtMs),
-      updatedAtMs: Number(updatedAtMs),
+      createdAtMs: Number(run.createdAtMs),
+      updatedAtMs: Number(run.updatedAtMs),
     };
   },
 };

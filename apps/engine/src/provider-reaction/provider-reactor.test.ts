@@ -8,6 +8,8 @@ import {
   ProviderRelease,
   type Run,
   Run_Mode,
+  Run_Phase,
+  Run as RunMessage,
   StateObject,
   UpstreamVersion,
 } from "@stackwright/proto/stackwright";
@@ -64,6 +66,19 @@ async function start() {
         const providerConstraints = [{ source, versions }];
         tx.update(await readQueue(tx, stack), { providerConstraints });
       });
+    },
+    /** Records a run that was applied: one of a server has a number, one of a command has none. */
+    ran: async (stack: StackReference, given: Partial<Run>): Promise<void> => {
+      const id = parts.token();
+      const isOfServer = given.number !== undefined;
+      const run = RunMessage.fromPartial({
+        id,
+        stack: stack.stack,
+        phase: Run_Phase.PHASE_APPLIED,
+        ...(isOfServer && { mode: Run_Mode.MODE_APPLY }),
+        ...given,
+      });
+      await put(RUN_KIND, memberPlace(stack, id), run);
     },
     /** Says what follows for the stacks of the project that say nothing themselves. */
     projectSays: async (providerReaction: ProviderReaction_Kind): Promise<void> => {
@@ -301,6 +316,25 @@ it("a stack hears of the newest version that its configuration allows, and of wh
   await allows(pinned, OWN, ">= 1.0.0");
   await expect.poll(async () => (await events()).at(-1), { interval: 2 }).toBe(major);
   expect(await events()).toHaveLength(7);
+});
+
+it("a stack that a command has applied after the last run of a server hears of every newer version, until a run applies it again", async () => {
+  const { stack, uses, allows, ran, release, serve, events } = await start();
+  const [held, left] = [await stack("held", KIND_NOTIFY), await stack("left", KIND_NOTIFY)];
+  for (const one of [held, left]) {
+    await uses(one, OWN, "1.0.0");
+    await allows(one, OWN, "= 1.0.0");
+    await ran(one, { number: 1n, revision: 1n });
+  }
+  // A command that changed nothing says nothing of what was applied.
+  await ran(held, { revision: 1n, phase: Run_Phase.PHASE_NO_CHANGES });
+  await ran(left, { revision: 2n });
+  await serve();
+  await release("1.1.0");
+  await expect.poll(events, { interval: 2 }).toEqual([`${OWN} 1.1.0 published`]);
+  await ran(left, { number: 2n, revision: 3n });
+  await release("1.2.0");
+  for (let round = 0; round < 10; round += 1) expect(await events()).toHaveLength(1);
 });
 
 it("what becomes of a version concerns no stack that uses another one", async () => {

@@ -1,3 +1,4 @@
+import type { ProviderConstraint } from "@stackwright/proto/stackwright";
 import {
   FENCE_KIND,
   type RunReference,
@@ -47,6 +48,8 @@ interface ApplyEnd {
   readonly reasonCode?: string;
   /** Name of the stack; absent where it takes no further runs. */
   readonly stackName?: string | undefined;
+  /** What the configuration allows of its providers. @default what was read of it at its upload */
+  readonly providerConstraints?: readonly ProviderConstraint[] | undefined;
 }
 
 /**
@@ -56,7 +59,7 @@ interface ApplyEnd {
 export async function endApply(
   parts: TransactionParts,
   claim: RunClaim,
-  { phase, stackName, ...change }: ApplyEnd,
+  { phase, stackName, providerConstraints, ...change }: ApplyEnd,
 ): Promise<void> {
   const { reference, worker } = claim;
   await transact(parts, async (tx) => {
@@ -67,7 +70,7 @@ export async function endApply(
       await requireRest(tx, reference);
       await move(tx, run, phase, worker.id, change);
       if (phase === "applied" || phase === "partially_applied") {
-        await recordConfiguration(tx, reference.stack, run.row.message);
+        await recordConfiguration(tx, reference.stack, run.row.message, providerConstraints);
       }
       // Drift of what is left to a later stage was not looked at.
       if (phase === "applied" && !leavesParts(run.row.message)) {

@@ -3,6 +3,7 @@ import {
   type PolicyResult,
   type Project,
   Project_AutoApply,
+  type ProviderConstraint,
   type Run,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
@@ -201,6 +202,8 @@ type PlanEnd =
       readonly phase: "no_changes";
       readonly revision: bigint;
       readonly shadowed?: ShadowedPlan | undefined;
+      /** What the configuration allows of its providers. @default what was read of it at its upload */
+      readonly providerConstraints?: readonly ProviderConstraint[] | undefined;
     }
   | { readonly phase: "failed"; readonly reason: string; readonly reasonCode: string };
 
@@ -214,9 +217,10 @@ export async function endWithoutPlan(
     const ticket = await requireClaim(tx, claim);
     const run = await readRun(tx, claim.reference);
     if (end.phase === "no_changes") {
-      const { phase, revision, shadowed } = end;
+      const { phase, revision, shadowed, providerConstraints } = end;
       await move(tx, requireAt(run, "planning"), phase, claim.worker.id, { revision });
-      await recordConfiguration(tx, claim.reference.stack, run.row.message);
+      const { stack } = claim.reference;
+      await recordConfiguration(tx, stack, run.row.message, providerConstraints);
       if (isDriftCheck(run.row.message)) {
         await recordDrift(tx, claim.reference, run.row.message, { found: NO_DRIFT, revision });
       }

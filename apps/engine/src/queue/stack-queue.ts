@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { StackReference } from "@stackwright/core";
 import {
+  type ProviderConstraint,
   type Run,
   Run_Mode,
   type RunTicket,
@@ -7,6 +9,7 @@ import {
   RunTicket_Step,
   type StackQueue,
 } from "@stackwright/proto/stackwright";
+import { recordedConstraints } from "../domain/recorded-constraints.ts";
 import {
   memberPlace,
   RUN_KIND,
@@ -31,18 +34,37 @@ export async function readQueue(tx: Transaction, stack: StackReference): Promise
   }));
 }
 
-/** Records that the stack is as the configuration of a run says: schedules go by it, and what is heard of newer providers. */
+/**
+ * Records that the stack is as the configuration of a run says: schedules go by it, and what is heard of newer providers.
+ *
+ * @param constraints what it allows of its providers, as the run found it in all of its modules. @default what was read at its upload
+ */
 export async function recordConfiguration(
   tx: Transaction,
   stack: StackReference,
   { mode, configuration }: Pick<Run, "mode" | "configuration">,
+  constraints?: readonly ProviderConstraint[],
 ): Promise<void> {
   if (mode !== Run_Mode.MODE_APPLY) return;
   const row = await readQueue(tx, stack);
-  if (row.message.configuration === configuration) return;
-  const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
-  const { providerConstraints = [] } = version?.message ?? {};
+  const before = row.message;
+  const isSame = before.configuration === configuration;
+  if (isSame && constraints === undefined) return;
+  const providerConstraints =
+    constraints === undefined
+      ? await constraintsOfUpload(tx, stack, configuration)
+      : recordedConstraints(constraints);
+  if (isSame && isDeepStrictEqual(before.providerConstraints, providerConstraints)) return;
   tx.update(row, { configuration, providerConstraints });
+}
+
+async function constraintsOfUpload(
+  tx: Transaction,
+  stack: StackReference,
+  configuration: string,
+): Promise<ProviderConstraint[]> {
+  const version = await tx.find(SERVER_KINDS.configuration, memberPlace(stack, configuration));
+  return version?.message.providerConstraints ?? [];
 }
 
 /** A ticket that no worker has claimed, with the attempts that were made of the step. */

@@ -11,6 +11,7 @@ const SAID: Readonly<Record<number, string>> = {
   9: "b22748455d33bdfc",
   10: "928d677f7b2e0584",
   11: "e4d786c7c40a67e7",
+  12: "c8dffef5a9ef2e7c",
 };
 
 /** A schema without what only people read. */

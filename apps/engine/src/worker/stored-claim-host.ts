@@ -354,17 +354,18 @@ async function writeResult(parts: StoredClaimParts, claim: RunClaim, result: End
     });
   }
   if (result.phase === "no_changes") {
-    const { phase, planDigest } = result;
+    const { phase, planDigest, providerConstraints } = result;
     const revision = BigInt(result.revision);
     const shadowed =
       planDigest === undefined ? undefined : await shadowedPlan(parts, claim, planDigest, revision);
-    return endWithoutPlan(parts, claim, { phase, revision, shadowed });
+    return endWithoutPlan(parts, claim, { phase, revision, shadowed, providerConstraints });
   }
-  const { phase, reason = "", reasonCode = "", revision } = result;
+  const { phase, reason = "", reasonCode = "", revision, providerConstraints } = result;
   if (claim.step !== "plan") {
     const at = revision === undefined ? {} : { revision: BigInt(revision) };
     const stackName = (await parts.stackOf(claim.reference.stack))?.name;
-    return endApply(parts, claim, { phase, reason, reasonCode, stackName, ...at });
+    const known = { stackName, providerConstraints };
+    return endApply(parts, claim, { phase, reason, reasonCode, ...known, ...at });
   }
   return endWithoutPlan(parts, claim, { phase: "failed", reason, reasonCode });
 }

@@ -176,6 +176,10 @@ export interface ClaimEnd {
   readonly phase: "no_changes";
   readonly revision: string;
   readonly planDigest?: string | undefined;
+  readonly providerConstraints?: readonly ({
+  readonly source: string;
+  readonly versions: string;
+})[] | undefined;
 } | {
   readonly phase: "compared";
   readonly compared: number;
@@ -191,6 +195,10 @@ export interface ClaimEnd {
   readonly revision?: string | undefined;
   readonly reason?: string | undefined;
   readonly reasonCode?: string | undefined;
+  readonly providerConstraints?: readonly ({
+  readonly source: string;
+  readonly versions: string;
+})[] | undefined;
 } | {
   readonly phase: "interrupted";
   readonly reason: string;

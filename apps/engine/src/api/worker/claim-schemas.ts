@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { MAX_LISTED, MAX_PLACE, MAX_SHOWN } from "../../domain/compared-plans.ts";
 import { MAX_DRIFTED, MAX_DRIFTED_ATTRIBUTES, MAX_DRIFTED_TEXT } from "../../domain/found-drift.ts";
+import { MAX_CONSTRAINED } from "../../domain/recorded-constraints.ts";
 import { MAX_MODULE_LOCK, MAX_STANDINGS } from "../../domain/registry-query.ts";
 import { MAX_LEFT, MAX_LEFT_TEXT } from "../../domain/run-stages.ts";
 import type { SchemaAnswer } from "../../domain/upstream-schema.ts";
@@ -412,6 +413,13 @@ const Left = Type.Object(
   },
   { additionalProperties: false },
 );
+const Constraints = Type.Array(
+  Type.Object(
+    { source: Type.String({ maxLength: 512 }), versions: Type.String({ maxLength: 16_384 }) },
+    { additionalProperties: false },
+  ),
+  { maxItems: MAX_CONSTRAINED },
+);
 const Result = Type.Union([
   Type.Object(
     {
@@ -434,6 +442,7 @@ const Result = Type.Union([
       phase: Type.Literal("no_changes"),
       revision: Revision,
       planDigest: Type.Optional(Digest),
+      providerConstraints: Type.Optional(Constraints),
     },
     { additionalProperties: false },
   ),
@@ -469,6 +478,7 @@ const Result = Type.Union([
       revision: Type.Optional(Revision),
       reason: Type.Optional(Reason),
       reasonCode: Type.Optional(Type.String({ pattern: "^[0-9A-Za-z_]{0,64}$" })),
+      providerConstraints: Type.Optional(Constraints),
     },
     { additionalProperties: false },
   ),
