@@ -81,15 +81,29 @@ async function openProgram(
     nodeOptions: relay === undefined ? [] : ["--inspect=127.0.0.1:0"],
   });
   const start = async () => {
-    const launched = await launchTerraformProvider({
-      ...command,
-      signal,
-      onLog: (entry) => {
-        if (relay?.follow(entry.message) === true || !isShown(entry)) return;
-        terminal.writeError(`${project.name}: ${printable(entry.message)}\n`);
-      },
-    });
-    return launched.transport;
+    let held: string[] | undefined = [];
+    const showHeld = (): void => {
+      for (const line of held ?? []) terminal.writeError(line);
+      held = undefined;
+    };
+    try {
+      const launched = await launchTerraformProvider({
+        ...command,
+        signal,
+        onLog: (entry) => {
+          if (relay?.follow(entry.message) === true || !isShown(entry)) return;
+          const line = `${project.name}: ${printable(entry.message)}\n`;
+          if (held === undefined) terminal.writeError(line);
+          else held.push(line);
+        },
+      });
+      showHeld();
+      return launched.transport;
+    } catch (error) {
+      // The error of a program that has ended has its last lines.
+      if (!TfpluginError.is(error, "TFPLUGIN_START_EXITED")) showHeld();
+      throw error;
+    }
   };
   const transport = await openReloadingTransport({
     start,

@@ -197,6 +197,7 @@ describe("provider dev", () => {
     await change(code, "    return { id: `${name}!` };", "    return {{");
     // What the program wrote is shown in its lines.
     await dev.waitFor(/the one from before stays: .* before it was ready\n[^]*\nSyntaxError/);
+    expect(dev.text().match(/SyntaxError/g)).toHaveLength(1);
     await run("destroy", "--yes");
     expect((await run("up", "--yes")).text).toContain('id = "todo!"');
     expect(await dev.stop()).toBe(0);
