@@ -3,6 +3,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { PLAN_TEXT_CASES } from "../testing/plan-text-cases.ts";
 import { startCloud } from "../testing/start-cloud.ts";
 import { terraformRoot } from "../testing/terraform-roots.ts";
 
@@ -10,6 +11,11 @@ import { terraformRoot } from "../testing/terraform-roots.ts";
 
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
 const LAB = process.env["TEST_TOOL_TERRAFORM_PROVIDER_LAB"] ?? "";
+/** Providers beside it, by their names. */
+const OTHERS = {
+  random: process.env["TEST_TOOL_TERRAFORM_PROVIDER_RANDOM"] ?? "",
+  tls: process.env["TEST_TOOL_TERRAFORM_PROVIDER_TLS"] ?? "",
+};
 const SECRETS = ["secret-of-var-1", "secret-of-var-2", "secret-of-schema-1", "secret-of-schema-2"];
 
 /** What differs between the versions of the configuration. */
@@ -57,13 +63,17 @@ output "objects" { value = data.lab_objects.all.objects }
 `;
 
 /** The same configuration for a command on its own, and for one whose plans the server makes. */
-async function startBoth() {
+async function startBoth(others: readonly (keyof typeof OTHERS)[] = []) {
   const scratch = await mkdtemp(join(tmpdir(), "plan-text-"));
   onTestFinished(() => rm(scratch, { recursive: true, force: true }));
   const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
-  const packages = join(scratch, "mirror/example.com/acme/lab/1.0.0", platform);
-  await mkdir(packages, { recursive: true });
-  await copyFile(LAB, join(packages, "terraform-provider-lab_v1.0.0"));
+  const providers = ["lab", ...others] as const;
+  for (const name of providers) {
+    const packages = join(scratch, `mirror/example.com/acme/${name}/1.0.0`, platform);
+    await mkdir(packages, { recursive: true });
+    const program = name === "lab" ? LAB : OTHERS[name];
+    await copyFile(program, join(packages, `terraform-provider-${name}_v1.0.0`));
+  }
   const mirror = JSON.stringify(join(scratch, "mirror"));
   const install = `provider_installation {\n  filesystem_mirror { path = ${mirror} }\n}\n`;
   const environment = { TF_CLI_CONFIG_FILE: join(scratch, "rc") };
@@ -74,11 +84,14 @@ async function startBoth() {
   const remote = cloud.root;
   const rc = remote.env["TF_CLI_CONFIG_FILE"] ?? "";
   await writeFile(rc, `${await readFile(rc, "utf8")}${install}`);
+  const required = providers
+    .map((name) => `    ${name} = { source = "example.com/acme/${name}" }\n`)
+    .join("");
   for (const [name, root] of Object.entries({ local, remote })) {
     const lab = join(scratch, name);
     await mkdir(lab);
     await root.write(
-      `terraform {\n  required_providers {\n    lab = { source = "example.com/acme/lab" }\n  }\n}\nprovider "lab" { directory = ${JSON.stringify(lab)} }\n`,
+      `terraform {\n  required_providers {\n${required}  }\n}\nprovider "lab" { directory = ${JSON.stringify(lab)} }\n`,
       "providers.tf",
     );
   }
@@ -95,6 +108,12 @@ async function startBoth() {
     local,
     remote,
     write,
+    /** What both print, the command on its own first. */
+    both: async (...words: readonly string[]): Promise<readonly [Printed, Printed]> => {
+      const [theirs, ours] = await Promise.all([local.exec(...words), remote.exec(...words)]);
+      expect(ours.code, ours.text).toBe(theirs.code);
+      return [printed(theirs.text), printed(behindHead(ours.text))];
+    },
     /** What both print, which is the same. */
     same: async (...words: readonly string[]): Promise<Printed> => {
       const [theirs, ours] = [await local.exec(...words), await remote.exec(...words)];
@@ -137,7 +156,8 @@ function printed(text: string): Printed {
       "ID",
     )
     .split("\n");
-  const isRead = (line: string): boolean => /: (Refreshing|Reading|Read complete)/.test(line);
+  const isRead = (line: string): boolean =>
+    /: (Refreshing|Reading|Read complete|Preparing import)/.test(line);
   const reads = lines.filter(isRead).toSorted();
   const rest = lines.filter((line) => !isRead(line)).join("\n");
   const boxes = [...rest.matchAll(/^╷\n((?:│.*\n)+)╵$/gm)].map(([, box = ""]) =>
@@ -226,6 +246,36 @@ describe("a plan of the server, printed by the command", () => {
     expect(called.text).toContain("while calling substr(str, offset, length)");
     expect(called.text).not.toContain('"@level"');
   });
+
+  it.each(PLAN_TEXT_CASES)(
+    "has the text of a plan of its own: $name",
+    { timeout: 120_000 },
+    async ({ before, tamper: change, after, words = [], differs = [], shows }) => {
+      const all = [before, after].join("\n");
+      const used = (["random", "tls"] as const).filter((name) => all.includes(`"${name}_`));
+      expect(used.filter((name) => OTHERS[name] === "")).toEqual([]);
+      const { local, remote, both, tamper } = await startBoth(used);
+      const put = async (text: string) =>
+        Promise.all([local, remote].map(async (root) => root.write(text)));
+      if (before !== undefined) {
+        await put(before);
+        await Promise.all([local, remote].map(async (root) => root.ok("apply", "-auto-approve")));
+      }
+      if (change !== undefined) await tamper(change);
+      if (after !== undefined) await put(after);
+      const [theirs, ours] = await both("plan", ...words);
+      expect(ours.plan).toContain(shows);
+      const compared = ({ reads, plan, diagnostics }: Printed) => ({
+        plan,
+        ...(!differs.includes("reads") && { reads }),
+        // Which ones there are is the same in any case.
+        diagnostics: differs.includes("diagnostics")
+          ? new Set(diagnostics.match(/^(Warning|Error): (?!Argument is deprecated).*$/gm))
+          : diagnostics,
+      });
+      expect(compared(ours)).toEqual(compared(theirs));
+    },
+  );
 
   it("is applied with its lines, counts and outputs", { timeout: 120_000 }, async () => {
     const { remote, write } = await startBoth();
