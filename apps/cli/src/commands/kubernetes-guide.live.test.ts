@@ -1,15 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePorts } from "@stackwright/base/free-ports";
 import { expect, it, onTestFinished } from "vitest";
+import { pageBlocks } from "../testing/page-blocks.ts";
 import { createPageFolder } from "../testing/page-folder.ts";
 import { type SpawnedCommand, spawnCommand } from "../testing/spawned-command.ts";
 
 // The secrets of docs/kubernetes.md as a reader makes them, with a `kubectl` that stands for the cluster: what it is to execute in a pod of the
 // server it executes here, what is applied and waited for it passes over, and secrets are kept as files.
 
-const PAGE = join(import.meta.dirname, "../../../../docs/kubernetes.md");
+const PAGE = "docs/kubernetes.md";
 
 it("the page about Kubernetes leads to a secret with which a worker gets steps", {
   timeout: 300_000,
@@ -18,8 +19,9 @@ it("the page about Kubernetes leads to a secret with which a worker gets steps",
   const { folder, shell } = await createPageFolder({ NO_COLOR: "1" });
   await writeFile(join(folder, "bin/kubectl"), kubectl(folder), { mode: 0o755 });
   const [port = 0] = await freePorts(1);
-  const page = (await readFile(PAGE, "utf8")).replaceAll("7400", String(port));
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
+  const blocks = (await pageBlocks(PAGE, "sh")).map((block) =>
+    block.replaceAll("7400", String(port)),
+  );
   const [secrets = "", bootstrap = "", forward = "", token = ""] = blocks;
   expect([secrets, bootstrap, forward, token].map((block) => block.split("\n")[0])).toEqual([
     "kubectl create namespace stackwright",

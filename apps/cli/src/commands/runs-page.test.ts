@@ -1,29 +1,25 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { pageBlocks, startPageServer } from "../testing/page-blocks.ts";
 import { createPageFolder } from "../testing/page-folder.ts";
-import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/runs.md as a reader follows it: its commands as they are written there, with another port.
 
-const PAGE = join(import.meta.dirname, "../../docs/runs.md");
+const PAGE = "apps/cli/docs/runs.md";
 
 it("the page about runs leads from a login to a run that is requested again", {
   timeout: 240_000,
 }, async () => {
-  const { folder, shell } = await createPageFolder();
+  const page = await createPageFolder();
+  const { folder, shell } = page;
   await mkdir(join(folder, "network"));
   await writeFile(join(folder, "network/main.tf"), 'resource "terraform_data" "a" { input = 1 }\n');
 
-  const text = await readFile(PAGE, "utf8");
-  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
-  const [serve = "", ...others] = blocks;
+  const [serve = "", ...others] = await pageBlocks(PAGE, "sh");
   expect(others).toHaveLength(5);
-  const words = [...serve.trim().split(" ").slice(1), "--port", "0"];
-  await using server = spawnCommand(words, { cwd: folder });
-  const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
-  const script = others.join("\n").replaceAll("http://127.0.0.1:7400", url);
-  const stdout = await shell(script);
+  const { here } = await startPageServer(serve, page);
+  const stdout = await shell(here(others.join("\n")));
   expect(stdout).toContain("Created the stack web/network.");
   expect(stdout).toContain("Run 1 waits for approval.");
   expect(stdout).toContain("Approved by");

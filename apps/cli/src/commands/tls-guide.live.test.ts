@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { freePorts } from "@stackwright/base/free-ports";
 import { expect, it } from "vitest";
+import { pageBlocks } from "../testing/page-blocks.ts";
 import { createPageFolder } from "../testing/page-folder.ts";
 import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/tls.md as a reader follows it: its commands as they are written there, with other ports.
 
-const PAGE = join(import.meta.dirname, "../../../../docs/tls.md");
+const PAGE = "docs/tls.md";
 
 it("the page about TLS leads to a command, a worker and terraform that trust an own authority", {
   timeout: 600_000,
@@ -22,10 +23,9 @@ it("the page about TLS leads to a command, a worker and terraform that trust an 
   }
   const { folder, shell } = await createPageFolder({ NO_COLOR: "1", CHECKPOINT_DISABLE: "1" });
   const [port = 0, storagePort = 0] = await freePorts(2);
-  const page = (await readFile(PAGE, "utf8"))
-    .replaceAll("7400", String(port))
-    .replaceAll("7420", String(storagePort));
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
+  const blocks = (await pageBlocks(PAGE, "sh")).map((block) =>
+    block.replaceAll("7400", String(port)).replaceAll("7420", String(storagePort)),
+  );
   expect(blocks).toHaveLength(10);
   const [certify = "", serve = "", fingerprint = "", login = "", token = "", ...others] = blocks;
   const [work = "", run = "", terraform = "", renew = "", list = ""] = others;

@@ -1,21 +1,19 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { pageBlocks, startPageServer } from "../testing/page-blocks.ts";
 import { createPageFolder } from "../testing/page-folder.ts";
-import { spawnCommand } from "../testing/spawned-command.ts";
 
 // docs/tutorial.md as a reader follows it: its commands as they are written there, with another port.
 
-const PAGE = join(import.meta.dirname, "../../../../docs/tutorial.md");
+const PAGE = "docs/tutorial.md";
 const SERVE = "stackwright serve ";
 
 it("the tutorial leads from an empty folder to a reviewed change and back", {
   timeout: 300_000,
 }, async () => {
-  const { folder, shell } = await createPageFolder({ NO_COLOR: "1" });
-
-  const text = await readFile(PAGE, "utf8");
-  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, content = ""]) => content);
+  const { folder, env, shell } = await createPageFolder({ NO_COLOR: "1" });
+  const blocks = await pageBlocks(PAGE, "sh");
   const at = blocks.findIndex((block) => block.startsWith(SERVE));
   const alone = await shell(blocks.slice(0, at).join("\n"));
   expect(alone).toContain('"development-web-1"');
@@ -24,12 +22,8 @@ it("the tutorial leads from an empty folder to a reviewed change and back", {
 
   await mkdir(join(folder, "server"), { recursive: true });
   const cwd = join(folder, "shop");
-  const words = [...(blocks[at]?.trim().split(" ").slice(1) ?? []), "--port", "0"];
-  await using server = spawnCommand(words, { cwd });
-  const [, url = ""] = await server.waitFor(/The server is at (http:\S+)/);
-  const rest = blocks.slice(at + 1).join("\n");
-  expect(rest).toContain("http://127.0.0.1:7400");
-  const output = await shell(rest.replaceAll("http://127.0.0.1:7400", url), cwd);
+  const { here } = await startPageServer(blocks[at] ?? "", { folder: cwd, env });
+  const output = await shell(here(blocks.slice(at + 1).join("\n")), cwd);
   expect(output.match(/refused, as it should be/g)).toHaveLength(2);
   expect(output).toContain("one test failed");
   expect(output.match(/^Run \d+ is applied, revision \d+\.$/gm)).toHaveLength(4);
