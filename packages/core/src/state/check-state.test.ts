@@ -101,6 +101,13 @@ describe("a circle of dependencies", () => {
     expect(checkState(objects)).toEqual(["the dependencies have a circle: t.new -> t.a -> t.new"]);
   });
 
+  it("is found also behind a dependency that does not exist", () => {
+    expect(checkState([object("t.a", ["t.gone", "t.b"]), object("t.b", ["t.a"])])).toEqual([
+      "t.a depends on t.gone, which does not exist",
+      "the dependencies have a circle: t.a -> t.b -> t.a",
+    ]);
+  });
+
   it("is not two ways to the same object, nor one of a deposed object", () => {
     const diamond = [
       object("t.a", ["t.b", "t.c"]),

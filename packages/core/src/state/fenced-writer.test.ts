@@ -359,3 +359,17 @@ it("asks the store for nothing where there is nothing to write", async () => {
   expect(await ended(clock, writer.write([]))).toEqual([]);
   expect(attempts).toEqual([]);
 });
+
+it("does not take a lost answer for the reason why the lease was not renewed", async () => {
+  const { writer, clock, faults, held } = await underLease();
+  faults.writes.push(...Array.from({ length: 20 }, (): Fault => "lost"));
+  const writing = writer.write([{ kind: "write", resource: resource("a", "A1") }]);
+  const lost = expect(writing).rejects.toMatchObject({
+    code: "ENGINE_FENCE_LOST",
+    message: "the right to write to the stack was lost: the lease could not be renewed in time",
+  });
+  await clock.advance(100);
+  held.is = false;
+  await clock.advance(1_000);
+  await lost;
+});

@@ -188,6 +188,99 @@ describe("state edits", () => {
     expect(() => planStateEdits(snapshot, [edit])).toThrow("stackwright recover --absent 't.a'");
   });
 
+  it("is refused while a run writes, or was interrupted", async () => {
+    const snapshot = await (await chain()).state.read();
+    const head = { revision: 3n, run: "R1" };
+    expect(() =>
+      planStateEdits({ ...snapshot, head }, [{ kind: "taint", address: "t.c" }]),
+    ).toThrow(
+      expect.objectContaining({
+        code: "ENGINE_SURGERY_INVALID",
+        message: "the run R1 is writing the state, or was interrupted",
+      }),
+    );
+  });
+
+  it("forgets a deposed object alone, where its key is said", async () => {
+    const test = await chain();
+    {
+      await using hold = await test.state.acquire();
+      const writer = await hold.begin({ run: test.ulid() });
+      const object = {
+        mode: "managed",
+        type: "t",
+        provider: PROVIDER,
+        dependencies: [],
+        createBeforeDestroy: false,
+      } as const;
+      for (const deposed of ["00000001", "00000002"]) {
+        await writer.write({ kind: "depose", address: "t.a", deposed });
+        const key = { address: "t.a", deposed: "" };
+        await writer.write({ kind: "adopt", key, object, content: CONTENT });
+      }
+      await writer.finish();
+    }
+    const { objects } = await operate(test, {
+      kind: "forget",
+      address: "t.a",
+      deposed: "00000001",
+    });
+    expect([...objects.keys()].toSorted()).toEqual(["t.a", "t.a\u000000000002", "t.b", "t.c"]);
+  });
+
+  /** The chain with an update or delete of t.a, tainted or not, whose outcome is not known. */
+  async function unresolved(kind: "update" | "delete", tainted = false): Promise<TestState> {
+    const test = await chain();
+    await using hold = await test.state.acquire();
+    const writer = await hold.begin({ run: test.ulid() });
+    const key = { address: "t.a", deposed: "" };
+    if (tainted) await writer.write({ kind: "record", key, patch: { phase: "tainted" } });
+    await writer.write({ kind, key, operation: { id: "op" } });
+    const outcome = { kind: "unresolved", problem: "the answer was lost" } as const;
+    await writer.write({ kind: "settle", key, operation: "op", outcome });
+    await writer.finish();
+    return test;
+  }
+
+  it.each([
+    ["update", false, "ready"],
+    ["delete", false, "ready"],
+    ["delete", true, "tainted"],
+  ] as const)(
+    "takes an object of an unresolved %s (tainted: %s) for what was recorded",
+    async (kind, tainted, phase) => {
+      const { objects } = await operate(await unresolved(kind, tainted), {
+        kind: "resolve",
+        address: "t.a",
+        exists: true,
+      });
+      const found = objects.get("t.a");
+      expect(found).toMatchObject({ phase, value: CONTENT.value });
+      expect(found?.dependencies.map(({ address }) => address)).toEqual(["t.b"]);
+      expect(found).not.toHaveProperty("operation");
+    },
+  );
+
+  it("changes nothing that an unresolved object depends on", async () => {
+    const snapshot = await (await unresolved("update")).state.read();
+    expect(() => planStateEdits(snapshot, [{ kind: "forget", address: "t.b" }])).toThrow(
+      expect.objectContaining({
+        code: "ENGINE_SURGERY_INVALID",
+        message: "t.a is unresolved and depends on what would change",
+        details: { addresses: ["t.a"] },
+      }),
+    );
+  });
+
+  it("shows each object once, however many edits change it, and none that comes out the same", async () => {
+    const snapshot = await (await chain()).state.read();
+    const move = { kind: "move", from: "t.c", to: "t.d" } as const;
+    const plan = planStateEdits(snapshot, [move, { kind: "taint", address: "t.d" }]);
+    expect(touched(plan)).toEqual(["~ t.b (indirect)", "- t.c", "+ t.d"]);
+    expect(plan.changes.at(-1)?.after?.phase).toBe("tainted");
+    expect(plan.baseRevision).toBe(snapshot.head.revision);
+  });
+
   it("is bound to the state that was reviewed", async () => {
     const test = await chain();
     const plan = planStateEdits(await test.state.read(), [{ kind: "taint", address: "t.c" }]);
