@@ -1,6 +1,6 @@
 import { systemClock } from "@stackwright/base/clock";
 import { Run as RunMessage } from "@stackwright/proto/stackwright";
-import { createUlidGenerator } from "@stackwright/storage";
+import { createUlidGenerator, type StorageBackend } from "@stackwright/storage";
 import { createMemoryStorage } from "@stackwright/storage/memory";
 import { describe, expect, it } from "vitest";
 import { TEST_STACK } from "../testing/state-fixture.ts";
@@ -47,6 +47,43 @@ describe("runs", () => {
     ).rejects.toMatchObject({ code: "ENGINE_STATE_TRANSITION" });
     expect(await phases()).toEqual(["preparing", "preparing", "canceled"]);
   });
+
+  it.each([
+    ["ended one of them", "canceled", "ENGINE_STATE_TRANSITION"],
+    ["wrote one of them again", "queued", undefined],
+  ] as const)(
+    "are moved by what is stored where another writer %s just before",
+    async (_what, phase, code) => {
+      const inner = createMemoryStorage();
+      const token = createUlidGenerator({ wallMs: () => Date.now() });
+      const runs = runsOf(inner);
+      for (const id of ["r1", "r2"]) await runs.create({ id, cause: "user:ann" });
+      let isFirst = true;
+      const storage: StorageBackend = new Proxy(inner, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name, target);
+          if (typeof member !== "function") return member;
+          return async (...args: unknown[]): Promise<unknown> => {
+            if (name === "batch" && isFirst) {
+              isFirst = false;
+              const id = memberId(TEST_STACK, STATE_KINDS.run, "r2");
+              if (phase === "canceled") await runs.transition("r2", "queued", phase);
+              else
+                await inner.writeCAS({ ...(await inner.read("strong", id)), generation: "other" });
+            }
+            return Reflect.apply(member, target, args) as unknown;
+          };
+        },
+      });
+      const both = ["r1", "r2"].map((id) => ({ stack: TEST_STACK, id }));
+      const options = { storage, scheduler: systemClock, token };
+      const moving = transitionRuns(both, { from: "queued", to: "preparing" }, options);
+      if (code === undefined) await moving;
+      else await expect(moving).rejects.toMatchObject({ code });
+      const phases = (await runs.list()).map((run) => run.phase);
+      expect(phases).toEqual(code === undefined ? ["preparing", "preparing"] : ["queued", phase]);
+    },
+  );
 
   it("go from phase to phase and store what they are given", async () => {
     const runs = runsOf();

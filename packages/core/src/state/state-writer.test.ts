@@ -366,6 +366,17 @@ function input(more: Partial<StackInput>): StackInput {
 
 const CHECK: CheckResult = { address: "check.a", kind: "check", index: 0, status: "pass" };
 
+it("a stack that was never written has nothing of all that", async () => {
+  expect(await createTestState().state.read()).toEqual({
+    head: { revision: 0n, run: "" },
+    objects: new Map(),
+    outputs: new Map(),
+    checks: [],
+    inputs: [],
+    epoch: 0n,
+  });
+});
+
 describe("what a run publishes beside the outputs", () => {
   it.each<[string, FinishRun]>([
     ["the address of a check", { checks: [{ ...CHECK, address: "check.b" }] }],
