@@ -15,6 +15,7 @@ import { RUN_KIND, runPlace, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
 import { runLogText } from "./run-log.ts";
 
@@ -59,6 +60,7 @@ it("reads the segments that a slice needs, and gives the same text from any plac
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
     renderer: new PlanRenderer(fixture.parts),
     marks: new LogMarks(),
+    awaited: new AwaitedApplies(fixture.parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const read = async (offset: number) => {
@@ -109,6 +111,7 @@ async function planLinesOf(
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
     renderer: new PlanRenderer(fixture.parts),
     marks: new LogMarks(),
+    awaited: new AwaitedApplies(fixture.parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const wanted = { name: "plan", structured: true, offset: 0 } as const;

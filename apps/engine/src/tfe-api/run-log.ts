@@ -29,12 +29,14 @@ import { blockOf } from "../policy/policy-verdict.ts";
 import { phaseOf } from "../queue/run-row.ts";
 import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
+import type { AwaitedApplies } from "./awaited-applies.ts";
 import type { LogMark, LogMarks } from "./log-marks.ts";
 import { eventLines, exactLine, jsonLine, textLines } from "./run-lines.ts";
 import { eventText, isOwnBlock } from "./run-text.ts";
 import { sortedDiagnostics } from "./sorted-diagnostics.ts";
 
 interface RunLogParts extends ServedParts {
+  readonly awaited: AwaitedApplies;
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly renderer: PlanRenderer;
@@ -124,12 +126,14 @@ async function* textFrom(
           hasPlan = true;
           if (structured) yield textLines(await planEndText(parts, end), event.at);
         }
+        if (!hasPlan && to === "approved") parts.awaited.planRead(reference.run);
         if (!hasPlan || hasEnded) return true;
         continue;
       }
       if (to === "approved") isApply = true;
       if (!hasEnded) continue;
       if (isApply) yield await applyEnd(parts, { ...end, ...flush() });
+      parts.awaited.applyRead(reference.run);
       return true;
     }
     next += events.length;

@@ -14,6 +14,7 @@ import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { startApi } from "../testing/start-api.ts";
 import { terraformRoot } from "../testing/terraform-roots.ts";
+import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
 import { runLogText } from "./run-log.ts";
 
@@ -144,6 +145,7 @@ it("gives a log of many MB with a line of 1 MB byte for byte, and reads few part
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
     renderer: new PlanRenderer(parts),
     marks: new LogMarks(),
+    awaited: new AwaitedApplies(parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const read = createHash("sha256");

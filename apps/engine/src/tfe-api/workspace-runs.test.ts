@@ -1,11 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { createStoredKeys, type NamedStack } from "@stackwright/core";
 import { MemoryBlobs } from "@stackwright/core/testing";
-import { PolicyResult, Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
+import {
+  PolicyResult,
+  Run,
+  Run_Mode,
+  Run_Phase,
+  RunLogSegment,
+} from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { expect, it } from "vitest";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, runPlace } from "../domain/run-places.ts";
+import { RUN_KIND, runPlace, segmentPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { claimTicket } from "../queue/claim.ts";
 import { beginPlanning } from "../queue/plan-steps.ts";
@@ -88,4 +94,49 @@ it("ends a run at once for admins; for others once it had its time to stop", asy
     code: "conflict",
   });
   await runs.cancel(admin, run, { force: true });
+});
+
+it("is applied until a command that has read its plan has read why the apply failed", async () => {
+  const fixture = createRunFixture();
+  const { put } = fixture;
+  const stack = await fixture.stack("one");
+  const reference = { stack, run: "01J9ZC0000000000000000RUN1" };
+  const { run: id } = reference;
+  const store = async (phase: Run_Phase): Promise<void> =>
+    put(
+      RUN_KIND,
+      runPlace(reference),
+      Run.create({
+        id,
+        stack: stack.stack,
+        phase,
+        mode: Run_Mode.MODE_APPLY,
+        planDigest: "d".repeat(64),
+        history: [{ to: Run_Phase.PHASE_APPROVED }],
+      }),
+    );
+  const event = (seq: number, to: string): Promise<void> =>
+    put(
+      SERVER_KINDS.segment,
+      segmentPlace(reference, seq),
+      RunLogSegment.create({
+        first: BigInt(seq),
+        events: [JSON.stringify({ seq, at: 0, type: "phase-change", to })],
+      }),
+    );
+  const runs = runsOf(fixture, stack);
+  const read = async (name: "plan" | "apply"): Promise<void> => {
+    const log = { workspace: stack.stack, run: id, name, structured: true, offset: 0 };
+    const { text } = await runs.log(ADMIN, log);
+    for (;;) if ((await text.next()).done === true) return;
+  };
+  const phase = async () => (await runs.get(ADMIN, stack.stack, id))?.phase;
+  await store(Run_Phase.PHASE_APPLYING);
+  await event(1, "approved");
+  await read("plan");
+  await store(Run_Phase.PHASE_PARTIALLY_APPLIED);
+  await event(2, "partially_applied");
+  expect(await phase()).toBe("applying");
+  await read("apply");
+  expect(await phase()).toBe("partially_applied");
 });

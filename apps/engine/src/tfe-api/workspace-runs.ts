@@ -20,6 +20,7 @@ import { readText } from "../vcs/read-text.ts";
 import { sealRunValues } from "../worker/run-values.ts";
 import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
+import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
 import { hasOverrideRole, policyCheckOf } from "./policy-check.ts";
 import { hasDocument, runLogText } from "./run-log.ts";
@@ -55,6 +56,8 @@ const NO_PLAN: PlanFacts = {
   hasDocument: true,
 };
 
+const FAILED_APPLIES: ReadonlySet<string> = new Set(["failed", "partially_applied"]);
+
 const MODES: Readonly<Record<TfeRun["mode"], Run_Mode>> = {
   normal: Run_Mode.MODE_APPLY,
   destroy: Run_Mode.MODE_DESTROY,
@@ -70,6 +73,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
   const { storage, clock, stackOf, audited } = parts;
   const renderer = new PlanRenderer({ clock });
   const marks = new LogMarks();
+  const awaited = new AwaitedApplies(clock);
   const places = new AccountPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
   const stacks = new StackDirectory({ storage });
 
@@ -207,7 +211,9 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const run = await readRun(reference, id);
       if (run === undefined) return undefined;
       const policyCheck = policyCheckOf(await policiesOf(reference, id), run, caller);
-      return { ...viewOf(run, workspace, await planFactsOf(reference, id)), policyCheck };
+      const view = viewOf(run, workspace, await planFactsOf(reference, id));
+      const isAwaited = FAILED_APPLIES.has(view.phase) && view.wasApproved && awaited.has(id);
+      return { ...view, ...(isAwaited && { phase: "applying" as const }), policyCheck };
     },
     list: async (caller, workspace) => {
       const { reference } = await stackOf(caller, workspace);
@@ -268,7 +274,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const stack = await stackOf(caller, workspace);
       const reference = { stack: stack.reference, run };
       const wanted = { name, structured, offset };
-      return runLogText({ ...parts, renderer, marks }, stack, reference, wanted);
+      return runLogText({ ...parts, renderer, marks, awaited }, stack, reference, wanted);
     },
     planJson: async (caller, { workspace, id, phase }, form) => {
       const { reference } = await stackOf(caller, workspace);
