@@ -63,8 +63,13 @@ async function* readHistory(options: HistoryStreamOptions): AsyncGenerator<Histo
   let position = options.after;
   let revision = 0n;
   let place = 0;
+  let isCreated = false;
   for await (const response of responses) {
     checkAlive(client, response);
+    isCreated ||= response.created;
+    // Events that come before the watch is announced wait for that at the server, and how far it has come is said at once: before
+    // those events, which would then count as sent.
+    if (!isCreated) continue;
     const commits: (Commit | DamagedCommit)[] = [];
     for (const event of response.events) {
       const at = event.kv?.modRevision ?? 0n;
