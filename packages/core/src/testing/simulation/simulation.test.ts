@@ -95,6 +95,7 @@ describe("simulated runs", () => {
     ["a refresh did not end where something was gone that others depend on", 78],
     ["a move was blocked by what a partial plan had made at its destination", 15],
     ["what moved was deleted while something that a plan leaves out needed it", 1503609766],
+    ["what drifted while a process was frozen was taken for what its apply had left", 72987284],
   ])("keep what was repaired, by other ways: %s (seed %i)", async (_title, seed) => {
     expect((await simulate(withWays(randomCase(seed)))).violations).toEqual([]);
   });
