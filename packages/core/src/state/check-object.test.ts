@@ -269,7 +269,7 @@ describe("a removal", () => {
     expect(problemsOf([...objects, deposed], { kind: "forget", key })).toEqual([]);
   });
 
-  it("is no update, whoever depends on the object", () => {
+  it("is no update, although others depend on the object", () => {
     expect(problemsOf(objects, { kind: "update", key: KEY, operation: OPERATION })).toEqual([]);
   });
 });

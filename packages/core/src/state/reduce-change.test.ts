@@ -364,7 +364,7 @@ describe("the outcome of an operation", () => {
     });
   });
 
-  it("that a deposed object is gone removes it, whoever depends on the address", () => {
+  it("that a deposed object is gone removes it, although others depend on the address", () => {
     const old = object("deleting", { deposed: DEPOSED });
     const dependent = object("ready", { address: "t.b", dependencies: [edge("t.a")] });
     expect(
