@@ -157,10 +157,12 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  // The same for all, and not to be made anew for each caller that has no credential.
+  let page: string | undefined;
   app.get("/docs", { schema: { hide: true } }, async (_request, reply) => {
     reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'");
-    const document = app.swagger() as OpenApiDocument;
-    return reply.type("text/html; charset=utf-8").send(openapiPage(document));
+    page ??= openapiPage(app.swagger() as OpenApiDocument);
+    return reply.type("text/html; charset=utf-8").send(page);
   });
   return app;
 }
