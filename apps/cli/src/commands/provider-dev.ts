@@ -2,7 +2,11 @@ import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type PluginTransport, TfpluginError } from "@stackwright/tfplugin";
 import { launchTerraformProvider, type ProviderLogEntry } from "@stackwright/tfplugin/launch";
-import { openReloadingTransport, startReattachServer } from "@stackwright/tfplugin/serve";
+import {
+  openReloadingTransport,
+  type ReloadingTransport,
+  startReattachServer,
+} from "@stackwright/tfplugin/serve";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -54,7 +58,7 @@ export async function providerDev(
 /** A provider that templates are connected to. */
 interface DevelopedProvider extends AsyncDisposable {
   readonly transport: PluginTransport;
-  /** Follows changes of the code, where that is wanted. */
+  /** From now on changes of the code start it again, where that is wanted; those of its start count as one. */
   watch(): void;
 }
 
@@ -105,7 +109,28 @@ async function openProgram(
       throw error;
     }
   };
-  const transport = await openReloadingTransport({
+  let transport: ReloadingTransport | undefined;
+  let isFollowing = false;
+  // While the provider starts, its code may change as well.
+  let hasChanged = false;
+  const followChanges = async (): Promise<void> => {
+    if (!isFollowing || transport === undefined) {
+      hasChanged = true;
+      return;
+    }
+    if (await transport.reload())
+      terminal.writeError(`${project.address.toString()} was started again\n`);
+  };
+  if (watch) {
+    cleanup.use(
+      watchCode(codeFolders(project.command, project.directory), {
+        programs: new Set(project.command.map((word) => basename(word))),
+        onChange: () => void followChanges(),
+        onProblem: reporter(context, "Not all changes of the code are seen"),
+      }),
+    );
+  }
+  transport = await openReloadingTransport({
     start,
     onProblem: reporter(context, "The changed provider was not started, the one from before stays"),
   }).catch((error: unknown) => {
@@ -116,11 +141,6 @@ async function openProgram(
       advice: "Its command is in stackwright.provider.json; npm install brings its libraries.",
     });
   });
-  const reloaded = async (): Promise<void> => {
-    if (await transport.reload())
-      terminal.writeError(`${project.address.toString()} was started again\n`);
-  };
-  let watching: Disposable | undefined;
   if (relay !== undefined) {
     terminal.writeError(
       `Debuggers find the provider at 127.0.0.1:${relay.port}, also after changes\n`,
@@ -130,19 +150,10 @@ async function openProgram(
   return {
     transport,
     watch: () => {
-      if (!watch) return;
-      watching = watchCode(codeFolders(project.command, project.directory), {
-        programs: new Set(project.command.map((word) => basename(word))),
-        onChange: () => {
-          void reloaded();
-        },
-        onProblem: reporter(context, "Not all changes of the code are seen"),
-      });
+      isFollowing = true;
+      if (hasChanged) void followChanges();
     },
-    [Symbol.asyncDispose]: async () => {
-      watching?.[Symbol.dispose]();
-      await held.disposeAsync();
-    },
+    [Symbol.asyncDispose]: async () => held.disposeAsync(),
   };
 }
 
