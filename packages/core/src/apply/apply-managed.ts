@@ -5,6 +5,7 @@ import type { StepStatus } from "../events.ts";
 import type { ResourceChange } from "../plan/change.ts";
 import type { ReadyProvider } from "../providers/ready-provider.ts";
 import type { Redactor } from "../secrets/redactor.ts";
+import { storablePaths } from "../state/record-value.ts";
 import type { OperationPlan, OperationResult, StateChange } from "../state/state-change.ts";
 import type { ObjectKey } from "../state/state-object.ts";
 import { recordIdentity } from "../walk/identity.ts";
@@ -73,12 +74,12 @@ class Maker {
     try {
       reply = await this.#call(plan);
     } catch (error) {
-      return this.#lost(error, plan, deposed);
+      return this.#lost(error, deposed);
     }
     if (reply.isOpen === true) {
       plan.report(reply.diagnostics);
       // The next run recovers it, as its provider is not asked any more in this one.
-      return this.#run.given.force.aborted ? "unresolved" : this.#resolve(plan, deposed);
+      return this.#run.given.force.aborted ? "unresolved" : this.#resolve(deposed);
     }
     return this.#settle(plan, reply, deposed);
   }
@@ -105,11 +106,12 @@ class Maker {
   #operationPlan(plan: FinalPlan): OperationPlan {
     const id = this.#operation;
     const replace = this.#change.action === "replace";
-    if (!this.#creates) return { id, replace };
+    const sensitive = storablePaths(plan.sensitive);
+    if (!this.#creates) return { id, replace, sensitive };
     const { secrets } = this.#ready.use;
     const hint = searchHint(this.#change, plan, secrets);
     const probe = { hint, ...findable(this.#change, plan, secrets) };
-    return { id, replace, probe, tainted: this.#isProvisioned };
+    return { id, replace, probe, sensitive, tainted: this.#isProvisioned };
   }
 
   async #call(plan: FinalPlan): Promise<ApplyReply> {
@@ -167,7 +169,7 @@ class Maker {
         ),
       );
     }
-    if (nothing) return this.#nothingThere(plan, failed, deposed);
+    if (nothing) return this.#nothingThere(failed, deposed);
     const value = markObject(object, block, [...plan.sensitive, ...(reply.sensitive ?? [])]);
     this.#ready.use.secrets.addValue(value);
     const tainted = (failed || refused) && this.#creates;
@@ -207,18 +209,14 @@ class Maker {
   }
 
   /** The provider says that there is nothing after a create or update. */
-  async #nothingThere(
-    plan: FinalPlan,
-    failed: boolean,
-    deposed: string | undefined,
-  ): Promise<StepStatus> {
+  async #nothingThere(failed: boolean, deposed: string | undefined): Promise<StepStatus> {
     if (!this.#creates) {
       // A failed update that lost its object in the answer: the previous object is kept until the next read.
       await this.#write(failed ? { kind: "untouched" } : { kind: "absent" });
       return "failed";
     }
     if (failed && !this.#ready.use.capabilities.failedCreateIsClean) {
-      return this.#resolve(plan, deposed);
+      return this.#resolve(deposed);
     }
     await this.#write({ kind: "absent" });
     await this.#restore(deposed);
@@ -233,7 +231,7 @@ class Maker {
   }
 
   /** No answer: the call may have happened, unless the error says that it has not. */
-  async #lost(error: unknown, plan: FinalPlan, deposed: string | undefined): Promise<StepStatus> {
+  async #lost(error: unknown, deposed: string | undefined): Promise<StepStatus> {
     const { force } = this.#run.given;
     const { address } = this.#change;
     if (force.aborted) return "unresolved";
@@ -244,10 +242,10 @@ class Maker {
       await this.#restore(deposed);
       return "failed";
     }
-    return this.#resolve(plan, deposed);
+    return this.#resolve(deposed);
   }
 
-  async #resolve(plan: FinalPlan, deposed: string | undefined): Promise<StepStatus> {
+  async #resolve(deposed: string | undefined): Promise<StepStatus> {
     const { writer } = this.#run.given;
     const object = writer.object(this.#change.address);
     if (object?.operation === undefined) return "unresolved";
@@ -256,7 +254,6 @@ class Maker {
       object.operation,
       this.#ready.use,
       this.#run.context,
-      plan.sensitive,
     );
     await this.#write(outcome);
     if (outcome.kind === "absent" && this.#creates) await this.#restore(deposed);

@@ -16,7 +16,7 @@ function setUp() {
   const engine = createEngine({
     origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
   });
-  const apply = async (thing: string, afterCall: () => Promise<void>) => {
+  const given = async (thing: string) => {
     const text = `terraform {
   required_providers {
     mock = { source = "test.local/conf/mock" }
@@ -36,11 +36,32 @@ ${thing}
       read: () => new TextEncoder().encode(text),
     });
     const { values: variables } = resolveVariables(configuration.root.config.variables, []);
-    const given = { state, configuration, variables, parallelism: 1 };
-    const { plan } = await engine.plan(given);
+    return { state, configuration, variables, parallelism: 1 };
+  };
+  const apply = async (
+    thing: string,
+    afterCall: () => Promise<void>,
+    forceSignal?: AbortSignal,
+  ) => {
+    const inputs = await given(thing);
+    const { plan } = await engine.plan(inputs);
     if (plan === undefined) throw new Error("there is no plan");
     cloud.afterApply = afterCall;
-    return (await engine.apply({ ...given, plan })).status;
+    const force = forceSignal === undefined ? {} : { forceSignal };
+    return (await engine.apply({ ...inputs, ...force, plan })).status;
+  };
+  /** Applies a thing until its call was made, and then nothing more is recorded; the next plan recovers it. */
+  const applyInterrupted = async (thing: string) => {
+    const force = new AbortController();
+    const stopped = async (): Promise<void> => {
+      force.abort(new Error("at once"));
+      return Promise.reject(force.signal.reason as Error);
+    };
+    expect(await apply(thing, stopped, force.signal)).toBe("canceled");
+    const pending = (await state.read()).objects.get("mock_named.a")?.phase;
+    // The configuration of the next run may be another one: what was announced says what is secret.
+    const { recovered } = await engine.plan(await given('name = "a"'));
+    return [pending, ...recovered.map(({ outcome }) => outcome)];
   };
   const stored = async (): Promise<string> => {
     let all = "";
@@ -48,7 +69,7 @@ ${thing}
     for await (const { data } of snapshot) all += Buffer.from(data?.value ?? []).toString("latin1");
     return all;
   };
-  return { state, apply, stored };
+  return { state, apply, applyInterrupted, stored };
 }
 
 /** What is stored of a thing while its create is under way. */
@@ -91,5 +112,30 @@ it("the secrets of an updated object whose answer was lost are encrypted", async
   await apply('name = "a"\nvalue = var.password', noAnswer);
   const { value } = (await state.read()).objects.get("mock_named.a") ?? {};
   expect(value?.json).toContain(SECRET);
+  expect(await stored()).not.toContain("canary-41c9");
+});
+
+it("the secrets of a created object whose run was interrupted are encrypted", async () => {
+  const { state, applyInterrupted, stored } = setUp();
+  expect(await applyInterrupted('name = "a"\nvalue = var.password')).toEqual([
+    "creating",
+    "exists",
+  ]);
+  const { value } = (await state.read()).objects.get("mock_named.a") ?? {};
+  expect(value?.json).toContain(SECRET);
+  expect(value?.sensitive.map(String)).toContain(".value");
+  expect(await stored()).not.toContain("canary-41c9");
+});
+
+it("the secrets of an updated object whose run was interrupted are encrypted", async () => {
+  const { state, apply, applyInterrupted, stored } = setUp();
+  await apply('name = "a"\nvalue = "plain"', async () => Promise.resolve());
+  expect(await applyInterrupted('name = "a"\nvalue = var.password')).toEqual([
+    "updating",
+    "exists",
+  ]);
+  const { value } = (await state.read()).objects.get("mock_named.a") ?? {};
+  expect(value?.json).toContain(SECRET);
+  expect(value?.sensitive.map(String)).toContain(".value");
   expect(await stored()).not.toContain("canary-41c9");
 });

@@ -1,4 +1,4 @@
-import { type Path, Value } from "@stackwright/cty";
+import { Value } from "@stackwright/cty";
 import {
   hasProviderErrors,
   type LifecycleContext,
@@ -27,18 +27,14 @@ import { markObject, withoutMarks } from "../walk/object-marks.ts";
  * - Any other create: the result is unknown. The outcome is `unresolved` and names what the operator has to search for.
  *
  * Never creates or deletes anything. An object that cannot be read is unresolved as well.
- *
- * @param sensitive where the call was given secrets, beside what the schema and the recorded object say
  */
 export async function resolveOperation(
   object: StateObject,
   operation: ObjectOperation,
   use: ProviderInstance,
   context: LifecycleContext,
-  sensitive: readonly Path[] = [],
 ): Promise<OperationResult> {
-  return resolveWith(object, operation, use, context, async (found) => {
-    const resolver = { ...found, sensitive };
+  return resolveWith(object, operation, use, context, async (resolver) => {
     if (resolver.schema.hasNotes === true && operation.kind !== "delete") {
       return readNoted(object, operation, resolver, { kind: "undecided" });
     }
@@ -108,7 +104,6 @@ interface Resolver {
   readonly use: ProviderInstance;
   readonly schema: ResourceSchema;
   readonly context: LifecycleContext;
-  readonly sensitive?: readonly Path[];
 }
 
 function unresolved({ kind, probe }: ObjectOperation, why: string): OperationResult {
@@ -127,7 +122,7 @@ async function readNoted(
   noted: NotedDecision,
 ): Promise<OperationResult> {
   if (object.value !== undefined) return readAndResolve(object, operation, resolver, noted);
-  const { use, schema, context, sensitive = [] } = resolver;
+  const { use, schema, context } = resolver;
   const { type } = object;
   const privateBytes = recoveredBytes(object);
   const state = Value.null(blockType(schema.block));
@@ -139,7 +134,7 @@ async function readNoted(
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return { kind: "absent" };
-  const marks = [...sensitive, ...(reply.sensitive ?? [])];
+  const marks = [...(operation.sensitive ?? []), ...(reply.sensitive ?? [])];
   return {
     kind: "exists",
     tainted: true,
@@ -156,7 +151,7 @@ async function readAndResolve(
   resolver: Resolver,
   noted?: NotedDecision,
 ): Promise<OperationResult> {
-  const { use, schema, context, sensitive = [] } = resolver;
+  const { use, schema, context } = resolver;
   const problems: string[] = [];
   const state = await upgradeObject(object, {
     use,
@@ -179,7 +174,11 @@ async function readAndResolve(
     return unresolved(operation, reply.diagnostics.map(({ summary }) => summary).join("; "));
   }
   if (reply.state.isNull) return { kind: "absent" };
-  const marks = [...(object.value?.sensitive ?? []), ...sensitive, ...(reply.sensitive ?? [])];
+  const marks = [
+    ...(object.value?.sensitive ?? []),
+    ...(operation.sensitive ?? []),
+    ...(reply.sensitive ?? []),
+  ];
   return {
     kind: "exists",
     tainted: operation.tainted === true,
@@ -220,7 +219,7 @@ interface Wanted {
 async function findCreated(
   object: StateObject,
   operation: ObjectOperation,
-  { use, schema, context, sensitive = [] }: Resolver,
+  { use, schema, context }: Resolver,
   { id, identity, given }: Wanted,
 ): Promise<OperationResult> {
   const found = await use.provider.import(
@@ -258,7 +257,7 @@ async function findCreated(
   if (!given && identity === undefined && textAt(reply.state, "id") !== id) {
     return unresolved(operation, `what is found under "${id}" has another id`);
   }
-  const marks = [...sensitive, ...(reply.sensitive ?? [])];
+  const marks = [...(operation.sensitive ?? []), ...(reply.sensitive ?? [])];
   return {
     kind: "exists",
     tainted: operation.tainted === true,

@@ -118,6 +118,7 @@ describe("an object in the store", () => {
             identity: { schemaVersion: 1, json: "{}" },
             hint: "look",
           },
+          sensitive: [Path.root.attribute("tags").index("owner"), Path.root],
         },
       },
     ],

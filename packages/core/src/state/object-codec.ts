@@ -347,6 +347,7 @@ function wireOperation(operation: ObjectOperation): WireOperation {
       identity: probe.identity && wireIdentity(probe.identity),
       hint: probe.hint,
     },
+    sensitive: (operation.sensitive ?? []).map(wirePath),
   };
 }
 
@@ -363,6 +364,7 @@ function plainOperation(operation: WireOperation, owner: Named): ObjectOperation
     ...(operation.deposed === "" ? {} : { deposed: operation.deposed }),
     ...(operation.problem === "" ? {} : { problem: operation.problem }),
     ...(probe === undefined ? {} : { probe: plainProbe(probe) }),
+    ...(operation.sensitive.length > 0 && { sensitive: operation.sensitive.map(plainPath) }),
   };
 }
 

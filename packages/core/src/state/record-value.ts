@@ -65,7 +65,7 @@ export function restoreValue(recorded: RecordedValue, type: Type): Value {
  * Each path once, cut where it enters a set, in the order of their texts. One below another stays: whether a part of a
  * secret is a secret of its own is planned as a difference, so it must be found again as it was recorded.
  */
-function storablePaths(paths: readonly Path[]): readonly Path[] {
+export function storablePaths(paths: readonly Path[]): readonly Path[] {
   const kept = [...new PathSet(paths.map(storablePath))];
   return kept.length < 2 ? kept : kept.sort((a, b) => (a.toString() < b.toString() ? -1 : 1));
 }

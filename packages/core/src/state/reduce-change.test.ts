@@ -1,3 +1,4 @@
+import { Path } from "@stackwright/cty";
 import { describe, expect, it } from "vitest";
 import { content, edge, plan } from "../testing/state-content.ts";
 import { ObjectIndex } from "./object-index.ts";
@@ -80,7 +81,12 @@ describe("a create", () => {
     kind: "create",
     key: KEY,
     object: { ...plan("t.b"), createBeforeDestroy: true },
-    operation: { id: "new", tainted: true, probe: { hint: "look for it" } },
+    operation: {
+      id: "new",
+      tainted: true,
+      probe: { hint: "look for it" },
+      sensitive: [Path.root.attribute("password")],
+    },
   };
 
   it("announces what will be made, by whom and when", () => {
@@ -98,6 +104,7 @@ describe("a create", () => {
         replace: false,
         tainted: true,
         probe: { hint: "look for it" },
+        sensitive: [Path.root.attribute("password")],
       },
       privateBytes: new Uint8Array(),
       observedAtMs: 2_000,
@@ -347,6 +354,7 @@ describe("the outcome of an operation", () => {
         deposed: DEPOSED,
         problem: "lost",
         probe: { hint: "look" },
+        sensitive: [Path.root.attribute("password")],
       }),
       privateBytes: Buffer.from("secret"),
       identity: { schemaVersion: 1, json: "{}" },

@@ -238,7 +238,7 @@ class Reducer {
   }
 
   #operation(kind: ObjectOperation["kind"], plan: OperationPlan): ObjectOperation {
-    const { id, replace = false, probe, tainted = false } = plan;
+    const { id, replace = false, probe, sensitive = [], tainted = false } = plan;
     const { run, epoch } = this.#context;
     return {
       id,
@@ -248,6 +248,7 @@ class Reducer {
       epoch,
       replace,
       ...(probe === undefined ? {} : { probe }),
+      ...(sensitive.length > 0 && { sensitive }),
       ...(tainted ? { tainted } : {}),
     };
   }
@@ -356,6 +357,7 @@ function placeholder(rest: StateObject, operation: ObjectOperation): StateObject
   const { value: _value, identity: _identity, ...kept } = rest;
   const {
     probe: _probe,
+    sensitive: _sensitive,
     problem: _problem,
     tainted: _tainted,
     deposed: _deposed,

@@ -1,3 +1,4 @@
+import type { Path } from "@stackwright/cty";
 import type { ProviderReference } from "@stackwright/mux/router";
 import type {
   Dependency,
@@ -37,6 +38,8 @@ export interface OperationPlan {
    */
   readonly replace?: boolean;
   readonly probe?: Probe;
+  /** Where the call is given secrets, as storable paths: what is read in place of a lost answer has them as well. */
+  readonly sensitive?: readonly Path[];
   /**
    * Of a create: whether the object is tainted until more than the call is done, as its provisioners have not run.
    *

@@ -84,6 +84,8 @@ export interface ObjectOperation {
   /** Of a create: the deposed key of the object that made place for it in the same step. */
   readonly deposed?: string;
   readonly probe?: Probe;
+  /** Where the call is given secrets, beside what the schema and the recorded object say. */
+  readonly sensitive?: readonly Path[];
   /** Of an `unresolved` object: why its state is unknown, as text for the operator. */
   readonly problem?: string;
 }

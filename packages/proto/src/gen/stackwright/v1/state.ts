@@ -195,6 +195,8 @@ export interface Operation {
   tainted: boolean;
   /** Of a create: deposed key of the object that made place for it. */
   deposed: string;
+  /** Where the call is given secrets, beside what the schema and the recorded object say. */
+  sensitive: ValuePath[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1498,6 +1500,7 @@ function createBaseOperation(): Operation {
     problem: "",
     tainted: false,
     deposed: "",
+    sensitive: [],
   };
 }
 
@@ -1535,6 +1538,9 @@ export const Operation: MessageFns<Operation> = {
     }
     if (message.deposed !== "") {
       writer.uint32(82).string(message.deposed);
+    }
+    for (const v of message.sensitive) {
+      ValuePath.encode(v!, writer.uint32(90).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1640,6 +1646,14 @@ export const Operation: MessageFns<Operation> = {
             message.deposed = reader.string(true);
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.sensitive.push(ValuePath.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1682,6 +1696,7 @@ export const Operation: MessageFns<Operation> = {
     message.problem = object.problem ?? "";
     message.tainted = object.tainted ?? false;
     message.deposed = object.deposed ?? "";
+    message.sensitive = object.sensitive?.map((e) => ValuePath.fromPartial(e)) || [];
     return message;
   },
 };
