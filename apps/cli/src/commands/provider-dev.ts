@@ -109,16 +109,15 @@ async function openProgram(
       throw error;
     }
   };
-  let transport: ReloadingTransport | undefined;
-  let isFollowing = false;
-  // While the provider starts, its code may change as well.
+  // What changes of the code start again, from when on that is wanted; its code may change while it starts as well.
+  let followed: ReloadingTransport | undefined;
   let hasChanged = false;
   const followChanges = async (): Promise<void> => {
-    if (!isFollowing || transport === undefined) {
+    if (followed === undefined) {
       hasChanged = true;
       return;
     }
-    if (await transport.reload())
+    if (await followed.reload())
       terminal.writeError(`${project.address.toString()} was started again\n`);
   };
   if (watch) {
@@ -130,7 +129,7 @@ async function openProgram(
       }),
     );
   }
-  transport = await openReloadingTransport({
+  const transport = await openReloadingTransport({
     start,
     onProblem: reporter(context, "The changed provider was not started, the one from before stays"),
   }).catch((error: unknown) => {
@@ -150,7 +149,7 @@ async function openProgram(
   return {
     transport,
     watch: () => {
-      isFollowing = true;
+      followed = transport;
       if (hasChanged) void followChanges();
     },
     [Symbol.asyncDispose]: async () => held.disposeAsync(),
