@@ -22,6 +22,7 @@ export const LONG_FILES: readonly string[] = [
   "apps/engine/src/runs-soak.live.test.ts",
   "e2e/src/start/start.live.test.ts",
   "apps/engine/src/store-outage.live.test.ts",
+  "apps/engine/src/canceled-kill.live.test.ts",
   "apps/engine/src/console/console-keyboard.live.test.ts",
   "apps/engine/src/console/console-appearance.live.test.ts",
   "packages/storage/src/engine/etcd.live.test.ts",

@@ -4,6 +4,7 @@ import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, runOfTicket } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { canceledReason } from "./cancel-reason.ts";
 import { noteStuckRun } from "./note-stuck-run.ts";
 import { isBlockedRecovery, RECOVERY_BLOCKED } from "./recovery-block.ts";
 import { requestRollback } from "./request-rollback.ts";
@@ -83,7 +84,8 @@ export async function releaseClaim(parts: TransactionParts, dead: DeadClaim): Pr
         tx.update(ticket, { ...free, step: RunTicket_Step.STEP_RECOVER });
         return true;
       }
-      await move(tx, run, "failed", actor, { reason, reasonCode: "recovery_failed" });
+      const failure = cancel === undefined ? reason : canceledReason(cancel, reason);
+      await move(tx, run, "failed", actor, { reason: failure, reasonCode: "recovery_failed" });
       tx.remove(ticket);
       await leaveQueue(tx, reference);
       await requestRollback(tx, reference, run.row);

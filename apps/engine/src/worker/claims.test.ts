@@ -97,9 +97,39 @@ it("a run that was ended by force is recovered, however it was canceled", async 
   const run = await enqueue(true);
   await reaches(run, "applying");
   await cancelRun(parts, run, { actor: "ann", force: true });
-  await reaches(run, "partially_applied");
+  expect(await reaches(run, "partially_applied")).toMatchObject({ reason: "canceled by ann" });
   expect(steps).toEqual(["plan", "apply", "recover"]);
 });
+
+it.each([
+  { found: "partially_applied", ends: "partially_applied", reasonCode: "result_lost" },
+  { found: "failed", ends: "canceled", reasonCode: "" },
+] as const)(
+  "an apply that is canceled before its executor is lost, and $found by what the recovery finds, ends as $ends with who canceled it",
+  async ({ found, ends, reasonCode }) => {
+    const { parts, fixture, enqueue, reaches } = await startFakeWorker(async (step) => {
+      if (step.job.step === "plan") return playPlan(step);
+      if (step.job.step === "recover") {
+        const code = found === "failed" ? "worker_lost" : "result_lost";
+        const result = { phase: found, revision: "1", reason: "it was lost", reasonCode: code };
+        return { how: "result", result };
+      }
+      const fence = await fixture.fence(step.job.stack, step.job.name);
+      await step.host.beginApply(fence?.tenure.epoch ?? 0n);
+      await step.stopped;
+      await fence?.release();
+      return { how: "signal", signal: "SIGKILL" };
+    });
+    const run = await enqueue(true);
+    await reaches(run, "applying");
+    await cancelRun(parts, run, { actor: "ann" });
+    const ended = await reaches(run, ends);
+    expect(ended).toMatchObject({ cancel: { stage: 1, actor: "ann" }, reasonCode });
+    expect(ended.reason).toBe(
+      ends === "canceled" ? "canceled by ann" : "canceled by ann; it was lost",
+    );
+  },
+);
 
 it("a plan that ends with its worker is planned again, not canceled", async () => {
   const { worker, enqueue, read, reaches } = await startFakeWorker(async ({ host, stopped }) => {

@@ -50,6 +50,7 @@ import type { LiveServers } from "./live-servers.ts";
 import { readOtherStack } from "./read-other-stack.ts";
 import { type ReadPlannedOutputs, readPlannedStack } from "./read-planned-stack.ts";
 import { type FindProvider, readRegistry } from "./read-registry.ts";
+import { recoveredResult } from "./recovered-result.ts";
 import { requireRecord } from "./require-record.ts";
 import { issueRunIdentity } from "./run-identity.ts";
 import { readRunSecrets } from "./run-secrets.ts";
@@ -182,6 +183,9 @@ async function writeEnd(
         return endStoppedApply(parts, claim, result, run, ending);
       }
       result = await canceledResult(parts, claim, result, run);
+    } else if (claim.step === "recover") {
+      const run = await requireRecord(parts, RUN_KIND, runPlace(claim.reference));
+      result = recoveredResult(result, run);
     }
     return writeResult(parts, claim, late === undefined ? result : lateResult(result, late));
   }
@@ -232,10 +236,11 @@ async function canceledResult(
   run: Run,
 ): Promise<Ended> {
   const revision = "revision" in result ? result.revision : undefined;
-  // A tool says so itself, and nothing was written before the apply began.
-  if (run.tool !== "" || revision === undefined || phaseOf(run) !== "applying") return result;
-  if (await isUntouched(parts, reference, run, revision)) return result;
   const reason = run.cancel === undefined ? {} : { reason: `canceled by ${run.cancel.actor}` };
+  const canceled = { ...result, ...reason };
+  // A tool says so itself, and nothing was written before the apply began.
+  if (run.tool !== "" || revision === undefined || phaseOf(run) !== "applying") return canceled;
+  if (await isUntouched(parts, reference, run, revision)) return canceled;
   return { phase: "partially_applied", revision, ...reason };
 }
 
