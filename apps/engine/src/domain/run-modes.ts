@@ -1,6 +1,7 @@
 import { Run_Mode } from "@stackwright/proto/stackwright";
 
-type RunModeName = "apply" | "plan_only" | "destroy" | "refresh_only" | "import";
+/** A mode as the API, policies, tokens of runs, hooks and notifications call it. */
+export type RunModeName = "apply" | "plan_only" | "destroy" | "refresh_only" | "import";
 
 export const MODE_OF: Readonly<Record<RunModeName, Run_Mode>> = {
   apply: Run_Mode.MODE_APPLY,

@@ -1,6 +1,7 @@
 import type { StackReference } from "@stackwright/core";
 import type { ComparedPlans } from "../domain/compared-plans.ts";
 import type { FoundDrift } from "../domain/found-drift.ts";
+import type { RunModeName } from "../domain/run-modes.ts";
 import type { LeftToStage } from "../domain/run-stages.ts";
 import type { RunClaim } from "../queue/claim.ts";
 
@@ -18,7 +19,10 @@ export interface ExecutionJob {
    * that is another trace. @default a trace of the run alone
    */
   readonly trace?: { readonly parent: string; readonly link?: string };
+  /** How the plan is made. */
   readonly mode: "normal" | "destroy" | "refresh-only";
+  /** The mode of the run, for its hooks. @default `mode`, from a server of an older release */
+  readonly runMode?: RunModeName;
   /** Name of the stack: `terraform.workspace`. */
   readonly workspace: string;
   /**

@@ -102,7 +102,7 @@ async function runHook(
       STACKWRIGHT_PROJECT: job.stack.project,
       STACKWRIGHT_STACK: job.workspace,
       STACKWRIGHT_RUN: job.run,
-      STACKWRIGHT_RUN_MODE: job.mode,
+      STACKWRIGHT_RUN_MODE: job.runMode ?? job.mode,
       STACKWRIGHT_HOOK: hook.name,
       STACKWRIGHT_HOOK_STAGE: hook.stage,
       ...(planJson !== undefined && { STACKWRIGHT_PLAN_JSON: planFile }),

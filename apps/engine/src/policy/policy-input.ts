@@ -6,6 +6,7 @@ import {
   type StackState,
 } from "@stackwright/core";
 import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { modeNameOf } from "../domain/run-modes.ts";
 import { planOfJson, readPlanJson } from "../executor/plan-of-json.ts";
 import { readToolPlanJson } from "../executor/tool-plan.ts";
 import { POLICY_LIMITS } from "./policy-limits.ts";
@@ -50,20 +51,12 @@ export function policyInput(
   return new TextEncoder().encode(`${facts.slice(0, -1)},"plan":${plan}}`);
 }
 
-/** Modes by their names in the API. */
-const MODES = new Map<Run_Mode, string>([
-  [Run_Mode.MODE_PLAN_ONLY, "plan_only"],
-  [Run_Mode.MODE_DESTROY, "destroy"],
-  [Run_Mode.MODE_REFRESH_ONLY, "refresh_only"],
-  [Run_Mode.MODE_IMPORT, "import"],
-]);
-
 function runFacts(run: Run) {
   const { id, actor, cause, message, configuration, targets, replace, autoApply } = run;
   return {
     id,
     number: Number(run.number),
-    mode: MODES.get(run.mode) ?? "apply",
+    mode: modeNameOf(run.mode) ?? "apply",
     actor,
     cause,
     message,

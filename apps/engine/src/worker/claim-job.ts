@@ -3,6 +3,7 @@ import { type Run, Run_Mode, Run_Phase } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
+import { modeNameOf } from "../domain/run-modes.ts";
 import { memberPlace, RUN_KIND, type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
@@ -45,6 +46,7 @@ export async function claimJob(
     memberPlace(stack, run.configuration),
   );
   const named = await parts.stackOf(stack);
+  const runMode = modeNameOf(run.mode);
   await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
   return {
@@ -55,6 +57,7 @@ export async function claimJob(
     ...waitOf(step, run),
     ...(traceParent !== "" && { trace: traceOf(traceParent, run) }),
     mode: modeOf(run.mode),
+    ...(runMode !== undefined && { runMode }),
     workspace: named?.name ?? "default",
     adoption: adoptionOf(named),
     configuration: {

@@ -1,5 +1,5 @@
-import { Run_Mode } from "@stackwright/proto/stackwright";
 import { type IdentityToken, requestedIdentities } from "../domain/requested-identity.ts";
+import { modeNameOf } from "../domain/run-modes.ts";
 import { RUN_KIND, runPlace } from "../domain/run-places.ts";
 import { type IdentityIssuer, type RunIdentity, subjectOf } from "../identity/identity-issuer.ts";
 import { appendEvents } from "../queue/append-events.ts";
@@ -10,14 +10,6 @@ import type { StoredClaimParts } from "./stored-claim-host.ts";
 
 /** Issues that a run remembers. It gets new tokens every few minutes: the last ones say what it still has. */
 const MAX_ISSUES = 8;
-
-const MODES: Readonly<Partial<Record<Run_Mode, string>>> = {
-  [Run_Mode.MODE_APPLY]: "apply",
-  [Run_Mode.MODE_PLAN_ONLY]: "plan_only",
-  [Run_Mode.MODE_DESTROY]: "destroy",
-  [Run_Mode.MODE_REFRESH_ONLY]: "refresh_only",
-  [Run_Mode.MODE_IMPORT]: "import",
-};
 
 /**
  * Tokens of the run of a claim, for the audiences that the variables of its stack name: none where these name none. They are issued for a
@@ -52,7 +44,7 @@ export async function issueRunIdentity(
     await appendEvents(tx, reference, [
       { at: tx.nowMs, event: { type: "identity", subject, audiences } },
     ]);
-    return MODES[message.mode] ?? "";
+    return modeNameOf(message.mode) ?? "";
   });
   const identity: RunIdentity = {
     account,

@@ -74,7 +74,7 @@ it.each([
     expect(await ended(id)).toMatchObject({ phase: "applied" });
     const lines = await log(id);
     expect(lines).toEqual([
-      "first: one normal main.tf",
+      "first: one apply main.tf",
       expect.stringMatching(/^token: it is (?!.*canary)/),
       "token: more",
       'scan: "actions":["create"]',
@@ -83,6 +83,25 @@ it.each([
     ]);
   },
 );
+
+it("hooks name the mode of a run as the API does", { timeout: 180_000 }, async () => {
+  const { call, upload, set, run, ended, log } = await start();
+  await set([say("mode", "before_plan", 'echo "$STACKWRIGHT_RUN_MODE"')]);
+  const { digest } = (await upload({ "main.tf": 'resource "terraform_data" "a" {}\n' })).json;
+  const imports = [{ address: "terraform_data.a", id: "one" }];
+  for (const mode of ["plan_only", "import", "refresh_only", "destroy", "apply"]) {
+    const more = mode === "plan_only" ? {} : { auto_apply: true };
+    const id = await run({
+      configuration: digest,
+      mode,
+      ...more,
+      ...(mode === "import" && { imports }),
+    });
+    expect((await ended(id))["phase"], mode).not.toBe("failed");
+    expect((await call("GET", `${S}/runs/${id}`)).json["mode"]).toBe(mode);
+    expect(await log(id)).toEqual([`mode: ${mode}`]);
+  }
+});
 
 it("a hook that fails ends the run before it does anything, or is the reason of one that was applied", {
   timeout: 120_000,
