@@ -49,6 +49,22 @@ it("a plan is applied when n of m others have approved its digest", {
   await reaches(made.json["id"], "applied");
 });
 
+it("a project with stacks exists for If-Match: * before it has settings, and one with neither does not", async () => {
+  const { call } = await startApi("none");
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const change = async (path: string, match: string) =>
+    call("PATCH", path, { body: { auto_apply: "never" }, headers: { "if-match": match } });
+  expect((await call("GET", P)).headers.get("etag")).toBeNull();
+  expect((await change(P, '"x"')).status).toBe(412);
+  const changed = await change(P, "*");
+  expect(changed.status, changed.text).toBe(200);
+  expect(changed.json).toMatchObject({ auto_apply: "never" });
+  expect((await call("GET", P)).headers.get("etag")).toBe(changed.headers.get("etag"));
+  for (const match of ["*", '"x"']) {
+    expect((await change("/api/v1/projects/other", match)).status).toBe(404);
+  }
+});
+
 it("settings change for those who have seen them, and plans follow them", async () => {
   const api = await startApi("none");
   const { call, tokenOf } = api;

@@ -161,8 +161,8 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         const row = await tx.find(SERVER_KINDS.project, place);
         if (row === undefined) {
           if (!isKnown) throw new ServerError("not_found", `there is no project "${name}"`);
-          // It has stacks, and had no settings until now.
-          if (request.headers["if-match"] !== undefined) throw new ServerError("changed");
+          // It has stacks, and had no settings until now: it exists, and has no entity tag.
+          if ((request.headers["if-match"] ?? "*") !== "*") throw new ServerError("changed");
           requireAllowedPools(defaultProject(name), change, parts.administersAccount(request));
           const first = { ...defaultProject(name), ...change, createdAtMs: BigInt(tx.nowMs) };
           tx.create(SERVER_KINDS.project, place, first);
