@@ -11,16 +11,18 @@ import { Lines, uriOf } from "../document/locate.ts";
 import type { FileIndex } from "../index/file-index.ts";
 import type { Span } from "../index/symbol.ts";
 import { bodyShape } from "../schema/body-shape.ts";
+import { appended } from "./appended.ts";
 import { type FeatureContext, shapeContext } from "./feature-context.ts";
+import { extractions, inlining } from "./refactorings.ts";
 
 /** The action by which editors format on save; the same name as that of other servers. */
 export const FORMAT_ALL = "source.formatAll.terraform";
 
-/** Offers fixes of the problems at a place, and what can be added there. */
+/** Offers fixes of the problems at a place, what can be added there, and other ways to write what is selected. */
 export function codeActions(
   context: FeatureContext,
   path: string,
-  offset: number,
+  selected: Span,
   diagnostics: readonly Diagnostic[],
   only: readonly string[] | undefined,
 ): CodeAction[] {
@@ -31,7 +33,13 @@ export function codeActions(
     for (const diagnostic of diagnostics) {
       found.push(...quickFixes(context, path, diagnostic));
     }
-    found.push(...missingRequirement(context, path, offset));
+    found.push(...missingRequirement(context, path, selected.start));
+  }
+  if (wanted(CodeActionKind.RefactorExtract)) {
+    found.push(...extractions(context.workspace, path, selected));
+  }
+  if (wanted(CodeActionKind.RefactorInline)) {
+    found.push(...inlining(context.workspace, path, selected.start));
   }
   // Formatting is for those who ask for it; as a suggestion it is noise.
   if (only !== undefined && wanted(FORMAT_ALL)) found.push(...formatAll(context, path));
@@ -128,13 +136,6 @@ function declareVariable(
   return fix(`Declare the variable "${name}"${where}`, file, [
     appended(workspace.text(file), block),
   ]);
-}
-
-function appended(text: string | undefined, block: string): TextEdit {
-  const own = text ?? "";
-  const end = new Lines(own).range({ start: own.length, end: own.length });
-  const gap = own === "" ? "" : own.endsWith("\n") ? "\n" : "\n\n";
-  return { range: end, newText: `${gap}${block}` };
 }
 
 /** The arguments that the block at an offset needs and does not have, as lines at its end. */

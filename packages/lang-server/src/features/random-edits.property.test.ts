@@ -118,7 +118,9 @@ function everything(workspace: Workspace, folder: string, path: string, offset: 
     symbols: [documentSymbols(index), workspaceSymbols(workspace, "a")],
     ranges: [foldingRanges(index), selectionRange(index, offset)],
     signature: signatureHelp(index, offset),
-    actions: codeActions(context, path, offset, [], undefined),
+    actions: [0, 1, 5].map((length) =>
+      codeActions(context, path, { start: offset, end: offset + length }, [], undefined),
+    ),
     format: formatEdits(index.file.source.text),
     rename: tried(() => [
       prepareRename(workspace, path, offset),

@@ -152,8 +152,8 @@ class FeatureRequests {
       this.#indexed(path, (index) => formatRangeEdits(index, { start: offset, end: offset })),
     );
     this.#of(CodeActionRequest.type, ({ path, lines }, { range, context: asked }) => {
-      const offset = lines.offset(range.start);
-      return codeActions(context(), path, offset, asked.diagnostics, asked.only);
+      const selected = { start: lines.offset(range.start), end: lines.offset(range.end) };
+      return codeActions(context(), path, selected, asked.diagnostics, asked.only);
     });
   }
 

@@ -85,7 +85,9 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   foldingRangeProvider: true,
   selectionRangeProvider: true,
   signatureHelpProvider: { triggerCharacters: ["(", ","] },
-  codeActionProvider: { codeActionKinds: ["quickfix", FORMAT_ALL] },
+  codeActionProvider: {
+    codeActionKinds: ["quickfix", "refactor.extract", "refactor.inline", FORMAT_ALL],
+  },
   semanticTokensProvider: { legend: LEGEND, full: true, range: true },
   inlayHintProvider: true,
   diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: false },
