@@ -29,6 +29,7 @@ import {
   type RequestType,
   ResponseError,
   SelectionRangeRequest,
+  SemanticTokensDeltaRequest,
   SemanticTokensRangeRequest,
   SemanticTokensRequest,
   SignatureHelpRequest,
@@ -51,6 +52,7 @@ import {
   selectionRange,
   workspaceSymbols,
 } from "../features/symbols.ts";
+import { KeptTokens } from "../features/token-edits.ts";
 import { fileRole, type Workspace } from "../index/workspace.ts";
 import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
@@ -226,8 +228,14 @@ class FeatureRequests {
         positions.map((position) => selectionRange(index, lines.offset(position))),
       ),
     );
-    this.#of(SemanticTokensRequest.type, ({ path }) =>
-      this.#indexed(path, (index) => ({ data: semanticTokens(index) })),
+    const tokens = new KeptTokens();
+    this.#of(SemanticTokensRequest.type, ({ path }, { textDocument }) =>
+      this.#indexed(path, (index) => tokens.whole(textDocument.uri, semanticTokens(index))),
+    );
+    this.#of(SemanticTokensDeltaRequest.type, ({ path }, { textDocument, previousResultId }) =>
+      this.#indexed(path, (index) =>
+        tokens.changed(textDocument.uri, previousResultId, semanticTokens(index)),
+      ),
     );
     this.#of(SemanticTokensRangeRequest.type, ({ path, lines }, { range }) => {
       const within = { start: lines.offset(range.start), end: lines.offset(range.end) };

@@ -420,6 +420,10 @@ describe("the file as a whole", () => {
     const { data } = await client.at<{ data: number[] }>("textDocument/semanticTokens/full");
     expect(data.length % 5).toBe(0);
     expect(data.slice(0, 10)).toEqual([0, 0, 5, 6, 0, 1, 0, 5, 6, 0]);
+    const { resultId } = await client.at<{ resultId: string }>("textDocument/semanticTokens/full");
+    const delta = "textDocument/semanticTokens/full/delta";
+    expect(await client.at(delta, { previousResultId: resultId })).toMatchObject({ edits: [] });
+    expect(await client.at(delta, { previousResultId: resultId })).toMatchObject({ data });
     const edits = await client.at<never[]>("textDocument/formatting", { options: {} });
     expect(client.edited({ [client.uri("main.tf")]: edits })["main.tf"]).toBe(text);
     const [inner] = await client.at<{ parent?: object }[]>("textDocument/selectionRange", {

@@ -88,7 +88,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
   codeActionProvider: {
     codeActionKinds: ["quickfix", "refactor.extract", "refactor.inline", FORMAT_ALL],
   },
-  semanticTokensProvider: { legend: LEGEND, full: true, range: true },
+  semanticTokensProvider: { legend: LEGEND, full: { delta: true }, range: true },
   inlayHintProvider: true,
   diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: false },
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
