@@ -22,6 +22,8 @@ const PLAN_MINUTES = 3;
 const STOP_SECONDS = 15;
 /** How long anything may take until it counts as stuck. */
 const PATIENCE_MS = 20 * 60_000;
+/** A row of the comment whose stack has a plan. */
+const PLANNED = /^\| `s\d+` \|[^|]*\brun \d+/gm;
 /** How runs may end: those whose provider hangs miss their deadline. */
 const ENDS: ReadonlySet<string> = new Set(["others plan_finished", `${STUCK} failed deadline`]);
 const ENDED = /^(?:plan_finished|no_changes|failed|canceled|superseded|discarded)$/;
@@ -64,7 +66,7 @@ export async function benchReplay({ pulls, gapMs, capacity, lab }: ReplayOptions
   const receiver = createServer((request, response) => {
     void text(request).then((body) => {
       const report = JSON.parse(body) as Report;
-      const planned = report.text?.match(/1 to create, run \d+/g)?.length ?? 0;
+      const planned = report.text?.match(PLANNED)?.length ?? 0;
       const { pull_request: pull = "" } = report;
       if (report.type === "comment" && planned >= STACKS.length && !commented.has(pull)) {
         commented.set(pull, performance.now());
