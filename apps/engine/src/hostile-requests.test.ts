@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import { expect, it } from "vitest";
+import { sendRaw } from "./testing/send-raw.ts";
 import { P, startApi } from "./testing/start-api.ts";
 
 const EVIL = "https://evil.example.com";
@@ -66,4 +67,53 @@ it("headers that are too large are refused, and the next request is answered", a
   });
   expect(status).toBe(431);
   expect((await ask("/readyz")).status).toBe(200);
+});
+
+it("a request with two credentials is refused by each face, whichever of them is valid and comes first", async () => {
+  const { server, first, call, tokenOf } = await startApi("none", { openMetrics: false });
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  const reader = await tokenOf("reader");
+  const bearer = (token: string) => ["authorization", `Bearer ${token}`] as const;
+  const basic = (token: string) =>
+    ["Authorization", `Basic ${Buffer.from(`any:${token}`).toString("base64")}`] as const;
+  const inOwn = (token: string) => ["x-auth-token", token] as const;
+  const [admin, other, none] = [first.token, reader, "none"];
+  const pairs = [
+    [bearer(admin), bearer(admin)],
+    [bearer(admin), bearer(other)],
+    [bearer(none), bearer(admin)],
+    [bearer(admin), bearer(none)],
+    [bearer(admin), basic(other)],
+    [basic(admin), basic(other)],
+    [basic(other), bearer(admin)],
+    [bearer(admin), inOwn(other)],
+    [inOwn(admin), bearer(none)],
+    [inOwn(admin), basic(other)],
+    [inOwn(admin), inOwn(admin)],
+  ] as const;
+  const faces = [
+    "/api/v1/caller",
+    `${P}/stacks`,
+    "/api/v1/registry/credentials",
+    "/terraform/v1/modules/acme/net/aws/versions",
+    "/api/v2/account/details",
+    "/state/v1/default/web/one",
+    "/v1/none/stacks",
+    "/v1/private-providers",
+    "/metrics",
+  ];
+  for (const path of faces) {
+    for (const pair of pairs) {
+      const { status } = await sendRaw(server.url + path, pair);
+      expect([path, pair, status]).toEqual([path, pair, 401]);
+    }
+  }
+  // One of them alone is good, and a token elsewhere is none.
+  for (const path of ["/api/v1/caller", "/metrics"]) {
+    expect((await sendRaw(server.url + path, [bearer(admin)])).status).toBe(200);
+  }
+  for (const name of ["token", "access_token", "authorization"]) {
+    const path = `/api/v1/caller?${name}=${admin}`;
+    expect((await sendRaw(server.url + path, [])).status).toBe(401);
+  }
 });

@@ -148,7 +148,10 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   });
   app.get("/metrics", operations, async (request, reply) => {
     if (options.openMetrics === false) {
-      const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+      // With two the caller would be ambiguous.
+      const { authorization: given = [], "x-auth-token": other } = request.raw.headersDistinct;
+      const [only = ""] = given.length === 1 && other === undefined ? given : [];
+      const token = /^bearer +(\S+)$/i.exec(only)?.[1];
       const owner = token === undefined ? undefined : await credentials.tokenOwner(token);
       if (owner === undefined || !isAccountAdmin(owner.principal)) {
         return reply.code(401).send({ status: "a token is needed" });

@@ -18,7 +18,7 @@ import { readBytes } from "../api/read-body.ts";
 import { SERVER_ERRORS, ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { addressGroup } from "../sign-in/address-group.ts";
-import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
+import { sessionSecretOf } from "../sign-in/cookies.ts";
 import { isOfOwnPage } from "../sign-in/own-page.ts";
 import { readUserCode, shownUserCode } from "./device-codes.ts";
 import { DEVICE_LOGIN_MS, DeviceLogins, deviceLoginTarget, POLL_MS } from "./device-logins.ts";
@@ -196,7 +196,7 @@ export async function devicePlugin(
       .send(page);
 
   const signedIn = async ({ headers }: FastifyRequest): Promise<Signed | undefined> => {
-    const secret = cookieOf(headers.cookie, cookieNames(origin()).session);
+    const secret = sessionSecretOf(headers, origin());
     const principal = secret === undefined ? undefined : await sessions.principalOf(secret);
     if (secret === undefined || principal?.user === undefined) return undefined;
     const { user } = principal;

@@ -1,3 +1,5 @@
+import { isLoopback } from "../listening-rules.ts";
+
 /** What cookies of the server are called, and where they go. */
 interface CookieNames {
   readonly session: string;
@@ -20,6 +22,24 @@ export function cookieOf(header: string | undefined, name: string): string | und
     .map((part) => part.trim())
     .filter((part) => part.startsWith(`${name}=`));
   return values.length === 1 ? values[0]?.slice(name.length + 1) : undefined;
+}
+
+/**
+ * The secret of the login session of a browser. A server in the clear has the browsers of its own machine alone: a request with another name in
+ * `Host` is of a page that had its own name resolved to this machine, and has no session.
+ */
+export function sessionSecretOf(
+  headers: { readonly cookie?: string | undefined; readonly host?: string | undefined },
+  origin: string,
+): string | undefined {
+  const { session, isSecure } = cookieNames(origin);
+  if (!isSecure && !isLoopback(hostnameOf(headers.host))) return undefined;
+  return cookieOf(headers.cookie, session);
+}
+
+/** The name in a `Host` header without its port; empty where there is none. */
+function hostnameOf(host: string | undefined): string {
+  return URL.parse(`http://${host ?? ""}`)?.hostname ?? "";
 }
 
 /** A header that sets a cookie which no script reads, or that removes it. */

@@ -1,6 +1,6 @@
 import { type Authenticator, RegistryError } from "@stackwright/registry";
 import type { LoginSessions } from "../access/login-sessions.ts";
-import { cookieNames, cookieOf } from "./cookies.ts";
+import { sessionSecretOf } from "./cookies.ts";
 import { isOfOwnPage } from "./own-page.ts";
 
 interface SessionAuthenticatorParts {
@@ -25,12 +25,16 @@ export function createSessionAuthenticator(parts: SessionAuthenticatorParts): Au
   const { credentials, sessions } = parts;
   return {
     async authenticate(request) {
-      const header = (name: string): string | undefined =>
-        request.headers.find(([key]) => key.toLowerCase() === name)?.[1];
+      // All values of a header that comes several times: none of them counts alone.
+      const header = (name: string, separator = ", "): string | undefined => {
+        const values = request.headers.filter(([key]) => key.toLowerCase() === name);
+        return values.length === 0 ? undefined : values.map(([, value]) => value).join(separator);
+      };
       const hasToken =
         header("authorization") !== undefined || header("x-auth-token") !== undefined;
       const origin = parts.origin();
-      const secret = cookieOf(header("cookie"), cookieNames(origin).session);
+      const sent = { cookie: header("cookie", "; "), host: header("host") };
+      const secret = sessionSecretOf(sent, origin);
       const isOfConsole = SCOPES.some((scope) => request.target.startsWith(scope));
       if (hasToken || secret === undefined || !isOfConsole) {
         return credentials.authenticate(request);

@@ -18,7 +18,7 @@ import { ServerError } from "../domain/server-error.ts";
 import type { TransactionParts } from "../queue/transaction.ts";
 import { addressGroup } from "./address-group.ts";
 import { ConsoleCodes } from "./console-codes.ts";
-import { cookieNames, cookieOf, setCookie } from "./cookies.ts";
+import { cookieNames, cookieOf, sessionSecretOf, setCookie } from "./cookies.ts";
 import { IdentityProvider, type PendingChecks } from "./identity-provider.ts";
 import { isOfOwnPage } from "./own-page.ts";
 import { PAGE_TOKEN } from "./session-authenticator.ts";
@@ -83,7 +83,7 @@ export async function signInPlugin(
   });
 
   const secretOf = ({ headers }: FastifyRequest): string | undefined =>
-    cookieOf(headers.cookie, cookieNames(origin()).session);
+    sessionSecretOf(headers, origin());
   const providerOf = (name: string): IdentityProvider => {
     const found = providers.get(name);
     if (found === undefined) throw new ServerError("not_found", "there is no such provider");

@@ -5,6 +5,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it, onTestFinished } from "vitest";
 import { Browser } from "../testing/browser.ts";
 import { PEER_CLIENT, startIdentityPeer } from "../testing/identity-peer.ts";
+import { sendRaw } from "../testing/send-raw.ts";
 import { startSignInServer } from "../testing/start-sign-in-server.ts";
 
 /** The same with `oidc-provider`, and a browser in which its user can sign in. */
@@ -252,6 +253,81 @@ it("a page of another site changes nothing with the session, and reads nothing",
       })
     ).status;
   expect([await post({}), await post(good)]).toEqual([403, 201]);
+});
+
+it("of a session and a token in one request the token alone counts, and of two sessions none", async () => {
+  const { url, token, signIn } = await startWithPeer();
+  const browser = new Browser();
+  await signIn(browser);
+  const secret = browser.cookies(url).get("stackwright") ?? "";
+  const cookie = ["cookie", `stackwright=${secret}`] as const;
+  const caller = async (headers: readonly (readonly [string, string])[]) => {
+    const { status, text } = await sendRaw(`${url}/api/v1/caller`, headers);
+    return [status, (JSON.parse(text) as { user?: string }).user];
+  };
+  expect(await caller([cookie])).toEqual([200, "alice"]);
+  for (const [name, value] of [
+    ["authorization", `Bearer ${token}`],
+    ["x-auth-token", token],
+  ] as const) {
+    expect(await caller([cookie, [name, value]])).toEqual([200, undefined]);
+    expect(await caller([[name, value], cookie])).toEqual([200, undefined]);
+  }
+  for (const value of ["Bearer none", "Basic none", ""]) {
+    expect(await caller([cookie, ["authorization", value]])).toEqual([401, undefined]);
+  }
+  // In one header or in two, equal ones as well.
+  for (const other of [secret, "none"]) {
+    expect(await caller([cookie, ["cookie", `stackwright=${other}`]])).toEqual([401, undefined]);
+    const both = `stackwright=${secret}; stackwright=${other}`;
+    expect(await caller([["cookie", both]])).toEqual([401, undefined]);
+  }
+  const sites = ["same-origin", "cross-site"].map((site) => ["sec-fetch-site", site] as const);
+  expect(await caller([cookie, ...sites])).toEqual([403, undefined]);
+});
+
+it("a page whose name was made to lead to this machine has no session, and no token of a page", async () => {
+  const { url, token, admin, signIn, pageToken } = await startWithPeer();
+  const browser = new Browser();
+  await signIn(browser);
+  await admin("PUT", "/roles/user/alice", { role: "admin" });
+  const { host, port } = new URL(url);
+  const cookie = `stackwright=${browser.cookies(url).get("stackwright") ?? ""}`;
+  const csrf = await pageToken(browser);
+  const ask = async (of: string, path: string, method = "GET", body?: object) =>
+    sendRaw(
+      url + path,
+      [
+        ["host", of],
+        ["cookie", cookie],
+        ["origin", `http://${of}`],
+        // What the browser says of a page under the same name.
+        ["sec-fetch-site", "same-origin"],
+        ["x-stackwright-csrf", csrf],
+      ],
+      { method, ...(body !== undefined && { body }) },
+    );
+  const stacks = "/api/v1/projects/web/stacks";
+  const foreign = ["evil.example.com", `127.0.0.1.evil.example.com:${port}`, "192.0.2.1", "a b"];
+  for (const of of foreign) {
+    const read = await ask(of, "/api/v1/caller");
+    const changed = await ask(of, stacks, "POST", { name: "one" });
+    const session = await ask(of, "/auth/session");
+    await ask(of, "/auth/logout", "POST");
+    const device = await ask(of, "/oauth/device");
+    expect([of, read.status, changed.status, session.status]).toEqual([of, 401, 401, 204]);
+    for (const { text } of [read, changed, session, device]) expect(text).not.toContain("alice");
+  }
+  // The same from this machine; a token is no matter of a browser.
+  for (const of of [host, `localhost:${port}`, `[::1]:${port}`]) {
+    expect([of, (await ask(of, "/api/v1/caller")).status]).toEqual([of, 200]);
+  }
+  const named = [
+    ["host", "evil.example.com"] as const,
+    ["authorization", `Bearer ${token}`] as const,
+  ];
+  expect((await sendRaw(`${url}/api/v1/caller`, named)).status).toBe(200);
+  expect((await ask(host, stacks, "POST", { name: "one" })).status).toBe(201);
 });
 
 it("a session that was planted in a browser is never the session of who signs in there", async () => {

@@ -11,7 +11,7 @@ import type { LoginPort } from "@stackwright/tfe";
 import { COMMAND_TOKEN_MS } from "../access/command-token.ts";
 import type { LoginSessions } from "../access/login-sessions.ts";
 import { addressGroup } from "../sign-in/address-group.ts";
-import { cookieNames, cookieOf } from "../sign-in/cookies.ts";
+import { sessionSecretOf } from "../sign-in/cookies.ts";
 
 /** Requests of one remote address: pages are opened by hand. */
 const ADDRESS_LIMIT: RateLimit = Object.freeze({ perSecond: 10, burst: 100 });
@@ -51,8 +51,8 @@ export function createLoginPort(parts: LoginPortParts): LoginPort {
         untilMs: expireTimeMs ?? null,
       };
     },
-    session: async (cookies) => {
-      const secret = cookieOf(cookies, cookieNames(parts.origin()).session);
+    session: async (headers) => {
+      const secret = sessionSecretOf(headers, parts.origin());
       const principal = secret === undefined ? undefined : await sessions.principalOf(secret);
       if (secret === undefined || principal?.user === undefined) return undefined;
       const { account, actor, user } = principal;

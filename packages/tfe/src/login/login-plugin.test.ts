@@ -25,8 +25,8 @@ async function start() {
   const port = {
     admit: (address: string) => (address === "192.0.2.1" ? 1_500 : 0),
     owner: async (token: string) => (token === "right" ? owner : undefined),
-    session: async (cookies: string | undefined) =>
-      cookies === "s=1" ? { owner, name: "ann <a@b>", pageToken: "p".repeat(43) } : undefined,
+    session: async ({ cookie }: { readonly cookie?: string | undefined }) =>
+      cookie === "s=1" ? { owner, name: "ann <a@b>", pageToken: "p".repeat(43) } : undefined,
     signInLinks: (to: string) => [
       { name: "corp", path: `/auth/login/corp?to=${encodeURIComponent(to)}` },
     ],

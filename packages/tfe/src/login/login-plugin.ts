@@ -73,7 +73,7 @@ export async function loginPlugin(
 
   /** What the page offers in the browser of a request. */
   const choices = async (request: FastifyRequest) => ({
-    session: await port.session?.(request.headers.cookie),
+    session: await port.session?.(request.headers),
     links: port.signInLinks?.(request.url) ?? [],
   });
 
@@ -84,7 +84,7 @@ export async function loginPlugin(
   ): Promise<TfeSignedIn | undefined> => {
     const proof = form.get("page_token");
     if (proof === null) return port.owner((form.get("token") ?? "").trim());
-    const session = await port.session?.(request.headers.cookie);
+    const session = await port.session?.(request.headers);
     return session !== undefined && isSame(session.pageToken, proof) ? session.owner : undefined;
   };
 

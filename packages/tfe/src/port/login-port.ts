@@ -25,14 +25,20 @@ export interface TfeSignInLink {
   readonly path: string;
 }
 
+/** What says whose browser sends a request, and to whom. */
+interface TfeBrowserHeaders {
+  readonly cookie?: string | undefined;
+  readonly host?: string | undefined;
+}
+
 /** Sign-in of commands by a browser. */
 export interface LoginPort {
   /** Counts a request of a remote address: 0, or the milliseconds after which it may come again. */
   admit(address: string): number;
   /** Who has a token; undefined where it is not valid. */
   owner(token: string): Promise<TfeSignedIn | undefined>;
-  /** Who is signed in in the browser with these cookies. @default none is */
-  session?(cookies: string | undefined): Promise<TfeBrowserSession | undefined>;
+  /** Who is signed in in the browser that sends these headers. @default none is */
+  session?(headers: TfeBrowserHeaders): Promise<TfeBrowserSession | undefined>;
   /** Where a browser signs in and comes back to a page of the server. @default nowhere: the page asks for a token */
   signInLinks?(to: string): readonly TfeSignInLink[];
   /** Makes the token with these 32 bytes for a command; undefined where it was made before. It ends no later than that of the sign-in. */
