@@ -17,6 +17,7 @@ import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
+import { OpenLogs } from "./open-logs.ts";
 import { runLogText } from "./run-log.ts";
 
 const SEGMENTS = 20;
@@ -61,6 +62,7 @@ it("reads the segments that a slice needs, and gives the same text from any plac
     renderer: new PlanRenderer(fixture.parts),
     marks: new LogMarks(),
     awaited: new AwaitedApplies(fixture.parts.clock),
+    open: new OpenLogs(fixture.parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const read = async (offset: number) => {
@@ -112,6 +114,7 @@ async function planLinesOf(
     renderer: new PlanRenderer(fixture.parts),
     marks: new LogMarks(),
     awaited: new AwaitedApplies(fixture.parts.clock),
+    open: new OpenLogs(fixture.parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const wanted = { name: "plan", structured: true, offset: 0 } as const;

@@ -31,12 +31,14 @@ import { idOf } from "../queue/transaction.ts";
 import { type ServedParts, serveState } from "../terraform-state/served-state.ts";
 import type { AwaitedApplies } from "./awaited-applies.ts";
 import type { LogMark, LogMarks } from "./log-marks.ts";
+import type { OpenLogs } from "./open-logs.ts";
 import { eventLines, exactLine, jsonLine, textLines } from "./run-lines.ts";
 import { eventText, isOwnBlock } from "./run-text.ts";
 import { sortedDiagnostics } from "./sorted-diagnostics.ts";
 
 interface RunLogParts extends ServedParts {
   readonly awaited: AwaitedApplies;
+  readonly open: OpenLogs;
   readonly storage: StorageBackend;
   readonly blobs: BlobStore;
   readonly renderer: PlanRenderer;
@@ -69,7 +71,21 @@ export function runLogText(
   const log = [...Object.values(reference.stack), reference.run, name, form].join("\0");
   const start = parts.marks.before(log, offset);
   const wanted = { name, structured, log, start };
-  return { from: start?.bytes ?? 0, text: textFrom(parts, stack, reference, wanted) };
+  const text = noteEnd(parts, reference, name, textFrom(parts, stack, reference, wanted));
+  return { from: start?.bytes ?? 0, text };
+}
+
+/** Notes how far a log was read. A reader that has enough before its present end is not noted: it reads on. */
+async function* noteEnd(
+  { open }: RunLogParts,
+  { run }: RunReference,
+  name: TfeLogName,
+  text: AsyncGenerator<string, boolean>,
+): AsyncGenerator<string, boolean> {
+  const isComplete = yield* text;
+  if (isComplete) open.readToEnd(run, name);
+  else open.readSoFar(run, name);
+  return isComplete;
 }
 
 interface TextStart extends WantedLog {

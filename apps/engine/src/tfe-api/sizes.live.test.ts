@@ -16,6 +16,7 @@ import { startApi } from "../testing/start-api.ts";
 import { terraformRoot } from "../testing/terraform-roots.ts";
 import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
+import { OpenLogs } from "./open-logs.ts";
 import { runLogText } from "./run-log.ts";
 
 const COMMAND = process.env["STACKWRIGHT_TERRAFORM"] ?? "terraform";
@@ -146,6 +147,7 @@ it("gives a log of many MB with a line of 1 MB byte for byte, and reads few part
     renderer: new PlanRenderer(parts),
     marks: new LogMarks(),
     awaited: new AwaitedApplies(parts.clock),
+    open: new OpenLogs(parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   const read = createHash("sha256");

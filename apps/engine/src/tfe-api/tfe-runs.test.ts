@@ -126,6 +126,21 @@ describe("an address of a page", () => {
 });
 
 describe("a run", () => {
+  it("is not over for a command that has read its log so far, until that has read the end", async () => {
+    const { uploaded, request, dataOf, act, call, logOf } = await start("none");
+    const { id } = dataOf(await request(await uploaded()));
+    const statusOf = async (path: string): Promise<unknown> =>
+      dataOf(await call("GET", `/api/v2/${path}-${id.slice(4)}`)).attributes["status"];
+    const statuses = async () =>
+      Promise.all(["runs/run", "plans/plan", "applies/apply"].map(statusOf));
+    expect(await logOf("plans", id)).not.toContain(">");
+    expect(await statuses()).toEqual(["pending", "pending", "pending"]);
+    expect((await act(id, "cancel")).status).toBe(202);
+    expect(await statuses()).toEqual(["canceled", "running", "unreachable"]);
+    expect(await logOf("plans", id)).toMatch(/>$/);
+    expect(await statuses()).toEqual(["canceled", "canceled", "unreachable"]);
+  });
+
   it("is requested once by two requests, waits, and is applied", async () => {
     const { uploaded, request, dataOf, reaches, act, show, logOf, call, tokenOf } = await start();
     const version = await uploaded();

@@ -140,3 +140,59 @@ it("is applied until a command that has read its plan has read why the apply fai
   await read("apply");
   expect(await phase()).toBe("partially_applied");
 });
+
+it("keeps the log of a plan open for a command that has read it before its warnings and its end were written", async () => {
+  const fixture = createRunFixture();
+  const { put, clock } = fixture;
+  const stack = await fixture.stack("one");
+  const reference = { stack, run: "01J9ZC0000000000000000RUN1" };
+  const { run: id } = reference;
+  const store = async (phase: Run_Phase): Promise<void> =>
+    put(
+      RUN_KIND,
+      runPlace(reference),
+      Run.create({
+        id,
+        stack: stack.stack,
+        phase,
+        mode: Run_Mode.MODE_APPLY,
+        updatedAtMs: BigInt(clock.wallMs()),
+      }),
+    );
+  const append = async (seq: number, ...events: readonly object[]): Promise<void> => {
+    const lines = events.map((event, at) => JSON.stringify({ seq: seq + at, at: 0, ...event }));
+    const segment = RunLogSegment.create({ first: BigInt(seq), events: lines });
+    await put(SERVER_KINDS.segment, segmentPlace(reference, seq), segment);
+  };
+  const runs = runsOf(fixture, stack);
+  const read = async (): Promise<string> => {
+    const log = { workspace: stack.stack, run: id, structured: true, offset: 0 };
+    const { text } = await runs.log(ADMIN, { ...log, name: "plan" });
+    let all = "";
+    for (;;) {
+      const step = await text.next();
+      if (step.done === true) return all;
+      all += step.value;
+    }
+  };
+  const open = async () => (await runs.get(ADMIN, stack.stack, id))?.openLogs;
+  await store(Run_Phase.PHASE_PLANNING);
+  await append(1, { type: "phase-change", to: "planning" });
+  expect(await open()).toEqual([]);
+  expect(await read()).not.toContain("targeting");
+  // The plan ends between the read of its log and the question whether it is over.
+  const summary = "Resource targeting is in effect";
+  const warning = { type: "diagnostic", severity: "warning", summary, detail: "" };
+  await append(2, warning, { type: "phase-change", to: "no_changes" });
+  await store(Run_Phase.PHASE_NO_CHANGES);
+  expect(await open()).toEqual(["plan"]);
+  expect(await read()).toContain(summary);
+  expect(await open()).toEqual([]);
+  // A log that lost its end keeps no command for longer.
+  await append(2, warning);
+  await read();
+  expect(await open()).toEqual(["plan"]);
+  await clock.advance(5_000);
+  await read();
+  expect(await open()).toEqual([]);
+});

@@ -22,6 +22,7 @@ import { categoryOf, readEffectiveVariables } from "../worker/run-variables.ts";
 import { type AuditedChange, targetOf } from "./audited-change.ts";
 import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
+import { OpenLogs } from "./open-logs.ts";
 import { hasOverrideRole, policyCheckOf } from "./policy-check.ts";
 import { hasDocument, runLogText } from "./run-log.ts";
 
@@ -74,6 +75,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
   const renderer = new PlanRenderer({ clock });
   const marks = new LogMarks();
   const awaited = new AwaitedApplies(clock);
+  const open = new OpenLogs(clock);
   const places = new AccountPlaces({ all: UPLOADS, account: UPLOADS_OF_ACCOUNT });
   const stacks = new StackDirectory({ storage });
 
@@ -213,7 +215,8 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const policyCheck = policyCheckOf(await policiesOf(reference, id), run, caller);
       const view = viewOf(run, workspace, await planFactsOf(reference, id));
       const isAwaited = FAILED_APPLIES.has(view.phase) && view.wasApproved && awaited.has(id);
-      return { ...view, ...(isAwaited && { phase: "applying" as const }), policyCheck };
+      const phase = isAwaited ? { phase: "applying" as const } : {};
+      return { ...view, ...phase, openLogs: open.of(run), policyCheck };
     },
     list: async (caller, workspace) => {
       const { reference } = await stackOf(caller, workspace);
@@ -274,7 +277,7 @@ export function workspaceRuns(parts: RunParts): RunPort {
       const stack = await stackOf(caller, workspace);
       const reference = { stack: stack.reference, run };
       const wanted = { name, structured, offset };
-      return runLogText({ ...parts, renderer, marks, awaited }, stack, reference, wanted);
+      return runLogText({ ...parts, renderer, marks, awaited, open }, stack, reference, wanted);
     },
     planJson: async (caller, { workspace, id, phase }, form) => {
       const { reference } = await stackOf(caller, workspace);

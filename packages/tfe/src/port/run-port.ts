@@ -62,6 +62,8 @@ export interface TfeRun {
   readonly counts: TfePlanCounts;
   /** Whether its logs can have lines for programs, and its plan can be rendered from a document. */
   readonly structuredOutput: boolean;
+  /** Logs that were read before their end was written, and whose end is still to be read. @default none */
+  readonly openLogs?: readonly TfeLogName[];
   /** Undefined before the plan, where no policies judge it, and in lists. */
   readonly policyCheck?: TfePolicyCheck | undefined;
 }

@@ -26,7 +26,7 @@ import {
   workspaceOf,
 } from "./route-context.ts";
 import { applyId, countsOf, planId, runResource } from "./run-resource.ts";
-import { applyStatus, planStatus } from "./run-status.ts";
+import { applyStatus, followedStatus, planStatus } from "./run-status.ts";
 import { workspaceResource } from "./workspace-resource.ts";
 
 type Query = Readonly<Record<string, unknown>>;
@@ -146,22 +146,30 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
     const target: LogTarget = { kind: "log", account, actor, workspace, run: id, name, structured };
     return addressOf(context, request, "logs", target, LOG_MS);
   };
-  const planResource = async (request: FastifyRequest, run: TfeRun): Promise<ResourceObject> => ({
+  const planResource = async (
+    request: FastifyRequest,
+    run: TfeRun,
+    status = planStatus(run),
+  ): Promise<ResourceObject> => ({
     id: planId(run),
     type: "plans",
     attributes: {
-      status: planStatus(run),
+      status,
       "has-changes": run.hasPlan,
       "generated-configuration": false,
       "log-read-url": await logAddress(request, run, "plan"),
       ...countsOf(run),
     },
   });
-  const applyResource = async (request: FastifyRequest, run: TfeRun): Promise<ResourceObject> => ({
+  const applyResource = async (
+    request: FastifyRequest,
+    run: TfeRun,
+    status = applyStatus(run),
+  ): Promise<ResourceObject> => ({
     id: applyId(run),
     type: "applies",
     attributes: {
-      status: applyStatus(run),
+      status,
       "log-read-url": await logAddress(request, run, "apply"),
       ...countsOf(run),
     },
@@ -237,7 +245,8 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
 
   fastify.get<{ Params: { readonly plan: string } }>("/plans/:plan", async (request, reply) => {
     const run = await runOf(request, "plan", request.params.plan);
-    return send(reply, one(await planResource(request, run)));
+    const status = followedStatus(planStatus(run), run, "plan");
+    return send(reply, one(await planResource(request, run, status)));
   });
   for (const form of ["document", "rendered"] as const) {
     const path = form === "document" ? "json-output" : "json-output-redacted";
@@ -257,7 +266,8 @@ export function runRoutes(fastify: FastifyInstance, context: RouteContext, runs:
   }
   fastify.get<{ Params: { readonly apply: string } }>("/applies/:apply", async (request, reply) => {
     const run = await runOf(request, "apply", request.params.apply);
-    return send(reply, one(await applyResource(request, run)));
+    const status = followedStatus(applyStatus(run), run, "apply");
+    return send(reply, one(await applyResource(request, run, status)));
   });
 
   fastify.get<Signed>("/logs/:signed", { config: { open: true } }, async (request, reply) => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { TfeRun } from "../port/run-port.ts";
-import { applyStatus, planStatus, runActions, runStatus } from "./run-status.ts";
+import { applyStatus, followedStatus, planStatus, runActions, runStatus } from "./run-status.ts";
 
 const RUN: TfeRun = {
   id: "r",
@@ -45,6 +45,14 @@ it.each<[Partial<TfeRun>, string, string, string]>([
 ])("of %o is %s, %s, %s", (given, run, plan, apply) => {
   const one = { ...RUN, ...given };
   expect([runStatus(one), planStatus(one), applyStatus(one)]).toEqual([run, plan, apply]);
+});
+
+it("of a plan or an apply is running until the end of a log that was read halfway is read", () => {
+  const run: TfeRun = { ...RUN, phase: "failed", openLogs: ["plan"] };
+  expect(followedStatus("errored", run, "plan")).toBe("running");
+  expect(followedStatus("errored", run, "apply")).toBe("errored");
+  expect(followedStatus("pending", run, "plan")).toBe("pending");
+  expect(followedStatus("errored", { ...run, openLogs: [] }, "plan")).toBe("errored");
 });
 
 it("names every action", () => {

@@ -1,4 +1,4 @@
-import type { TfeRun, TfeRunPhase } from "../port/run-port.ts";
+import type { TfeLogName, TfeRun, TfeRunPhase } from "../port/run-port.ts";
 
 const STATUS: Readonly<Record<TfeRunPhase, string>> = {
   queued: "pending",
@@ -72,6 +72,14 @@ export function planStatus({ phase, hasPlan, wasApproved }: TfeRun): string {
   if (hasPlan || wasApproved) return "finished";
   if (phase === "failed") return "errored";
   return phase === "canceled" ? "canceled" : "finished";
+}
+
+/**
+ * A status as a command is given it that follows the log: it reads no further once it is over, so that it is not while the end of the log is
+ * still to be read.
+ */
+export function followedStatus(status: string, { openLogs }: TfeRun, log: TfeLogName): string {
+  return status !== "pending" && openLogs?.includes(log) === true ? "running" : status;
 }
 
 /** The status of the apply of a run; `unreachable` where there will be none. */
