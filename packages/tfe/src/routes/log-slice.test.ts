@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { logSlice } from "./log-slice.ts";
 
@@ -41,4 +42,29 @@ it("begins the frame at once, and ends it with the log alone", async () => {
   expect(await slice(["a"], false)).toBe("\u0002a");
   expect(await slice(["a"], true)).toBe("\u0002a\u0003");
   expect((await logSlice(textOf(["a"], true), { offset: 50, limit: 10 })).byteLength).toBe(0);
+});
+
+it("gives a log as it is in slices of any sizes, that begin and end within a character", async () => {
+  const part = fc.array(fc.constantFrom("x", "ü", "漢", "😀", "\n"), { maxLength: 8 });
+  const texts = fc.array(
+    part.map((characters) => characters.join("")),
+    { maxLength: 8 },
+  );
+  const limits = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(texts, limits, async (parts, sizes) => {
+      const whole = Buffer.from(`\u0002${parts.join("")}\u0003`);
+      const slices: Buffer[] = [];
+      let offset = 0;
+      for (;;) {
+        const limit = sizes[slices.length % sizes.length] ?? 1;
+        const slice = await logSlice(textOf(parts, true), { offset, limit });
+        expect(slice.byteLength).toBe(Math.min(limit, whole.byteLength - offset));
+        if (slice.byteLength === 0) break;
+        slices.push(slice);
+        offset += slice.byteLength;
+      }
+      expect(Buffer.concat(slices).equals(whole)).toBe(true);
+    }),
+  );
 });
