@@ -289,6 +289,20 @@ export const SOAK_JOBS: readonly SoakJob[] = [
     limitMinutes: 90,
   },
   {
+    name: "gitea",
+    what: "pull requests of a Gitea, which the live suite does not build, from the push to the apply, beside terraform and back to it",
+    files: [
+      "apps/engine/src/vcs/gitea-flow.live.test.ts",
+      "apps/engine/src/vcs/pull-requests-page.live.test.ts",
+    ],
+    live: true,
+    servers: "postgres",
+    tools: "gitea",
+    slices: 1,
+    runs: 1,
+    limitMinutes: 60,
+  },
+  {
     name: "cloud-faults",
     what: "the cloud block of terraform behind a proxy that fails, and with a server and a worker that are killed",
     files: [

@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,17 +7,26 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 
-/**
- * The program of a Gitea server: `STACKWRIGHT_GITEA`, built with the tag `sqlite`, and the folder of its sources with templates and
- * options: `STACKWRIGHT_GITEA_ROOT`. It takes many minutes to build, so no suite builds it.
- */
+const run = promisify(execFile);
+
+/** The program of a Gitea server, and a PostgreSQL that has its database. It takes many minutes to build, so no suite builds it. */
 export function giteaProgram(env = process.env) {
-  const { STACKWRIGHT_GITEA: program, STACKWRIGHT_GITEA_ROOT: root } = env;
-  return program === undefined || root === undefined ? undefined : { program, root };
+  const { TEST_TOOL_GITEA: program, TEST_POSTGRES_URL: url, TEST_POSTGRES_BIN: bin } = env;
+  if (program === undefined || url === undefined || bin === undefined) return undefined;
+  return { program, postgres: { url, bin } };
 }
 
 /** A Gitea server with the users `ann` and `bot`, which ends with the test. */
-export async function startGitea({ program, root }: NonNullable<ReturnType<typeof giteaProgram>>) {
+export async function startGitea({
+  program,
+  postgres,
+}: NonNullable<ReturnType<typeof giteaProgram>>) {
+  // Its templates and options are beside its sources.
+  const listed = await run("go", ["list", "-m", "-f", "{{.Dir}}", "code.gitea.io/gitea"], {
+    cwd: join(import.meta.dirname, "../../../../tools/gitea"),
+  });
+  const root = listed.stdout.trim();
+  const database = await createDatabase(postgres);
   const scratch = await mkdtempDisposable(join(tmpdir(), "gitea-"));
   onTestFinished(() => scratch.remove());
   const folder = scratch.path;
@@ -28,7 +38,7 @@ export async function startGitea({ program, root }: NonNullable<ReturnType<typeo
     config,
     `RUN_MODE = prod
 WORK_PATH = ${folder}
-RUN_USER = ${(await promisify(execFile)("id", ["-un"])).stdout.trim()}
+RUN_USER = ${(await run("id", ["-un"])).stdout.trim()}
 [server]
 STATIC_ROOT_PATH = ${root}
 HTTP_ADDR = 127.0.0.1
@@ -37,8 +47,12 @@ ROOT_URL = ${url}/
 DISABLE_SSH = true
 OFFLINE_MODE = true
 [database]
-DB_TYPE = sqlite3
-PATH = ${folder}/gitea.db
+DB_TYPE = postgres
+HOST = ${database.host}
+NAME = ${database.pathname.slice(1)}
+USER = ${decodeURIComponent(database.username)}
+PASSWD = ${decodeURIComponent(database.password)}
+SSL_MODE = disable
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = secret
@@ -61,7 +75,7 @@ ENABLED = false
     GITEA_I_AM_BEING_UNSAFE_RUNNING_AS_ROOT: "true",
   };
   const gitea = async (...words: readonly string[]): Promise<string> => {
-    const { stdout } = await promisify(execFile)(program, [...words, "--config", config], {
+    const { stdout } = await run(program, [...words, "--config", config], {
       env,
       timeout: 120_000,
     });
@@ -113,6 +127,19 @@ ENABLED = false
     return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
   };
   return { url, call, tokens, isUp: async () => (await fetch(`${url}/api/v1/version`)).ok };
+}
+
+/** A database of the test; its address. */
+async function createDatabase({ url, bin }: { url: string; bin: string }): Promise<URL> {
+  const name = `gitea_${randomUUID().replaceAll("-", "_")}`;
+  const server = ["--maintenance-db", url];
+  await run(join(bin, "createdb"), [...server, name]);
+  onTestFinished(async () => {
+    await run(join(bin, "dropdb"), [...server, "--force", "--if-exists", name]);
+  });
+  const address = new URL(url);
+  address.pathname = name;
+  return address;
 }
 
 async function freePort(): Promise<number> {

@@ -9,7 +9,7 @@ it("plans a pull request of Gitea, applies it by a comment, and runs nothing for
   timeout: 240_000,
 }, async (context) => {
   if (program === undefined) {
-    context.skip("STACKWRIGHT_GITEA and STACKWRIGHT_GITEA_ROOT name no Gitea server");
+    context.skip("TEST_TOOL_GITEA and TEST_POSTGRES_URL are not set");
     return;
   }
   const gitea = await startGitea(program);

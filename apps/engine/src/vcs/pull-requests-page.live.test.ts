@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, type TestContext } from "vitest";
+import { giteaProgram, startGitea } from "../testing/start-gitea.ts";
 import { startHookMaker } from "../testing/start-hook-maker.ts";
 import { startServerProcess } from "../testing/start-server-process.ts";
 
@@ -115,6 +116,52 @@ it("the page leads from an empty server to an applied pull request, a comparison
     "| `web` | 0 to add, 1 to change, 0 to destroy, run 3; shadow: equal |",
   );
   expect(await shown("terraform.txt")).toContain("No changes.");
+});
+
+it("the page leads the same way with a real Gitea", { timeout: 300_000 }, async (context) => {
+  const program = giteaProgram();
+  if (program === undefined) {
+    context.skip("TEST_TOOL_GITEA and TEST_POSTGRES_URL are not set");
+    return;
+  }
+  await requirePrograms(context, [
+    ["curl", "--version"],
+    ["git", "--version"],
+    [TERRAFORM, "version"],
+  ]);
+  const gitea = await startGitea(program);
+  await expect.poll(gitea.isUp, { timeout: 60_000 }).toBe(true);
+  const repository = { name: "infra", private: true, auto_init: true, default_branch: "main" };
+  await gitea.call("ann", "POST", "/user/repos", repository);
+  await gitea.call("ann", "PUT", "/repos/ann/infra/collaborators/bot", { permission: "admin" });
+
+  const [serve = "", variables = ""] = await blocksOf({ until: "What is affected" });
+  const { folder, url, shell, shown } = await startReader(serve, "--vcs-host", "127.0.0.1");
+  const { ann = "", bot = "" } = gitea.tokens;
+  const credentials = new URL(gitea.url);
+  credentials.username = "ann";
+  credentials.password = ann;
+  await writeFile(join(folder, "gitea-token"), `${bot}\n`);
+  await writeFile(join(folder, "user-token"), `${ann}\n`);
+  await writeFile(join(folder, "gitea-credentials"), `${credentials.href.replace(/\/$/, "")}\n`);
+  const hook = await blocksOf({ section: "A hook at Gitea or Forgejo" });
+  const flow = await blocksOf({ section: "A pull request of Gitea, to its end and back" });
+  expect(flow).toHaveLength(4);
+  const stack = `curl -sS --fail-with-body "$API/stacks" -H "$AUTH" -H "$JSON" -d '{"name": "web"}'\n`;
+  await shell([variables, stack, ...hook, ...flow], {
+    "https://stackwright.example.com": url,
+    "https://git.example.com": gitea.url,
+    "acme/infra": "ann/infra",
+  });
+  // One comment of the server, from the plan to the merge; the other one is what the user said.
+  const comments = JSON.parse(await shown("gitea-comments.json")) as { body: string }[];
+  expect(comments).toHaveLength(2);
+  expect(comments[0]?.body).toContain("module.hello.terraform_data.word");
+  expect(comments[0]?.body).toContain("no changes, run 3");
+  expect(await shown("gitea-shadow.json")).toContain(
+    "| `web` | 0 to add, 1 to change, 0 to destroy, run 4; shadow: equal |",
+  );
+  expect(await shown("gitea-terraform.txt")).toContain("No changes.");
 });
 
 it("the page makes hooks at Gitea and GitHub whose deliveries the server takes", {
