@@ -39,6 +39,21 @@ function show({ attributes, blocks }: BodyContent): string[] {
   return [...left, ...right];
 }
 
+it("reads the names of its arguments once, however many there are", () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `a${index}`);
+  let reads = 0;
+  const attributes = new Proxy(names, {
+    get: (target, key, receiver) => {
+      if (typeof key === "string" && /^[0-9]+$/.test(key)) reads += 1;
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+  });
+  const { body, diagnostics } = native(names.map((name) => `${name} = 1\n`).join(""));
+  const read = readBody(body, { attributes }, diagnostics);
+  expect([read.attributes.size, diagnostics]).toEqual([names.length, []]);
+  expect(reads).toBeLessThanOrEqual(2 * names.length);
+});
+
 describe("pairs that mean the same", () => {
   it.each([
     ['a = "x"', '{ "a": "x" }'],

@@ -191,6 +191,8 @@ class BodyReader {
   readonly #schema: BodySchema;
   readonly #diagnostics: Diagnostic[];
   readonly #options: ReadBodyOptions;
+  /** Of the schema: that of a body which takes any names has as many as the body has arguments. */
+  readonly #names: ReadonlySet<string>;
   readonly #attributes = new Map<string, ContentAttribute>();
   readonly #blocks: ContentBlock[] = [];
 
@@ -198,6 +200,7 @@ class BodyReader {
     this.#schema = schema;
     this.#diagnostics = diagnostics;
     this.#options = options;
+    this.#names = new Set(schema.attributes);
   }
 
   #fail(summary: string, detail: string, subject: SourceRange): void {
@@ -219,7 +222,7 @@ class BodyReader {
   }
 
   #isAttribute(name: string): boolean {
-    return this.#schema.attributes?.includes(name) === true;
+    return this.#names.has(name);
   }
 
   // ---- native syntax ----
