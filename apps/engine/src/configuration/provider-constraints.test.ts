@@ -52,9 +52,21 @@ it.each([
     "of one that says more than is recorded",
     needs(NET, Array.from({ length: 2_000 }, (_, index) => `!= 1.0.${index}`).join(", ")),
   ],
-  ["of one that is too large", `${needs(NET, "1.0.0")}# ${"x".repeat(1024 * 1024)}`],
+  ["of one that is too large", `${needs(NET, "1.0.0")}# ${"x".repeat(256 * 1024)}`],
 ])("there are none %s", async (_what, text) => {
   expect(await constraintsOf({ "main.tf": text })).toEqual([]);
+});
+
+it("files that are too large together are not parsed", async () => {
+  const called = { "m/main.tf": needs(NET, "< 3.0") };
+  const files = (length: number) => ({
+    ...called,
+    "main.tf": `${needs(NET, ">= 1.0")}${calls("./m")}# ${"x".repeat(length)}`,
+  });
+  expect(await constraintsOf(files(255 * 1024))).toEqual([
+    { source: NET, versions: ">= 1.0.0, < 3.0.0" },
+  ]);
+  expect(await constraintsOf(files(256 * 1024 - 250))).toEqual([]);
 });
 
 it("they are read from configuration files alone", () => {

@@ -10,8 +10,8 @@ import type { ProviderConstraint } from "@stackwright/proto/stackwright";
 import { VersionConstraints } from "@stackwright/provider-source";
 import { MAX_CONSTRAINED, recordedConstraints } from "../domain/recorded-constraints.ts";
 
-/** Bytes of all configuration files: reading them takes a server's time. */
-const MAX_BYTES = 1024 * 1024;
+/** Bytes of all configuration files: no request of a server is answered while they are parsed, which takes about a quarter of a second. */
+const MAX_BYTES = 256 * 1024;
 /** Folders of modules. */
 const MAX_FOLDERS = 200;
 
