@@ -11,6 +11,7 @@ import { PlanRenderer } from "../plan-rendering/plan-renderer.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { AwaitedApplies } from "./awaited-applies.ts";
 import { LogMarks } from "./log-marks.ts";
+import { OpenLogs } from "./open-logs.ts";
 import { runLogText } from "./run-log.ts";
 
 /** Of one to four bytes each, one that a string of JSON escapes, and half of a pair. */
@@ -70,6 +71,7 @@ async function storedLog(
     keys: createStoredKeys({ storage, current: { id: "k", bytes: randomBytes(32) } }),
     renderer: new PlanRenderer(fixture.parts),
     awaited: new AwaitedApplies(fixture.parts.clock),
+    open: new OpenLogs(fixture.parts.clock),
   };
   const stack = { name: "one", reference } as NamedStack;
   /** The bytes of a log from an offset on, up to a length: a reader takes no more of the text than it needs. */
