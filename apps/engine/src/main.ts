@@ -3,7 +3,7 @@ import { EngineError } from "@stackwright/core/errors";
 import { runBootstrap } from "./bootstrap-command.ts";
 import { runWorkerCommand } from "./run-worker-command.ts";
 import { serve } from "./serve.ts";
-import { parseServeArguments } from "./serve-arguments.ts";
+import { parseServeArguments, serveVariableWarnings } from "./serve-arguments.ts";
 
 // The server as a process of its own: `serve [options]`, or `bootstrap --account NAME [--again]
 // [--output FILE] [options]`, or `worker [options]`. Only here are signals, exit code and standard streams touched.
@@ -19,6 +19,9 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 
 try {
   if (command === "serve") {
+    for (const warning of serveVariableWarnings(process.env)) {
+      process.stderr.write(`Warning: ${warning}\n`);
+    }
     const options = await parseServeArguments(args, process.env, process.cwd());
     const server = await serve(options, { signal: stop.signal });
     await server.stopped;

@@ -16,7 +16,8 @@ export async function requireStore(address: StoreAddress): Promise<void> {
   }
   throw new EngineError("ENGINE_CONFIG_INVALID", `there is no store at ${storeName(address)}`, {
     details: {
-      advice: "The address is that of --store, STACKWRIGHT_STORE or the file of the server.",
+      advice:
+        "The address is that of --store, STACKWRIGHT_SERVE_STORE, the file of the server or STACKWRIGHT_STORE.",
     },
   });
 }

@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { parseArgs } from "node:util";
 import { systemClock } from "@stackwright/base/clock";
 import { isClientError } from "@stackwright/client";
 import { parseStoreAddress, StoreAddressError } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
 import type { DestinationStream } from "pino";
 import { APART_KINDS, type ApartKind, openExecutor } from "./executor-choice.ts";
-import { nearOption } from "./near-option.ts";
+import { listOf, nearVariables, WORKER_VARIABLES } from "./option-variables.ts";
 import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
@@ -17,7 +16,8 @@ import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
-import { WORKER_FLAGS, type WorkerFlag } from "./worker-arguments.ts";
+import { WORKER_FLAGS } from "./worker-arguments.ts";
+import { parseWorkerArguments, type WorkerArguments, workerNumber } from "./worker-options.ts";
 
 interface WorkerCommandParts {
   readonly env: NodeJS.ProcessEnv;
@@ -39,37 +39,46 @@ export async function runWorkerCommand(
   args: readonly string[],
   { env, directory, signal, logs, onStart }: WorkerCommandParts,
 ): Promise<void> {
-  const given = parse(args);
-  const servers = (given.server ?? env["STACKWRIGHT_SERVER"] ?? "")
-    .split(",")
-    .filter((server) => server !== "");
+  const given = parseWorkerArguments(args, env);
+  const { values, nameOf } = given;
+  const servers = listOf(values.server ?? env["STACKWRIGHT_SERVER"] ?? "");
   if (servers.length === 0) {
-    throw invalid("a worker needs a server: set --server URL or STACKWRIGHT_SERVER");
+    throw invalid(
+      "a worker needs a server: set --server URL, STACKWRIGHT_WORKER_SERVER or STACKWRIGHT_SERVER",
+    );
   }
   if (new Set(servers).size < servers.length) {
-    throw invalid("--server names a server twice");
+    const by = values.server === undefined ? "STACKWRIGHT_SERVER" : nameOf("server");
+    throw invalid(`${by} names a server twice`);
   }
-  if (servers.length > 1 && given.storage !== undefined) {
-    throw invalid("--storage is for one server; each of several names its own storage service");
+  if (servers.length > 1 && values.storage !== undefined) {
+    throw invalid(
+      `${nameOf("storage")} is for one server; each of several names its own storage service`,
+    );
   }
   const server = servers.join(",");
   const token = await tokenOf(given, env, directory);
-  const caFile = given["ca-file"] ?? (env["STACKWRIGHT_CA_FILE"] || undefined);
-  const ca = caFile === undefined ? undefined : await readText(resolve(directory, caFile));
+  const ca = await authoritiesOf(given, env, directory);
   if (ca !== undefined) setDefaultCACertificates([...getCACertificates("default"), ca]);
   const clock = systemClock;
   const traces = new TraceScope();
-  const logger = createServerLogger(given["log-level"] ?? "info", logs, traces);
-  const folder = resolve(directory, given.directory ?? "runs");
+  const logger = createServerLogger(values["log-level"] ?? "info", logs, traces);
+  for (const near of nearVariables(WORKER_VARIABLES, Object.keys(WORKER_FLAGS), env)) {
+    logger.warn(
+      near,
+      "a variable of the environment is near to one of the worker, but gives no option",
+    );
+  }
+  const folder = resolve(directory, values.directory ?? "runs");
   const bounds = {
-    planMinutes: numberOf(given, "plan-minutes"),
-    shadowMinutes: numberOf(given, "shadow-minutes"),
-    applyMinutes: numberOf(given, "apply-minutes"),
-    stopSeconds: numberOf(given, "stop-seconds"),
-    memoryMib: numberOf(given, "memory-mib"),
+    planMinutes: workerNumber(given, "plan-minutes"),
+    shadowMinutes: workerNumber(given, "shadow-minutes"),
+    applyMinutes: workerNumber(given, "apply-minutes"),
+    stopSeconds: workerNumber(given, "stop-seconds"),
+    memoryMib: workerNumber(given, "memory-mib"),
   };
-  const drainSeconds = numberOf(given, "drain-seconds") ?? 1_800;
-  const { "otlp-endpoint": endpoint } = given;
+  const drainSeconds = workerNumber(given, "drain-seconds") ?? 1_800;
+  const { "otlp-endpoint": endpoint } = values;
   await using spans =
     endpoint === undefined
       ? undefined
@@ -90,14 +99,14 @@ export async function runWorkerCommand(
     directory: folder,
     maxMemoryBytes: memoryBoundOf(bounds),
   });
-  const storage = given.storage === undefined ? undefined : storageOf(given.storage, directory);
+  const storage = storageOf(given, directory);
   const worker = await startRemoteWorker({
     servers,
     token,
     ca,
     directory: folder,
     executor,
-    capacity: numberOf(given, "capacity"),
+    capacity: workerNumber(given, "capacity"),
     limits: stepLimitsOf(bounds),
     tools: toolsOf(given),
     clock,
@@ -109,8 +118,8 @@ export async function runWorkerCommand(
     if (!isClientError(error)) throw error;
     throw invalid(`the server refuses the worker: ${error.message} (${error.code})`, error);
   });
-  const healthPort = numberOf(given, "health-port");
-  const at = { host: given["health-host"] ?? "127.0.0.1", port: healthPort ?? 0 };
+  const healthPort = workerNumber(given, "health-port");
+  const at = { host: values["health-host"] ?? "127.0.0.1", port: healthPort ?? 0 };
   await using health =
     healthPort === undefined
       ? undefined
@@ -135,25 +144,15 @@ export async function runWorkerCommand(
   logger.info("the worker has ended");
 }
 
-type Given = Readonly<Partial<Record<WorkerFlag, string>>>;
-
-function parse(args: readonly string[]): Given {
-  try {
-    const options = Object.fromEntries(
-      Object.keys(WORKER_FLAGS).map((name) => [name, { type: "string" } as const]),
-    );
-    return parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const [first = why] = why.split(". ");
-    const advice = nearOption(first, Object.keys(WORKER_FLAGS));
-    throw invalid(`${first}; stackwright worker --help lists all options`, error, advice);
+async function tokenOf(
+  { values, nameOf }: WorkerArguments,
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<string> {
+  const file = values["token-file"];
+  if (file !== undefined) {
+    return (await readText(resolve(directory, file), nameOf("token-file"))).trim();
   }
-}
-
-async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string): Promise<string> {
-  const file = given["token-file"];
-  if (file !== undefined) return (await readText(resolve(directory, file))).trim();
   const token = env["STACKWRIGHT_TOKEN"] ?? "";
   if (token !== "") return token;
   throw invalid(
@@ -161,80 +160,82 @@ async function tokenOf(given: Given, env: NodeJS.ProcessEnv, directory: string):
   );
 }
 
-function kindOf({ executor = "child" }: Given): ApartKind {
+/** The authorities that a file has, in PEM; undefined where none is named. */
+async function authoritiesOf(
+  { values, nameOf }: WorkerArguments,
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<string | undefined> {
+  const own = values["ca-file"];
+  if (own !== undefined) return readText(resolve(directory, own), nameOf("ca-file"));
+  const { STACKWRIGHT_CA_FILE: common = "" } = env;
+  return common === "" ? undefined : readText(resolve(directory, common), "STACKWRIGHT_CA_FILE");
+}
+
+function kindOf({ values: { executor = "child" }, nameOf }: WorkerArguments): ApartKind {
   const kind = APART_KINDS.find((one) => one === executor);
   if (kind !== undefined) return kind;
-  throw invalid(`--executor takes ${APART_KINDS.join(", ")}`);
+  throw invalid(`${nameOf("executor")} takes ${APART_KINDS.join(", ")}`);
 }
 
 /** The tools that the option names. */
-function toolsOf({ tool }: Given): readonly OfferedTool[] {
+function toolsOf({ values: { tool = "" }, nameOf }: WorkerArguments): readonly OfferedTool[] {
   try {
-    return (tool ?? "").split(",").filter(Boolean).map(parseOfferedTool);
+    return listOf(tool).map(parseOfferedTool);
   } catch (error) {
-    throw invalid(error instanceof Error ? error.message : String(error), error);
+    const why = error instanceof Error ? error.message : String(error);
+    throw invalid(`${nameOf("tool")}: ${why}`, error);
   }
 }
 
 /** What the options say of containers. */
-function containerOf(given: Given) {
-  const list = (text: string | undefined, by: string): string[] | undefined =>
-    text?.split(by).filter(Boolean);
+function containerOf({ values }: WorkerArguments) {
+  const volumes = values["container-volume"];
   return {
-    image: given["container-image"],
-    command: list(given["container-command"], " "),
-    network: given["container-network"],
-    volumes: list(given["container-volume"], ","),
+    image: values["container-image"],
+    command: values["container-command"]?.split(" ").filter(Boolean),
+    network: values["container-network"],
+    volumes: volumes === undefined ? undefined : listOf(volumes),
   };
 }
 
 /** What the options say of pods. */
-function kubernetesOf(given: Given, directory: string) {
+function kubernetesOf(given: WorkerArguments, directory: string) {
+  const { values } = given;
   const placed = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(directory, path);
   return {
-    image: given["kubernetes-image"],
-    namespace: given["kubernetes-namespace"],
-    template: placed(given["kubernetes-template"]),
-    address: given["kubernetes-address"],
-    port: numberOf(given, "kubernetes-port"),
-    config: placed(given["kubernetes-config"]),
-    context: given["kubernetes-context"],
-    startSeconds: numberOf(given, "kubernetes-start-seconds"),
+    image: values["kubernetes-image"],
+    namespace: values["kubernetes-namespace"],
+    template: placed(values["kubernetes-template"]),
+    address: values["kubernetes-address"],
+    port: workerNumber(given, "kubernetes-port"),
+    config: placed(values["kubernetes-config"]),
+    context: values["kubernetes-context"],
+    startSeconds: workerNumber(given, "kubernetes-start-seconds"),
   };
 }
 
-/** The value of an option as a number within the bounds of the table; undefined where it is not given. */
-function numberOf(given: Given, name: WorkerFlag): number | undefined {
-  const { [name]: text } = given;
-  const { bounds } = WORKER_FLAGS[name] as { readonly bounds?: readonly [number, number] };
-  if (text === undefined || bounds === undefined) return undefined;
-  const [least, most] = bounds;
-  if (/^[0-9]{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) {
-    return Number(text);
-  }
-  throw invalid(`--${name} takes a whole number from ${least} to ${most}`);
-}
-
-function storageOf(text: string, directory: string) {
+function storageOf({ values: { storage }, nameOf }: WorkerArguments, directory: string) {
+  if (storage === undefined) return undefined;
   try {
-    const address = parseStoreAddress(text, directory);
+    const address = parseStoreAddress(storage, directory);
     if (address.kind === "remote") return address;
   } catch (error) {
     if (!(error instanceof StoreAddressError)) throw error;
   }
-  throw invalid("--storage takes stackwright://HOST:PORT, or stackwrights:// with TLS");
+  throw invalid(`${nameOf("storage")} takes stackwright://HOST:PORT, or stackwrights:// with TLS`);
 }
 
-async function readText(path: string): Promise<string> {
+/** @param by the option or the variable that names the file */
+async function readText(path: string, by: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw invalid(`the file "${path}" cannot be read`, error);
+    throw invalid(`the file "${path}" of ${by} cannot be read`, error);
   }
 }
 
-function invalid(message: string, cause?: unknown, advice?: string): EngineError {
-  const details = { ...(advice !== undefined && { advice }) };
-  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause, details });
+function invalid(message: string, cause?: unknown): EngineError {
+  return new EngineError("ENGINE_CONFIG_INVALID", message, { cause });
 }

@@ -1,7 +1,7 @@
 import type { RateLimit } from "@stackwright/base/limiter";
 import type { KeySource } from "@stackwright/core";
 import { EngineError } from "@stackwright/core/errors";
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { Value } from "typebox/value";
 import { helpOf, SERVE_OPTIONS } from "./serve-flags.ts";
 
@@ -326,7 +326,7 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
   if (keys.filter((source) => source !== undefined).length > 1) {
     throw new EngineError(
       "ENGINE_CONFIG_INVALID",
-      "the server cannot start: keyFile, keyVariable and keyCommand exclude each other",
+      "the server cannot start: keyFile, keyVariable and keyCommand exclude each other, as do the options and variables of the environment that give them (--key-file, STACKWRIGHT_SERVE_KEY_FILE, and so on)",
     );
   }
   if (given.store.startsWith("stackwright:")) {
@@ -356,6 +356,25 @@ export function resolveServerOptions(options: unknown): ResolvedServerOptions {
     drainDelayMs: given.drainDelayMs ?? 0,
     drainTimeoutMs: given.drainTimeoutMs ?? 30_000,
   };
+}
+
+/** What is wrong with the value of one option, apart from the others and without the value; `undefined` for a valid one. */
+export function optionProblem(path: readonly string[], value: unknown): string | undefined {
+  const schema = path.reduce<TSchema>(memberOf, ServerOptionsSchema);
+  if (Value.Check(schema, value)) return undefined;
+  if (Type.IsUnion(schema)) {
+    const choices = schema.anyOf.flatMap((one) => (Type.IsLiteral(one) ? [String(one.const)] : []));
+    return `takes ${choices.join(", ")}`;
+  }
+  return Value.Errors(schema, value)
+    .map(({ message }) => message)
+    .join("; ");
+}
+
+function memberOf(schema: TSchema, name: string): TSchema {
+  const member = Type.IsObject(schema) ? schema.properties[name] : undefined;
+  if (member === undefined) throw new TypeError(`there is no option ${name}`);
+  return member;
 }
 
 /** Requests per second and credential to the API of runs. */

@@ -1,3 +1,5 @@
+import { variableLines, WORKER_VARIABLES } from "./option-variables.ts";
+
 /** The options of `stackwright worker`, by their names without dashes; `bounds` are those of a number. */
 export const WORKER_FLAGS = Object.freeze({
   server: { help: "address of the server, of several with commas (STACKWRIGHT_SERVER)" },
@@ -51,9 +53,10 @@ export const WORKER_FLAGS = Object.freeze({
 
 export type WorkerFlag = keyof typeof WORKER_FLAGS;
 
-/** The options as lines of a help page. */
+/** The options as lines of a help page, and by which variables they are given. */
 export function workerOptionLines(): string {
-  return Object.entries(WORKER_FLAGS)
+  const lines = Object.entries(WORKER_FLAGS)
     .map(([name, { help }]) => `  ${`--${name}`.padEnd(18)} ${help}\n`)
     .join("");
+  return `${lines}\n${variableLines(WORKER_VARIABLES, "health-port")}`;
 }

@@ -331,6 +331,10 @@ describe("admin doctor on a store", { timeout: 60_000 }, () => {
     // It is of another account than the token is.
     const ofStore = /^warning token_expires: /;
     expect((await of(store)).output).toMatch(ofStore);
+    const own = { STACKWRIGHT_SERVE_STORE: "sqlite:data" };
+    expect((await of({ ...own, STACKWRIGHT_STORE: "stackwright://a.test:1" })).output).toMatch(
+      ofStore,
+    );
     expect((await of(store, "--account", "other", "--strict")).code).toBe(2);
     const asked = { STACKWRIGHT_SERVER: server.url, STACKWRIGHT_TOKEN: token };
     expect((await of({ ...store, ...asked })).output).toBe("Nothing is stuck.\n");

@@ -13,8 +13,8 @@ export interface DoctorOptions {
 }
 
 /**
- * Says what is stuck on a server, or in the store that `--store` or `STACKWRIGHT_STORE` names, why, and what to do. Ends with 2 where something
- * stays stuck until a user acts.
+ * Says what is stuck on a server, or in the store that `--store`, `STACKWRIGHT_SERVE_STORE` or `STACKWRIGHT_STORE` names, why, and what to
+ * do. Ends with 2 where something stays stuck until a user acts.
  */
 export async function doctor(
   options: DoctorOptions,
@@ -49,9 +49,11 @@ export async function doctor(
 
 /** Whether the environment names a store, and no server: neither another one, nor the one that such an address leads to. */
 function isStoreOfEnvironment({
-  STACKWRIGHT_STORE: store = "",
+  STACKWRIGHT_SERVE_STORE: own = "",
+  STACKWRIGHT_STORE: common = "",
   STACKWRIGHT_SERVER: server = "",
 }: NodeJS.ProcessEnv): boolean {
+  const store = own === "" ? common : own;
   return server === "" && store !== "" && !store.startsWith("stackwright:");
 }
 

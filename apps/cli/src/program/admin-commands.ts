@@ -97,15 +97,16 @@ no others but blobs: these stay while a record is damaged. Exit code 1 where the
 ];
 
 const ADMIN_HELP = `
-The commands work where the store is, with the address that the server has: --store, or STACKWRIGHT_STORE. Names of former releases are accepted as
-well: store for admin, bootstrap, server-key list and rotate, server doctor.
+The commands work where the store is, with the address that the server has: --store, or STACKWRIGHT_STORE. Those that take options of the server
+take its variables as well, such as STACKWRIGHT_SERVE_STORE. Names of former releases are accepted as well: store for admin, bootstrap, server-key
+list and rotate, server doctor.
 `;
 
 const DOCTOR_HELP = `
   --store ADDRESS  examines a store itself, with the options of its server; no server has to run, and some may. All accounts and the keys are examined
   --account NAME   with --store: this account alone
 
-Without --store it examines the store of STACKWRIGHT_STORE where neither --server nor STACKWRIGHT_SERVER names a server, and
+Without --store it examines the store of STACKWRIGHT_SERVE_STORE or STACKWRIGHT_STORE where neither --server nor STACKWRIGHT_SERVER names a server, and
 otherwise it asks a running server, and needs the role admin of the account; the role site-admin also has the server itself examined: keys,
 store, disks. Exit code 2 where something stays stuck until a user acts, 1 where the server cannot be asked or the store not be read.
 `;

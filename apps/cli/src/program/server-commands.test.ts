@@ -50,6 +50,51 @@ describe("serve", () => {
     expect(error.endsWith(`\n\nDid you mean "${meant}"?\n`), error).toBe(true);
   });
 
+  it("takes options from variables, and says by which names they are given", async () => {
+    const rule =
+      "Each option is also given by a variable of the environment: --max-providers by STACKWRIGHT_SERVE_MAX_PROVIDERS.";
+    expect((await tryCommand(["serve", "--help"])).output).toContain(rule);
+    const env = { STACKWRIGHT_SERVE_STORE: "memory:", STACKWRIGHT_SERVE_PROT: "secret" };
+    const { code, error } = await tryCommand(["serve"], {
+      env: { ...env, STACKWRIGHT_SERVE_PORT: "secret" },
+    });
+    expect(code).toBe(1);
+    expect(error).toBe(
+      "Warning: the variable STACKWRIGHT_SERVE_PROT gives no option of the server. Did you mean STACKWRIGHT_SERVE_PORT?\nError: STACKWRIGHT_SERVE_PORT takes a number\n",
+    );
+    // Commands on the store of a server take its variables, too.
+    const shown = await tryCommand(["admin", "retention", "show"], {
+      env: { ...env, STACKWRIGHT_SERVE_RUN_DAYS: "123" },
+    });
+    expect([shown.code, shown.output]).toEqual([0, expect.stringContaining("123 days")]);
+  });
+
+  it.each([
+    [{}, "set --server URL, STACKWRIGHT_WORKER_SERVER or STACKWRIGHT_SERVER"],
+    [{ SERVER: "http://a.test,http://a.test" }, "STACKWRIGHT_WORKER_SERVER names a server twice"],
+    [{ SERVER: "http://a.test,http://b.test", STORAGE: "c" }, "STACKWRIGHT_WORKER_STORAGE is for"],
+    [{ SERVER: "http://a.test", TOKEN_FILE: "no" }, '/no" of STACKWRIGHT_WORKER_TOKEN_FILE cannot'],
+    [{ EXECUTOR: "no" }, "STACKWRIGHT_WORKER_EXECUTOR takes child, container, kubernetes"],
+    [{ TOOL: "no" }, "STACKWRIGHT_WORKER_TOOL: a tool is NAME=PATH"],
+    [{ STORAGE: "no" }, "STACKWRIGHT_WORKER_STORAGE takes stackwright://HOST:PORT"],
+    [{ CAPACITY: "0" }, "STACKWRIGHT_WORKER_CAPACITY takes a whole number from 1 to 1000"],
+  ])(
+    "a worker takes options from variables, and names the invalid one: %j",
+    async (given, says) => {
+      const scratch = await mkdtempDisposable(join(tmpdir(), "worker-variables-"));
+      onTestFinished(() => scratch.remove());
+      const common =
+        "SERVER" in given || Object.keys(given).length === 0
+          ? {}
+          : { STACKWRIGHT_SERVER: "http://a.test", STACKWRIGHT_TOKEN: "token" };
+      const own = Object.entries(given).map(([name, text]) => [`STACKWRIGHT_WORKER_${name}`, text]);
+      const env = { ...common, ...(Object.fromEntries(own) as NodeJS.ProcessEnv) };
+      const { code, error } = await tryCommand(["worker"], { cwd: scratch.path, env });
+      expect(code).toBe(1);
+      expect(error).toContain(says);
+    },
+  );
+
   it("has its embedded store for itself, and every command says what to do about that", async () => {
     const { cwd } = await start("sqlite:data");
     const advice = "or use the store through it: start it with --storage-port PORT";

@@ -1,6 +1,7 @@
 import {
   parseServeArguments,
   serveOptionLines,
+  serveVariableWarnings,
   workerOptionLines,
 } from "@stackwright/engine/options";
 import type { Command } from "commander";
@@ -49,6 +50,9 @@ export function defineServerCommands(
         if (list) {
           terminal.write(serveOptionLines());
           return 0;
+        }
+        for (const warning of serveVariableWarnings(env)) {
+          terminal.writeError(`Warning: ${warning}\n`);
         }
         const options = await parseServeArguments(command.args, env, directory);
         await using server = await openingStore(async () =>
