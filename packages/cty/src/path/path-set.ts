@@ -60,6 +60,6 @@ function* members(root: PathTree<Path>): Generator<Path> {
   const pending = [root];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (next.content !== undefined) yield next.content;
-    pending.push(...next.children);
+    for (const child of next.children) pending.push(child);
   }
 }

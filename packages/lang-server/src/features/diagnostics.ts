@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
+import { append } from "@stackwright/base/append";
 import {
   bindBody,
   checkTree,
@@ -80,15 +81,15 @@ function bodyProblems(
   for (const resource of config.resources.values()) {
     const schema = body(resource.mode, resource.type);
     if (schema === undefined) {
-      found.push(...unknownType(resource, context));
+      append(found, unknownType(resource, context));
       continue;
     }
-    found.push(...bindBody(resource.body, schema, { meta: RESOURCE_META }).diagnostics);
+    append(found, bindBody(resource.body, schema, { meta: RESOURCE_META }).diagnostics);
   }
   for (const provider of config.providers.values()) {
     const schema = providerBody({ type: "provider", labels: [labelOf(provider.name)] }, context);
     if (schema === undefined) continue;
-    found.push(...bindBody(provider.body, schema, { meta: PROVIDER_META }).diagnostics);
+    append(found, bindBody(provider.body, schema, { meta: PROVIDER_META }).diagnostics);
   }
   return found;
 }

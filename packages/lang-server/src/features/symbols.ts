@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Block, BodyItem } from "@stackwright/lang";
 import {
   type DocumentSymbol,
@@ -96,7 +97,7 @@ export function foldingRanges({ file }: FileIndex): FoldingRange[] {
     }
   };
   for (const item of file.body.items) visit(item);
-  found.push(...commentRanges(file.source.text));
+  append(found, commentRanges(file.source.text));
   return found.filter(({ startLine, endLine }) => endLine > startLine);
 }
 
@@ -126,7 +127,7 @@ export function selectionRange({ file }: FileIndex, offset: number): SelectionRa
     if (item.kind === "attribute") {
       if (offset <= item.nameEnd) spans.push({ start: item.start, end: item.nameEnd });
       else if (offset >= item.expression.start) {
-        spans.push(...expressionsAt(item.expression, offset));
+        append(spans, expressionsAt(item.expression, offset));
       }
       break;
     }

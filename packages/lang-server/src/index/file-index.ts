@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import {
   type Attribute,
   type Block,
@@ -133,7 +134,10 @@ class Indexer {
         const before = this.occurrences.length;
         this.#body(block.body);
         const own = this.occurrences.splice(before);
-        this.occurrences.push(...own.map((each) => ({ ...each, isHistory: true })));
+        append(
+          this.occurrences,
+          own.map((each) => ({ ...each, isHistory: true })),
+        );
         return;
       }
       default:

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { ResourceMode } from "../config/module-config.ts";
 import type { InstanceKey } from "../config/reference.ts";
 import { evaluate } from "../eval/evaluate.ts";
@@ -136,7 +137,7 @@ function expressionParts(
   if (expression.kind === "scope-traversal") return traversalParts(expression, diagnostics);
   if (expression.kind === "json-string") {
     const { value, diagnostics: found } = nativeForm(expression);
-    diagnostics.push(...(found ?? []));
+    append(diagnostics, found ?? []);
     return value === undefined ? undefined : expressionParts(value, keyOf, diagnostics);
   }
   if (expression.kind === "relative-traversal") {
@@ -159,7 +160,7 @@ function evaluateKey(
   diagnostics: Diagnostic[],
 ): InstanceKey | undefined {
   const { value, diagnostics: found } = evaluate(expression, scope);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   if (hasErrors(found)) return undefined;
   const range = wholeRange(expression);
   if (value.containsMarks) {

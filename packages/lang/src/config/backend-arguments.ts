@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { encodeJson } from "@stackwright/cty";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import { parseJson } from "../syntax/json-parser.ts";
@@ -50,13 +51,13 @@ export function backendFileArguments(file: {
   const diagnostics: Diagnostic[] = [];
   if (file.name.endsWith(".json")) {
     const { root, diagnostics: found } = parseJson(file);
-    diagnostics.push(...found);
+    append(diagnostics, found);
     const reader = new StaticReader(diagnostics);
     const read = readAttributes(jsonRootBody(root, diagnostics), diagnostics, { literals: true });
     return { values: attributeValues(read.values(), reader), diagnostics };
   }
   const { body, diagnostics: found } = parseFile(file);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   return { values: valuesOf(body, new StaticReader(diagnostics)), diagnostics };
 }
 

@@ -40,6 +40,10 @@ const KEYWORDS = new Set(["when", "on_failure"]);
 const NONE: ReadonlySet<ScopeTraversal> = new Set();
 
 function all(...expressions: readonly (Expression | undefined)[]): ScopeTraversal[] {
+  return allOf(expressions);
+}
+
+function allOf(expressions: readonly (Expression | undefined)[]): ScopeTraversal[] {
   return expressions.flatMap((expression) =>
     expression === undefined ? [] : expressionReferences(expression),
   );
@@ -95,7 +99,7 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
   for (const [name, call] of module.modules) {
     add(`module.${name}`, [...all(call.count, call.forEach), ...call.dependsOn]);
     const keys = [...(call.providers?.values() ?? [])].map(({ key }) => key);
-    add(`module.${name}`, all(...keys), repetition(call));
+    add(`module.${name}`, allOf(keys), repetition(call));
     addBody(`module.${name}`, call.body, META, repetition(call));
   }
   for (const [address, resource] of module.resources) {
@@ -107,7 +111,7 @@ export function referenceOwners(module: ModuleConfig): ReferenceOwner[] {
     ]);
     addBody(address, resource.body, META, repeated);
     add(address, all(resource.provider?.key), repeated);
-    add(address, all(...lifecycle.replaceTriggeredBy), repeated);
+    add(address, allOf(lifecycle.replaceTriggeredBy), repeated);
     add(address, ofConditions(lifecycle.preconditions), repeated);
     add(address, ofConditions(lifecycle.postconditions), repeated, true);
     for (const { body } of resource.provisioners) {

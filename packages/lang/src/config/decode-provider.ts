@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
 import { type ContentBlock, readBody } from "./body-content.ts";
 import { blockName } from "./decode-values.ts";
@@ -49,7 +50,7 @@ export function withInstances(
   if (forEach === undefined) return provider;
   const what = `for_each of the provider ${name}.${alias}`;
   const { value, diagnostics: found } = early.evaluateKeys(forEach, what);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   if (hasErrors(found)) return provider;
   const expansion = expandKeys(forEach, value, diagnostics);
   return expansion.kind === "for_each" ? { ...provider, instances: expansion.entries } : provider;

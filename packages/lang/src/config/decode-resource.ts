@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { type Diagnostic } from "../syntax/diagnostic.ts";
 import { expressionCalls, expressionReferences } from "../syntax/references.ts";
 import { nativeForm, staticList, staticMap } from "../syntax/static.ts";
@@ -145,7 +146,7 @@ function decodeLifecycle(
         ? []
         : taken(staticList(triggers.expression), reader.diagnostics).map((trigger) => {
             const { value = trigger, diagnostics = [] } = nativeForm(trigger);
-            reader.diagnostics.push(...diagnostics);
+            append(reader.diagnostics, diagnostics);
             checkTrigger(reader, value);
             return value;
           }),
@@ -167,7 +168,7 @@ function taken<T>(
   },
   diagnostics: Diagnostic[],
 ): readonly T[] {
-  diagnostics.push(...(result.diagnostics ?? []));
+  append(diagnostics, result.diagnostics ?? []);
   return result.value ?? [];
 }
 

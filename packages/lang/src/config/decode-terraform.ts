@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import {
   ProviderAddress,
   ProviderSourceError,
@@ -144,7 +145,7 @@ function decodeRequirement(
         break;
       case "configuration_aliases": {
         const { value: list, diagnostics } = staticList(value);
-        reader.diagnostics.push(...(diagnostics ?? []));
+        append(reader.diagnostics, diagnostics ?? []);
         configurationAliases = (list ?? []).flatMap((element) => reader.reference(element) ?? []);
         break;
       }

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { CtyError, convert, isPrimitiveType, Type, type Value } from "@stackwright/cty";
 import { isIdentifier } from "../syntax/identifier.ts";
 import { expressionReferences } from "../syntax/references.ts";
@@ -80,7 +81,7 @@ export function decodeVariable(reader: StaticReader, block: ContentBlock): Varia
 function decodeType(reader: StaticReader, attribute: ContentAttribute | undefined): TypeConstraint {
   if (attribute === undefined) return { type: Type.dynamic, defaults: undefined };
   const { type, defaults, diagnostics } = parseTypeConstraint(attribute.expression);
-  reader.diagnostics.push(...diagnostics);
+  append(reader.diagnostics, diagnostics);
   return { type, defaults };
 }
 

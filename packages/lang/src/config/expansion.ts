@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import {
   CtyError,
   convert,
@@ -88,7 +89,7 @@ class Expander {
   /** The value, or undefined where it cannot be evaluated; that has been reported. */
   #value(): Value | undefined {
     const { value, diagnostics } = evaluate(this.#expression, this.#scope);
-    this.#diagnostics.push(...diagnostics);
+    append(this.#diagnostics, diagnostics);
     return hasErrors(diagnostics) ? undefined : value;
   }
 

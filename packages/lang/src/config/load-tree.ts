@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { functionFailure } from "../eval/call-function.ts";
 import type { BundleFiles } from "../eval/host.ts";
 import { type Diagnostic, sortDiagnostics } from "../syntax/diagnostic.ts";
@@ -207,7 +208,7 @@ class TreeLoader {
       ...(limits !== undefined && { limits }),
       ...(rfsTemplates !== undefined && { rfsTemplates }),
     });
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     for (const { name, meaning } of unreadFiles(files.names(folder))) {
       this.diagnostics.push({
         severity: "warning",

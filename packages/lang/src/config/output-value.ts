@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { deepMarks, Mark, Value } from "@stackwright/cty";
 import { evaluate } from "../eval/evaluate.ts";
 import { traitText } from "../eval/explain.ts";
@@ -35,7 +36,7 @@ export function evaluateOutput(
   const unknown = Value.dynamic.mark(...marks);
   if (hasErrors(diagnostics)) return { value: unknown, preconditions, diagnostics };
   const { value, diagnostics: found } = evaluate(expression, scope);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   const has = (mark: Mark): boolean => value.containsMarks && deepMarks(value).has(mark);
   const fail = (summary: string, detail: string, subject: SourceRange): void => {
     diagnostics.push({ severity: "error", code: "LANG_CONFIG", summary, detail, subject });

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Diagnostic } from "../syntax/diagnostic.ts";
 import { parseJson } from "../syntax/json-parser.ts";
 import type { SyntaxLimits } from "../syntax/limits.ts";
@@ -12,10 +13,10 @@ export function parseConfigBody(
 ): ConfigBody {
   if (file.name.endsWith(".json")) {
     const { root, diagnostics: found } = parseJson(file, limits);
-    diagnostics.push(...found);
+    append(diagnostics, found);
     return jsonRootBody(root, diagnostics);
   }
   const { body, diagnostics: found } = parseFile(file, limits);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   return body;
 }

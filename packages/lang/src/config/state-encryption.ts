@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { encodeJson, unmarkDeep } from "@stackwright/cty";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
@@ -228,7 +229,7 @@ class Reading {
     );
     const value = reader.literal(expression);
     const { diagnostics: found } = reader;
-    this.#diagnostics.push(...(early ? found : found.map(withoutEarlyValues)));
+    append(this.#diagnostics, early ? found : found.map(withoutEarlyValues));
     if (value === undefined || hasErrors(found)) return undefined;
     const [plain] = unmarkDeep(value);
     return JSON.parse(encodeJson(plain, plain.type)) as unknown;

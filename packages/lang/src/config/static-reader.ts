@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { CtyError, convert, Type, Value } from "@stackwright/cty";
 import { ProviderSourceError, VersionConstraints } from "@stackwright/provider-source";
 import { type Evaluated, evaluate } from "../eval/evaluate.ts";
@@ -77,7 +78,7 @@ export class StaticReader {
       return Value.object(entries.map(([name, value]) => [name, value ?? Value.dynamic] as const));
     }
     const { value, diagnostics } = this.#evaluate?.(expression) ?? evaluate(expression, NO_NAMES);
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     return hasErrors(diagnostics) ? undefined : value;
   }
 
@@ -88,7 +89,7 @@ export class StaticReader {
     const value = this.literal(attribute.expression);
     if (value === undefined) {
       if (this.#evaluate === undefined) {
-        this.diagnostics.push(...this.diagnostics.splice(before).map(withoutEarlyValues));
+        append(this.diagnostics, this.diagnostics.splice(before).map(withoutEarlyValues));
       }
       return undefined;
     }
@@ -136,7 +137,7 @@ export class StaticReader {
       }
     }
     const { value, diagnostics } = staticTraversal(expression);
-    this.diagnostics.push(...(diagnostics ?? []));
+    append(this.diagnostics, diagnostics ?? []);
     return value;
   }
 
@@ -144,7 +145,7 @@ export class StaticReader {
   references(attribute: ContentAttribute | undefined): ScopeTraversal[] {
     if (attribute === undefined) return [];
     const { value, diagnostics } = staticList(attribute.expression);
-    this.diagnostics.push(...(diagnostics ?? []));
+    append(this.diagnostics, diagnostics ?? []);
     return (value ?? []).flatMap((element) => this.reference(element) ?? []);
   }
 

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { CtyError, Value } from "@stackwright/cty";
 import type { Expression } from "../syntax/ast.ts";
 import { type Diagnostic, hasErrors } from "../syntax/diagnostic.ts";
@@ -106,13 +107,13 @@ function readFile(
 ) {
   if (file.name.endsWith(".json")) {
     const { root, diagnostics: found } = parseJson(file, limits);
-    diagnostics.push(...found);
+    append(diagnostics, found);
     return readAttributes(jsonRootBody(root, diagnostics), diagnostics, {
       literals: true,
     }).values();
   }
   const { body, diagnostics: found } = parseFile(file, limits);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   return readAttributes(body, diagnostics).values();
 }
 
@@ -168,6 +169,6 @@ function rawValue(reader: StaticReader, variable: VariableConfig, given: Given):
   if (variable.textIsLiteral) return Value.string(given.text);
   const name = `<value of var.${variable.name} from ${given.origin}>`;
   const { value: expression, diagnostics } = parseExpression({ name, text: given.text });
-  reader.diagnostics.push(...diagnostics);
+  append(reader.diagnostics, diagnostics);
   return hasErrors(diagnostics) ? undefined : reader.literal(expression);
 }

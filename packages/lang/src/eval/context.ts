@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Value } from "@stackwright/cty";
 import type { Expression, ScopeTraversal, SplatItem } from "../syntax/ast.ts";
 import {
@@ -24,6 +25,8 @@ export interface EvaluationLimits {
   readonly maxSteps?: number;
   /** Longest string that may come out of a template or function, in UTF-16 units. @default 32 Mi */
   readonly maxStringLength?: number;
+  /** Most problems that are reported for one expression. @default 200 */
+  readonly maxErrors?: number;
   /** Most parts of one value, shared parts counted as often as they occur. @default 10,000,000 */
   readonly maxValueParts?: number;
 }
@@ -62,6 +65,7 @@ export class EvaluationContext {
     this.limits = {
       maxSteps: 20_000_000,
       maxStringLength: 32 * 1024 * 1024,
+      maxErrors: 200,
       maxValueParts: 10_000_000,
       ...limits,
     };
@@ -114,7 +118,7 @@ export class EvaluationContext {
 
   /** Adds problems that were kept apart. */
   add(diagnostics: readonly Diagnostic[]): void {
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     this.#errors += diagnostics.filter(({ severity }) => severity === "error").length;
   }
 

@@ -173,6 +173,35 @@ describe("limits", () => {
     expect(diagnostics.map(({ code }) => code)).toEqual(["LANG_EVAL_LIMIT"]);
   });
 
+  it.each(["[MANY] == [] && true", "try([MANY], 1)", "can([MANY])"])(
+    "stop reporting after the first problems of %s",
+    (text) => {
+      const { diagnostics } = run(text.replace("MANY", "missing, ".repeat(150_000)));
+      expect(diagnostics.length).toBe(201);
+      expect(diagnostics.at(0)?.code).toBe("LANG_EVAL_REFERENCE");
+      expect(diagnostics.at(-1)).toMatchObject({
+        code: "LANG_LIMIT_ERRORS",
+        severity: "error",
+        subject: { start: expect.any(Number) },
+      });
+    },
+  );
+
+  it.each([
+    ["length(concat([MANY]))", "1, "],
+    ["try(MANY)", "text, "],
+  ])("leave room for as many arguments and elements as are written: %s", (text, part) => {
+    expect(run(text.replace("MANY", part.repeat(150_000))).diagnostics).toEqual([]);
+  });
+
+  it("say so of YAML that is nested too deeply", () => {
+    const text = `yamldecode("${"[".repeat(20_000)}${"]".repeat(20_000)}")`;
+    const [problem, ...more] = run(text).diagnostics;
+    expect(problem?.detail).toContain("nested at most 200 levels deep");
+    expect(problem?.subject).toBeDefined();
+    expect(more).toEqual([]);
+  });
+
   it("stop values that double with every line", () => {
     for (const text of [
       "[value, value]",

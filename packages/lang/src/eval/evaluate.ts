@@ -1,7 +1,8 @@
 import { CtyError, Type, Value } from "@stackwright/cty";
 import { unreachable } from "../internal/unreachable.ts";
 import type { Expression, IndexExpression, ScopeTraversal } from "../syntax/ast.ts";
-import { type Diagnostic, sourceRange } from "../syntax/diagnostic.ts";
+import { type Diagnostic, hasErrors, sourceRange } from "../syntax/diagnostic.ts";
+import { SYNTAX_PROBLEMS } from "../syntax/problem.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { applySteps, elementOf } from "./access.ts";
 import { evaluateCall } from "./call.ts";
@@ -35,7 +36,7 @@ export function evaluate(
   const context = new EvaluationContext(scope, limits, evaluateNode);
   try {
     const value = context.value(expression);
-    return { value, diagnostics: context.diagnostics };
+    return { value, diagnostics: firstProblems(context) };
   } catch (error) {
     if (!isLimit(error)) throw error;
     const { source, start, end } = expression;
@@ -46,8 +47,24 @@ export function evaluate(
       detail: `This expression is too expensive to evaluate. ${error.message}`,
       subject: sourceRange(source, start, end),
     };
-    return { value: Value.dynamic, diagnostics: [...context.diagnostics, limit] };
+    return { value: Value.dynamic, diagnostics: [...firstProblems(context), limit] };
   }
+}
+
+/** The problems of an evaluation up to the most that are reported; one more then says that there are others. */
+function firstProblems({ diagnostics, limits }: EvaluationContext): readonly Diagnostic[] {
+  const rest = diagnostics.slice(limits.maxErrors);
+  const [next] = rest;
+  if (next === undefined) return diagnostics;
+  const { subject } = next;
+  const more: Diagnostic = {
+    severity: hasErrors(rest) ? "error" : "warning",
+    code: "LANG_LIMIT_ERRORS",
+    summary: SYNTAX_PROBLEMS.LANG_LIMIT_ERRORS,
+    detail: `The first ${limits.maxErrors} problems of this expression are shown; there are more.`,
+    ...(subject !== undefined && { subject }),
+  };
+  return [...diagnostics.slice(0, limits.maxErrors), more];
 }
 
 /** Whether an error says that a bound was reached: one of ours, or that on the depth of types. */

@@ -38,7 +38,7 @@ function setTypeOf(args: readonly Value[]): Type {
 function setOperation(
   name: string,
   description: string,
-  combine: (a: readonly Value[], b: Value) => Value[],
+  combine: (sets: readonly Value[]) => readonly Value[],
   keepsUnknown: boolean,
 ): ValueFunction {
   const set = Type.set(Type.dynamic);
@@ -53,9 +53,7 @@ function setOperation(
       if (type.kind !== "set") return Value.unknown(type);
       const sets = args.map((value) => convert(value, type));
       if (!keepsUnknown && sets.some((value) => !value.isWhollyKnown)) return Value.unknown(type);
-      const [first, ...others] = sets;
-      const elements = others.reduce(combine, first?.elements() ?? []);
-      return Value.set(elements, type.element);
+      return Value.set(combine(sets), type.element);
     },
   };
 }
@@ -169,13 +167,14 @@ export const AGGREGATE_FUNCTIONS: readonly LangFunction[] = [
   setOperation(
     "setunion",
     "The elements that are in any of the sets.",
-    (a, b) => [...a, ...b.elements()],
+    (sets) => sets.flatMap((set) => set.elements()),
     true,
   ),
   setOperation(
     "setintersection",
     "The elements that are in all of the sets.",
-    (a, b) => select(a, b, true),
+    ([first, ...others]) =>
+      others.reduce((found, set) => select(found, set, true), first?.elements() ?? []),
     false,
   ),
   {

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { Type, Value } from "@stackwright/cty";
 import type { EvaluationContext } from "../eval/context.ts";
 import type { LangFunction } from "../eval/function.ts";
@@ -37,10 +38,10 @@ function evaluateTry(call: FunctionCall, context: EvaluationContext): Value {
     warnOfFunctions(context, diagnostics);
     if (!failed && value.isWhollyKnown) return value;
     if (!failed) {
-      context.visit(...call.arguments.slice(at + 1));
+      for (const other of call.arguments.slice(at + 1)) context.visit(other);
       return Value.dynamic.withMarksOf(value);
     }
-    failures.push(...diagnostics);
+    append(failures, diagnostics);
   }
   const reasons = failures.map(({ summary, detail }) => `- ${summary}: ${detail}`);
   const detail =

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { compareStrings, convert, Marks, Type, typeName, unify, Value } from "@stackwright/cty";
 import type { LangFunction } from "../eval/function.ts";
 import {
@@ -82,7 +83,7 @@ function concatType(args: readonly Value[]): Type {
   for (const [position, value] of args.entries()) {
     const { type } = value;
     if (type.kind === "tuple") {
-      types.push(...type.elements);
+      append(types, type.elements);
     } else if (type.kind === "list") {
       if (!value.isKnown) return Type.dynamic;
       const [plain] = value.unmark();

@@ -44,8 +44,14 @@ export function decodeYaml(source: string): Value {
   }
   if (second !== undefined) invalidArgument("unexpected extra content after value");
   const [problem] = document.errors;
+  // The parser says so of what is nested too deeply for its recursion.
+  if (problem?.code === "RESOURCE_EXHAUSTION") tooDeep();
   if (problem !== undefined) invalidArgument(problem.message.split("\n")[0] ?? "invalid YAML");
   return new Decoder(document).value(document.contents, 0);
+}
+
+function tooDeep(): never {
+  return invalidArgument(`a document may be nested at most ${MAX_DEPTH} levels deep`);
 }
 
 class Decoder {
@@ -61,8 +67,7 @@ class Decoder {
   value(node: unknown, depth: number): Value {
     if (++this.#nodes > MAX_NODES)
       invalidArgument(`a document may have at most ${MAX_NODES} nodes`);
-    if (depth > MAX_DEPTH)
-      invalidArgument(`a document may be nested at most ${MAX_DEPTH} levels deep`);
+    if (depth > MAX_DEPTH) tooDeep();
     if (node === null || node === undefined) return Value.null(Type.dynamic);
     const { isAlias, isMap, isScalar, isSeq } = this.#yaml;
     if (isAlias(node)) return this.#alias(node, depth);

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Value } from "@stackwright/cty";
 
 /*
@@ -41,7 +42,8 @@ function collection(value: Value, indent: number): string[] {
     const name = `${pad}${quoted(key, undefined)}:`;
     if (isCollection(element) && element.size > 0) {
       // The dashes of a sequence stand below the key, a mapping is indented.
-      lines.push(name, ...collection(element, isMapping(element) ? indent + 2 : indent));
+      lines.push(name);
+      append(lines, collection(element, isMapping(element) ? indent + 2 : indent));
     } else {
       lines.push(`${name} ${inline(element, indent, name.length + 1)}`);
     }

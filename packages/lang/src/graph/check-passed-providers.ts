@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { ProviderAddress } from "@stackwright/provider-source";
 import type { ModuleNode } from "../config/load-tree.ts";
 import type { ModuleConfig } from "../config/module-config.ts";
@@ -33,10 +34,8 @@ export function checkPassedProviders(
   for (const [inside, reference] of passed) {
     const [name = "", alias] = inside.split(".");
     const { range } = reference;
-    diagnostics.push(
-      ...checkProviderKey(parent.module.config, reference, "module"),
-      ...checkSameKeys(parent.module.config, reference, "module", call.forEach),
-    );
+    append(diagnostics, checkProviderKey(parent.module.config, reference, "module"));
+    append(diagnostics, checkSameKeys(parent.module.config, reference, "module", call.forEach));
     const own = module.config.providers.get(inside);
     const undeclared = alias !== undefined && !needed.has(inside);
     // An alias that is not declared is taken for one of the provider that its name would imply.

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { formatModulePath } from "../address/address.ts";
 import { readAttributes } from "../config/body-content.ts";
 import { checkReferences, referenceOwners, resourceAddress } from "../config/check-references.ts";
@@ -28,7 +29,7 @@ export interface TreeCheckOptions {
 export function checkTree(root: ModuleNode, options: TreeCheckOptions = {}): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const visit = (module: ModuleNode): void => {
-    diagnostics.push(...new TreeChecker(module, options).check());
+    append(diagnostics, new TreeChecker(module, options).check());
     for (const child of module.children.values()) visit(child);
   };
   visit(root);
@@ -47,7 +48,7 @@ class TreeChecker {
 
   check(): Diagnostic[] {
     const { config, path, children } = this.#module;
-    this.#diagnostics.push(...checkReferences(config));
+    append(this.#diagnostics, checkReferences(config));
     for (const { references, perhaps } of referenceOwners(config)) {
       for (const traversal of references) {
         this.#reference(traversal, perhaps.has(traversal) ? "warning" : "error");

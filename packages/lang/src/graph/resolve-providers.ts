@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import {
   ProviderAddress,
   type ProviderRequirement,
@@ -291,9 +292,9 @@ class Resolver implements ProviderResolution {
     for (const resource of moduleResources(module.config)) {
       const { provider, forEach, mode } = resource;
       if (provider === undefined) continue;
-      this.diagnostics.push(...checkProviderKey(module.config, provider, "resource"));
+      append(this.diagnostics, checkProviderKey(module.config, provider, "resource"));
       if (mode !== "managed") continue;
-      this.diagnostics.push(...checkSameKeys(module.config, provider, "resource", forEach));
+      append(this.diagnostics, checkSameKeys(module.config, provider, "resource", forEach));
     }
     for (const reference of usedReferences(module)) {
       const { name, alias, range } = reference;

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { CtyError, convert, Mark, Type, unmarkDeep, Value } from "@stackwright/cty";
 import { type Address, formatAddress, type ResourceAddress } from "../address/address.ts";
 import { evaluateAddress, unkeyedAddress } from "../address/parse-address.ts";
@@ -162,7 +163,7 @@ function evaluateKnown(
 ): Value | undefined {
   const summary = "Invalid import argument";
   const { value, diagnostics: found } = evaluate(expression, scope);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   if (hasErrors(found)) return undefined;
   const [plain, marks] = unmarkDeep(value);
   const subject = rangeOf(expression);

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { Mark, Type, unmarkDeep, Value } from "@stackwright/cty";
 import { unkeyedAddress } from "../address/parse-address.ts";
 import { expandRepetition } from "../config/expansion.ts";
@@ -19,9 +20,9 @@ export function validateImports(root: ModuleNode, scope: ModuleScope): Diagnosti
     const each = { key: Value.unknown(Type.string), value: Value.dynamic };
     const inner = forEach === undefined ? scope : scope.forInstance({ each });
     for (const key of unkeyedAddress(to, [])?.keys ?? [])
-      diagnostics.push(...evaluate(key, inner).diagnostics);
+      append(diagnostics, evaluate(key, inner).diagnostics);
     for (const argument of [id, identity]) {
-      if (argument !== undefined) diagnostics.push(...argumentErrors(argument, inner));
+      if (argument !== undefined) append(diagnostics, argumentErrors(argument, inner));
     }
   }
   return diagnostics;

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Type } from "@stackwright/cty";
 import {
   type BodyContent,
@@ -213,7 +214,7 @@ class Binder {
         }
         merged.attributes.set(name, attribute);
       }
-      merged.blocks.push(...inner.blocks);
+      append(merged.blocks, inner.blocks);
     }
     return { ...merged, blocks: merged.blocks.filter(({ type }) => type !== "_") };
   }
@@ -347,7 +348,7 @@ class Binder {
   ): readonly Expression[] | undefined {
     const wanted = nesting === "map" ? 1 : 0;
     const result = attribute === undefined ? { value: [] } : staticList(attribute.expression);
-    this.diagnostics.push(...(result.diagnostics ?? []));
+    append(this.diagnostics, result.diagnostics ?? []);
     if (result.value === undefined) return undefined;
     if (result.value.length === wanted) return result.value;
     const detail =

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import {
   CtyError,
   convert,
@@ -108,7 +109,7 @@ class BodyEvaluator {
   #attribute(attribute: BoundAttribute, scope: EvaluationScope): Value {
     const { name, expression, schema, conversion } = attribute;
     const { value, diagnostics } = evaluate(expression, scope);
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     const subject = rangeOf(expression);
     if (hasErrors(diagnostics)) return Value.unknown(schema.type).withMarks(value.marks);
     let converted: Value;
@@ -251,7 +252,7 @@ class BodyEvaluator {
     found: Expansion,
   ): Iterable<readonly [key: Value, value: Value]> | undefined {
     const { value, diagnostics } = evaluate(forEach, scope);
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     const [plain, marks] = value.unmark();
     found.marks = found.marks.union(marks);
     const { type } = plain;
@@ -284,7 +285,7 @@ class BodyEvaluator {
 
   #label(expression: Expression, scope: EvaluationScope, found: Expansion): string | undefined {
     const { value, diagnostics } = evaluate(expression, scope);
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     const wrong = (detail: string): undefined => {
       const place = { subject: rangeOf(expression), ...observed(expression, scope) };
       this.#report("error", "Invalid dynamic block label", detail, place);

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { unreachable } from "../internal/unreachable.ts";
 import type { Expression, ObjectItem, ObjectKey } from "./ast.ts";
 import type { Diagnostic } from "./diagnostic.ts";
@@ -59,6 +60,6 @@ function jsonString(
   const { source, start, end } = value;
   const text = jsonTextSource(value);
   const { value: template, diagnostics: found } = parseTemplate(text, limits);
-  diagnostics.push(...found);
+  append(diagnostics, found);
   return { kind: "json-string", source, start, end, text, template };
 }

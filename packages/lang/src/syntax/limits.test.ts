@@ -51,6 +51,16 @@ describe("limits on hostile input", () => {
     expect(expressionReferences(value).length).toBe(1);
   });
 
+  it.each([
+    ["interpolations", "${a}"],
+    ["interpolations with text", "x ${a} "],
+    ["conditions", "%{if a}x%{endif}"],
+  ])("takes a template of very many %s", (_, part) => {
+    const { value, diagnostics } = parseTemplate({ name: "t", text: part.repeat(150_000) });
+    expect(diagnostics).toEqual([]);
+    expect(expressionReferences(value).length).toBe(150_000);
+  });
+
   it("takes long flat things", () => {
     expect(codes(`a = [${"1, ".repeat(100_000)}]`)).toEqual([]);
     expect(codes(`a = a${".b".repeat(100_000)}`)).toEqual([]);

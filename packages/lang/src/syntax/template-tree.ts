@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import type { Expression, For, StringLiteral } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 
@@ -62,7 +63,7 @@ class TreeBuilder {
   root(start: number, end: number): Expression {
     const content: Expression[] = [];
     for (;;) {
-      content.push(...this.#content());
+      append(content, this.#content());
       const stray = this.#parts[this.#at];
       if (stray === undefined) return this.#combine(content, start, end);
       this.#unbalanced(stray, `There is no open directive that "${stray.type}" could belong to.`);
@@ -82,7 +83,7 @@ class TreeBuilder {
         case "endfor":
           return content;
         case "text":
-          content.push(...this.#text(part));
+          append(content, this.#text(part));
           break;
         case "interpolation":
           this.#at++;

@@ -1,3 +1,4 @@
+import { append } from "@stackwright/base/append";
 import { CtyError, convert, Type, type Value } from "@stackwright/cty";
 import { EVAL_PROBLEMS } from "../eval/eval-problem.ts";
 import { evaluate } from "../eval/evaluate.ts";
@@ -188,7 +189,7 @@ class ConstraintReader {
 
   #default(node: Expression, { type }: TypeConstraint): Value | undefined {
     const { value, diagnostics } = evaluate(node, NO_FUNCTIONS);
-    this.diagnostics.push(...diagnostics);
+    append(this.diagnostics, diagnostics);
     if (hasErrors(diagnostics)) return undefined;
     try {
       return convert(value, type);
