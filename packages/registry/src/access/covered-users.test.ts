@@ -2,7 +2,16 @@ import { expect, it } from "vitest";
 import { coveredUsers, requireUser, type UserOfStack } from "./covered-users.ts";
 import type { Principal } from "./principal.ts";
 
-const USERS = ["acme/web/1", "acme/web/2", "acme/net/3", "acme/web", "web", "acme/web/1/2"];
+const USERS = [
+  "acme/web/1",
+  "acme/web/2",
+  "acme/net/3",
+  "acme/web",
+  "web",
+  "acme/web/1/2",
+  "other/net/3",
+  "/net/3",
+];
 const IDS: Readonly<Record<string, string>> = { "web/one": "1", "web/two": "2", "net/one": "3" };
 
 const userOfStack: UserOfStack = async (account, stack) => {
@@ -32,6 +41,14 @@ it.each([
 it("without stacks a caller that is limited to some sees no use", async () => {
   const covers = await coveredUsers(caller({ stacks: ["web/one"] }));
   expect(USERS.filter(covers)).toEqual([]);
+});
+
+it("a caller of some projects records no use in the name of a stack of another account", async () => {
+  const limited = caller({ projects: ["web"] });
+  await expect(requireUser(limited, "other/web/1", userOfStack)).rejects.toMatchObject({
+    code: "REGISTRY_FORBIDDEN",
+  });
+  await requireUser(limited, "acme/web/1", userOfStack);
 });
 
 it("a refusal names the stacks of the caller", async () => {

@@ -9,7 +9,7 @@ type CoversUser = (user: string) => boolean;
 
 /**
  * Of which users a caller may see and change the uses: without limits of all; with a list of stacks of these alone; with a list of projects of
- * their stacks.
+ * their stacks. A stack of another account is none of these, whatever its project is called.
  *
  * @param userOfStack without it no use is one of a stack that a caller is limited to
  */
@@ -19,9 +19,9 @@ export async function coveredUsers(
 ): Promise<CoversUser> {
   const isInProjects = (user: string): boolean => {
     if (projects.length === 0) return true;
-    const [, project, stack, ...more] = user.split("/");
+    const [owner, project, stack, ...more] = user.split("/");
     const isStack = project !== undefined && stack !== undefined && more.length === 0;
-    return isStack && projects.includes(project);
+    return owner === account && isStack && projects.includes(project);
   };
   if (stacks.length === 0) return isInProjects;
   const own = new Set(await Promise.all(stacks.map(async (one) => userOfStack(account, one))));
@@ -40,11 +40,11 @@ export async function requireUser(
   requireRole(principal, "deployer");
   const covers = await coveredUsers(principal, userOfStack);
   if (covers(user)) return;
-  const { actor, projects, stacks = [] } = principal;
+  const { account, actor, projects, stacks = [] } = principal;
   const limits =
     stacks.length > 0
       ? `the stacks ${stacks.join(", ")}`
-      : `the projects ${projects.join(", ")}; it may record uses as account/project/stack of these`;
+      : `the projects ${projects.join(", ")}; it may record uses as ${account}/project/stack of these`;
   throw new RegistryError("REGISTRY_FORBIDDEN", `${actor} is limited to ${limits}`, {
     details: { needed: ["deployer"] },
   });
