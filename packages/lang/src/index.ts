@@ -254,6 +254,7 @@ export type {
   Unary,
 } from "./syntax/ast.ts";
 export type {
+  CalledParameter,
   Diagnostic,
   FunctionCallFrame,
   ObservedValue,
@@ -292,7 +293,12 @@ export type { SyntaxProblemCode } from "./syntax/problem.ts";
 export { SYNTAX_PROBLEMS } from "./syntax/problem.ts";
 export { quoteLiteral } from "./syntax/quote.ts";
 export { expressionCalls, expressionReferences } from "./syntax/references.ts";
-export type { JsonDiagnostic, JsonPosition } from "./syntax/render-json.ts";
+export type {
+  JsonDiagnostic,
+  JsonFunction,
+  JsonFunctionParameter,
+  JsonPosition,
+} from "./syntax/render-json.ts";
 export { diagnosticToJson } from "./syntax/render-json.ts";
 export type { TerminalOptions } from "./syntax/render-terminal.ts";
 export { renderDiagnostic } from "./syntax/render-terminal.ts";

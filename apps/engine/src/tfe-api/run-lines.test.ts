@@ -126,6 +126,22 @@ describe("lines of diagnostics", () => {
   });
 
   it("name the function that was called with its parameters, as commands read them", () => {
+    const described = {
+      called_as: "core::join",
+      signature: {
+        name: "join",
+        params: [{ name: "separator", type: "string" }],
+        variadic_param: { name: "lists", type: ["list", "string"] },
+        return_type: "string",
+      },
+    };
+    const now = { range, line: 3, snippet: { ...snippet, function_call: described } };
+    expect(diagnosticOf(now)["snippet"]).toMatchObject({ function_call: described });
+    const broken = { ...described, signature: { name: "join" } };
+    expect(
+      diagnosticOf({ ...now, snippet: { ...snippet, function_call: broken } })["snippet"],
+    ).not.toHaveProperty("function_call");
+    // Those of an earlier release have it as text.
     const callOf = (name: string, signature: string) =>
       diagnosticOf({
         range,

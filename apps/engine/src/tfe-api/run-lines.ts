@@ -184,12 +184,13 @@ function snippetOf({ snippet, line: subjectLine }: StoredRunLogEvent): Snippet |
 }
 
 /**
- * The function whose call has the problem. It is stored as text, `name(first, rest...)`; commands want its parameters, and print a line that has
- * the text instead as it is. Types are of no use to them here.
+ * The function whose call has the problem, with its parameters. Events of an earlier release have it as text, `name(first, rest...)`, without
+ * types; commands print a line that has the text, or something else, as it is.
  */
 function callOf(stored: unknown): object | undefined {
   if (typeof stored !== "object" || stored === null) return undefined;
-  const { name, signature } = stored as Readonly<Record<string, unknown>>;
+  const { name, signature, called_as: calledAs } = stored as Readonly<Record<string, unknown>>;
+  if (typeof calledAs === "string" && isSignature(signature)) return stored;
   if (typeof name !== "string" || typeof signature !== "string") return undefined;
   const [, list] = /\((.*)\)$/s.exec(signature) ?? [];
   if (list === undefined) return undefined;
@@ -205,6 +206,12 @@ function callOf(stored: unknown): object | undefined {
       return_type: "dynamic",
     },
   };
+}
+
+function isSignature(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, params } = value as Readonly<Record<string, unknown>>;
+  return typeof name === "string" && Array.isArray(params);
 }
 
 function isSnippet(value: unknown): value is Snippet {

@@ -1,12 +1,11 @@
 import { convert, Value } from "@stackwright/cty";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
-import type { FunctionCallFrame } from "../syntax/diagnostic.ts";
 import { didYouMean } from "../syntax/suggestion.ts";
 import { callFunction, functionFailure } from "./call-function.ts";
 import type { EvaluationContext } from "./context.ts";
 import { conversionMessage } from "./conversion-message.ts";
 import { EVAL_PROBLEMS } from "./eval-problem.ts";
-import { functionSignature, type LangFunction, type ValueFunction } from "./function.ts";
+import { functionCallFrame, type LangFunction, type ValueFunction } from "./function.ts";
 
 /** An argument and the expression to blame for it. */
 interface Argument {
@@ -95,7 +94,7 @@ function checkArity(
 ): boolean {
   const { parameters, rest } = definition;
   const missing = parameters[count];
-  const call = callContext(definition);
+  const call = functionCallFrame(definition, node.name);
   if (missing !== undefined) {
     const at = { source: node.source, start: node.closeStart, end: node.end };
     const least = rest === undefined ? "" : "at least ";
@@ -139,7 +138,7 @@ function convertArgument(
       `Invalid value for the parameter "${parameter.name}": ${conversionMessage(error)}.`,
       expression,
       expression,
-      { context: node, call: callContext(definition) },
+      { context: node, call: functionCallFrame(definition, node.name) },
     );
     return Value.unknown(parameter.type);
   }
@@ -152,7 +151,7 @@ function reportFailure(
   args: readonly Argument[],
   { message, argument }: { message: string; argument: number | undefined },
 ): void {
-  const call = callContext(definition);
+  const call = functionCallFrame(definition, node.name);
   const blamed = argument === undefined ? undefined : args[argument];
   const parameter =
     argument === undefined ? undefined : (definition.parameters[argument] ?? definition.rest);
@@ -168,8 +167,4 @@ function reportFailure(
     blamed.expression,
     { context: node, call },
   );
-}
-
-function callContext(definition: LangFunction): FunctionCallFrame {
-  return { name: definition.name, signature: functionSignature(definition) };
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { consoleScope } from "../console/console.ts";
 import { valueText } from "../console/value-text.ts";
 import { parseExpression } from "../syntax/parse.ts";
+import { diagnosticToJson } from "../syntax/render-json.ts";
 import { type Evaluated, evaluate } from "./evaluate.ts";
 import { createScope, type EvaluationScope } from "./scope.ts";
 
@@ -100,6 +101,29 @@ describe("errors", () => {
     expect(operand?.values).toEqual([{ traversal: "secret", statement: "has a sensitive value" }]);
     const [call] = run("substr(known, [], 1)").diagnostics;
     expect(call?.call?.signature).toBe("substr(str, offset, length)");
+  });
+
+  it.each([
+    [
+      "core::substr(known, [], 1)",
+      {
+        called_as: "core::substr",
+        signature: {
+          name: "substr",
+          params: [
+            { name: "str", type: "string" },
+            { name: "offset", type: "number" },
+            { name: "length", type: "number" },
+          ],
+          return_type: "string",
+        },
+      },
+    ],
+    ["join(1)", { called_as: "join", signature: { variadic_param: { type: ["list", "string"] } } }],
+  ])("describe the function of %s as the reference command does", (text, expected) => {
+    const [problem] = run(text).diagnostics;
+    if (problem === undefined) throw new Error("no problem was found");
+    expect(diagnosticToJson(problem).snippet?.function_call).toMatchObject(expected);
   });
 
   it("name the attribute in which the arms of a conditional differ", () => {

@@ -1,5 +1,6 @@
-import type { Type, Value } from "@stackwright/cty";
+import { CtyError, Type, Value } from "@stackwright/cty";
 import type { FunctionCall } from "../syntax/ast.ts";
+import type { FunctionCallFrame } from "../syntax/diagnostic.ts";
 import type { EvaluationContext } from "./context.ts";
 import type { FunctionHost } from "./host.ts";
 
@@ -95,4 +96,35 @@ export function functionSignature({ name, parameters, rest }: LangFunction): str
   const names = parameters.map((parameter) => parameter.name);
   if (rest !== undefined) names.push(`${rest.name}...`);
   return `${name}(${names.join(", ")})`;
+}
+
+/** What problems of a call say of its function. */
+export function functionCallFrame(definition: LangFunction, calledAs: string): FunctionCallFrame {
+  const { name, parameters, rest } = definition;
+  return {
+    name,
+    calledAs,
+    signature: functionSignature(definition),
+    parameters: parameters.map(calledParameter),
+    ...(rest !== undefined && { rest: calledParameter(rest) }),
+    returns: staticReturnType(definition),
+  };
+}
+
+function calledParameter({ name, type }: Parameter): FunctionCallFrame["parameters"][number] {
+  return { name, type };
+}
+
+/** The type of the result for arguments of which only the types are known; dynamic where that is not enough. */
+function staticReturnType(definition: LangFunction): Type {
+  if (!("returns" in definition)) return Type.dynamic;
+  const { parameters, rest, returns } = definition;
+  if (typeof returns !== "function") return returns;
+  const all = rest === undefined ? parameters : [...parameters, rest];
+  try {
+    return returns(all.map(({ type }) => Value.unknown(type)));
+  } catch (error) {
+    if (error instanceof FunctionError || error instanceof CtyError) return Type.dynamic;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { functionFailure } from "../eval/call-function.ts";
 import type { EvaluationContext } from "../eval/context.ts";
 import { conversionMessage } from "../eval/conversion-message.ts";
 import { evaluate } from "../eval/evaluate.ts";
-import { functionSignature, type LangFunction } from "../eval/function.ts";
+import { functionCallFrame, type LangFunction } from "../eval/function.ts";
 import type { FunctionTable } from "../eval/function-table.ts";
 import type { EvaluationScope } from "../eval/scope.ts";
 import type { Expression, FunctionCall } from "../syntax/ast.ts";
@@ -153,7 +153,7 @@ function evaluateTemplateFile(call: FunctionCall, context: EvaluationContext): V
       node,
       {
         context: call,
-        call: { name: TEMPLATE_FILE.name, signature: functionSignature(TEMPLATE_FILE) },
+        call: functionCallFrame(TEMPLATE_FILE, call.name),
       },
     );
     return Value.dynamic;

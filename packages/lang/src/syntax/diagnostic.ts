@@ -1,4 +1,5 @@
 import { groupBy } from "@stackwright/base/group-by";
+import type { Type } from "@stackwright/cty";
 import type { SourceFile, SourceRange } from "./source-file.ts";
 
 /** How bad a problem is: an error stops what was asked for, a warning does not. */
@@ -12,11 +13,24 @@ export interface ObservedValue {
   readonly statement: string;
 }
 
+/** One parameter of the function of a {@link FunctionCallFrame}. */
+export interface CalledParameter {
+  readonly name: string;
+  readonly type: Type;
+}
+
 /** The function call in which a problem arose. */
 export interface FunctionCallFrame {
   readonly name: string;
+  /** The name as it was called, with its namespace. */
+  readonly calledAs: string;
   /** The signature as documentation prints it. */
   readonly signature: string;
+  readonly parameters: readonly CalledParameter[];
+  /** What any number of further arguments must be. */
+  readonly rest?: CalledParameter;
+  /** Type of the result, as far as it follows from the types of the parameters. */
+  readonly returns: Type;
 }
 
 /** One problem, complete enough to be shown without the thing that found it. */
