@@ -189,12 +189,14 @@ function toolsOf({ values: { tool = "" }, nameOf }: WorkerArguments): readonly O
 }
 
 /** What the options say of containers. */
-function containerOf({ values }: WorkerArguments) {
+function containerOf(given: WorkerArguments) {
+  const { values } = given;
   const volumes = values["container-volume"];
   return {
     image: values["container-image"],
     command: values["container-command"]?.split(" ").filter(Boolean),
     network: values["container-network"],
+    cpuPercent: workerNumber(given, "container-cpu-percent"),
     volumes: volumes === undefined ? undefined : listOf(volumes),
   };
 }

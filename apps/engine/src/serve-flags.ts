@@ -142,6 +142,11 @@ const FLAGS = {
     kind: "text",
     help: "network of these containers; that of the engine by default",
   },
+  "container-cpu-percent": {
+    path: ["container", "cpuPercent"],
+    kind: "number",
+    help: "processor time of one of these containers, in percent of a core; no bound by default",
+  },
   "container-volume": {
     path: ["container", "volumes"],
     kind: "list",

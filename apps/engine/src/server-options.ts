@@ -102,6 +102,7 @@ export const ServerOptionsSchema = Type.Object(
             Type.Array(text("a word"), { description: helpOf("container-command"), minItems: 1 }),
           ),
           network: Type.Optional(text(helpOf("container-network"))),
+          cpuPercent: Type.Optional(count(helpOf("container-cpu-percent"), 10, 102_400)),
           volumes: Type.Optional(
             Type.Array(text("a volume"), {
               description: helpOf("container-volume"),

@@ -14,6 +14,10 @@ export const WORKER_FLAGS = Object.freeze({
   "container-image": { help: "image of the containers, with stackwright of this release" },
   "container-command": { help: "command of the container engine (docker)" },
   "container-network": { help: "network of the containers (that of the engine)" },
+  "container-cpu-percent": {
+    help: "processor time of a container, in percent of a core (no bound)",
+    bounds: [10, 102_400],
+  },
   "container-volume": { help: "further volumes of the containers, with commas" },
   "kubernetes-image": { help: "image of the pods, with stackwright of this release" },
   "kubernetes-namespace": { help: "namespace of the pods (stackwright-runs)" },

@@ -128,7 +128,9 @@ it("ends executions without a claim, and no others", async () => {
 });
 
 it("shows no secret in the arguments of a container, and nothing else of the machine", async () => {
-  const { executor, folder } = await open("0", { volumes: ["/srv:/srv:ro"], network: "none" });
+  const bounds = { maxMemoryBytes: 64 * 1024 ** 2, cpuPercent: 150 };
+  const more = { volumes: ["/srv:/srv:ro"], network: "none", ...bounds };
+  const { executor, folder } = await open("0", more);
   const job = await testJob({
     variables: { word: "canary" },
     keys: [{ number: 1, bytes: "canary" }],
@@ -146,5 +148,7 @@ it("shows no secret in the arguments of a container, and nothing else of the mac
     "/tmp/sw-1:/tmp/sw-1",
   ]);
   expect(given).toEqual(expect.arrayContaining(["--read-only", "no-new-privileges", "ALL"]));
+  expect(given[given.indexOf("--memory") + 1]).toBe("67108864");
+  expect(given[given.indexOf("--cpus") + 1]).toBe("1.50");
   expect(given.slice(-3)).toEqual(["stackwright", "stackwright:1", "execute"]);
 });

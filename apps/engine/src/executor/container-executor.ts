@@ -20,6 +20,8 @@ export interface ContainerOptions {
   readonly command?: readonly string[] | undefined;
   /** The network of the containers. @default that of the engine */
   readonly network?: string | undefined;
+  /** Processor time of a container, in percent of one core. @default no bound */
+  readonly cpuPercent?: number | undefined;
   /** Further folders and files, as the engine takes them: `/source:/target:ro`. */
   readonly volumes?: readonly string[] | undefined;
 }
@@ -187,7 +189,8 @@ function providersOf({ providersFolder, stack }: ExecutionJob): string {
 }
 
 function argumentsOf(job: ExecutionJob, options: ContainerExecutorOptions): string[] {
-  const { env = process.env, image, command, network, volumes = [], maxMemoryBytes } = options;
+  const { env = process.env, image, command, network, volumes = [] } = options;
+  const { maxMemoryBytes, cpuPercent } = options;
   const { folder, providersFolder, store } = job;
   const inherited = Object.entries(env).filter(([, value]) => value !== undefined && value !== "");
   const paths = inherited.filter(([name]) => INHERITED_PATHS.test(name));
@@ -222,6 +225,7 @@ function argumentsOf(job: ExecutionJob, options: ContainerExecutorOptions): stri
     ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
     network === undefined ? [] : ["--network", network],
     maxMemoryBytes === undefined ? [] : memoryArguments(String(maxMemoryBytes)),
+    cpuPercent === undefined ? [] : ["--cpus", (cpuPercent / 100).toFixed(2)],
     places.flatMap((place) => ["--volume", place]),
     variables.flatMap((variable) => ["--env", variable]),
     ["--entrypoint", "stackwright", image, "execute"],
