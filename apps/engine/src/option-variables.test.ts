@@ -27,6 +27,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
   "delete-used": ["allow", "refuse"],
   "log-level": ["debug", "silent"],
   "run-memory-mib": ["512", "1024"],
+  "container-cpu-percent": ["150", "200"],
 };
 
 /** Two valid values of an option. */
