@@ -9,6 +9,7 @@ import { appendEvents } from "../queue/append-events.ts";
 import { cancelRun } from "../queue/cancel.ts";
 import { transact } from "../queue/transaction.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
+import { silentWatches } from "../testing/silent-watches.ts";
 import { LogBell } from "./log-bell.ts";
 import { LogReader } from "./log-reader.ts";
 import { SharedReads } from "./shared-reads.ts";
@@ -211,4 +212,32 @@ it("a question that is asked during a read gets no answer from before it", async
   await expect.poll(() => begun.length).toBe(4);
   begun[3]?.resolve("there");
   expect(await patient).toBe("there");
+});
+
+it("a reader whose watch says nothing has what was written within 15 s", async () => {
+  const storage = silentWatches(createMemoryStorage());
+  const { parts, clock, ...fixture } = createRunFixture(storage);
+  const run = await fixture.enqueue(await fixture.stack("one"), "one", Run_Mode.MODE_APPLY);
+  const bell = new LogBell({ storage, clock, logger: silentLogger });
+  onTestFinished(() => bell[Symbol.asyncDispose]());
+  const logs = new LogReader({ storage, clock });
+  const reading = new AbortController();
+  const stream = { storage, clock, bell, logs };
+  const pieces = await streamRunLog(stream, run, { after: 0 }, reading.signal);
+  const seen: string[] = [];
+  const read = (async () => {
+    for await (const piece of pieces ?? []) seen.push(Buffer.from(piece).toString());
+  })();
+  await clock.advance(1_000);
+  const before = seqsOf(seen.join("")).length;
+  const events = [{ at: 1, event: { type: "x" } }];
+  await transact(parts, async (tx) => appendEvents(tx, run, events));
+  await clock.advance(1_000);
+  expect(seqsOf(seen.join(""))).toHaveLength(before);
+  await clock.advance(14_000);
+  await expect.poll(() => seqsOf(seen.join("")).length).toBe(before + 1);
+  await cancelRun(parts, run, { actor: "ann" });
+  await clock.advance(15_000);
+  await read;
+  expect(seqsOf(seen.join("")).length).toBeGreaterThan(before + 1);
 });

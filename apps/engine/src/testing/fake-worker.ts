@@ -3,7 +3,7 @@ import { EventEmitter, on } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@stackwright/base/clock";
+import { type Clock, systemClock } from "@stackwright/base/clock";
 import { silentLogger } from "@stackwright/base/logger";
 import {
   createStackStates,
@@ -65,8 +65,13 @@ export async function startFakeWorker(
     timing,
     limits,
     capacity,
+    clock = systemClock,
+    sweepMs = 50,
   }: {
     readonly storage?: StorageBackend;
+    /** What the worker measures its times by. */
+    readonly clock?: Clock;
+    readonly sweepMs?: number;
     readonly timing?: { readonly ttlMs: number };
     readonly limits?: StepLimits;
     readonly capacity?: number;
@@ -103,7 +108,7 @@ export async function startFakeWorker(
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
-  const parts = { ...fixture.parts, clock: systemClock, blobs };
+  const parts = { ...fixture.parts, clock, blobs };
   const reference = await fixture.stack("one");
   const keys = createStoredKeys({ storage, current: keyEncryptionKey(randomBytes(32)) });
   const worker = stack.use(
@@ -112,9 +117,9 @@ export async function startFakeWorker(
       keys,
       executor,
       logger: silentLogger,
-      policies: new PolicyRunner({ clock: systemClock }),
+      policies: new PolicyRunner({ clock }),
       directory: join(scratch.path, "runs"),
-      sweepMs: 50,
+      sweepMs,
       stackOf: async (stack) =>
         Promise.resolve({
           name: "one",
