@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { canary, findCanaries } from "@stackwright/core/testing";
@@ -8,6 +8,7 @@ import { createGitPlace } from "./testing/git-place.ts";
 import { noteAnswers, readAllRoutes } from "./testing/read-all-routes.ts";
 import { startCollector } from "./testing/start-collector.ts";
 import { startFakeGitea } from "./testing/start-fake-gitea.ts";
+import { startMailServer } from "./testing/start-mail-server.ts";
 import { startReceiver } from "./testing/start-receiver.ts";
 import { startServerProcess } from "./testing/start-server-process.ts";
 
@@ -59,6 +60,9 @@ it("nothing that a server sends to others has a secret: comments, notifications,
     await startReceiver(),
     await startReceiver(),
   ];
+  const mails = await startMailServer();
+  const authorities = join(scratch.path, "mail.pem");
+  await writeFile(authorities, mails.certificate);
   const collector = await startCollector();
   const host = "127.0.0.1";
   const server = await startServerProcess(
@@ -76,10 +80,12 @@ it("nothing that a server sends to others has a secret: comments, notifications,
       host,
       "--notification-host",
       host,
+      "--notification-host",
+      "localhost",
       "--otlp-endpoint",
       collector.url,
     ],
-    { cwd: scratch.path },
+    { cwd: scratch.path, env: { NODE_EXTRA_CA_CERTS: authorities } },
   );
   let printed = "";
   server.child.stdout.on("data", (chunk) => {
@@ -89,7 +95,7 @@ it("nothing that a server sends to others has a secret: comments, notifications,
   const { token } = JSON.parse(first) as { readonly token: string };
   const values = { word: canary("terraform"), other: canary("env"), shared: canary("set") };
   const [hook, access] = [canary("hook"), canary("access")];
-  const canaries = [...Object.values(values), hook, access];
+  const canaries = [...Object.values(values), hook, access, "canary-pass/word"];
   const { call, answers } = noteAnswers(server.url, token);
   for (const name of ["one", "two"]) {
     await call("POST", `${P}/stacks`, { name });
@@ -104,6 +110,13 @@ it("nothing that a server sends to others has a secret: comments, notifications,
   await call("PUT", `${sets}/shared/variables/terraform/shared`, shared);
   await call("POST", `${P}/notifications`, { name: "ops", kind: "webhook", url: notified.url });
   await call("POST", `${P}/notifications`, { name: "chat", kind: "slack", url: chat.url });
+  await call("POST", `${P}/notifications`, {
+    name: "mail",
+    kind: "email",
+    url: `smtps://${mails.credentials}localhost:${mails.port}`,
+    from: "stackwright@example.com",
+    to: ["ops@example.com"],
+  });
   await call("POST", "/api/v1/audit/webhooks", { name: "siem", url: siem.url });
 
   await place.commit({ "README.md": "infra" });
@@ -162,6 +175,8 @@ it("nothing that a server sends to others has a secret: comments, notifications,
   const events = async () => [...new Set(notified.events().map(String))].toSorted();
   await expect.poll(events, waiting).toEqual(["run.applied", "run.failed", "run.needs_approval"]);
   await expect.poll(() => chat.received.length, waiting).toBeGreaterThanOrEqual(3);
+  await expect.poll(() => mails.received.length, waiting).toBeGreaterThanOrEqual(3);
+  expect(mails.received.map(({ text }) => text).join("")).toContain("default/one");
   await expect
     .poll(() => siem.received.map(({ text }) => text).join(""), waiting)
     .toContain("CreateVcsConnection");
@@ -173,11 +188,19 @@ it("nothing that a server sends to others has a secret: comments, notifications,
   const bodies = [notified, chat, siem].flatMap(({ received }) =>
     received.map(({ headers, text }) => JSON.stringify(headers) + text),
   );
+  const letters = mails.received.map((mail) => JSON.stringify(mail));
   const traces = collector.requests.map(({ headers, text }) => JSON.stringify(headers) + text);
   // The answer to the one who creates a connection shows the secret of its webhook, once.
   const others = answers.filter((answer) => !answer.endsWith(connected));
   expect(others).toHaveLength(answers.length - 1);
-  const sent = { answers: others, bodies, traces, comments: gitea.received, log: [printed] };
+  const sent = {
+    answers: others,
+    bodies,
+    letters,
+    traces,
+    comments: gitea.received,
+    log: [printed],
+  };
   const found = Object.entries(sent).flatMap(([what, texts]) =>
     texts.flatMap((text) =>
       findCanaries(`${what} ${text.slice(0, 200)}`, Buffer.from(text), canaries),

@@ -70,5 +70,6 @@ export async function startMailServer(options: SMTPServerOptions = {}, name = "l
   });
   const { port } = listening.address() as AddressInfo;
   const credentials = `relay:${encodeURIComponent("canary-pass/word")}@`;
-  return { port, received, credentials };
+  // A server in a process of its own trusts it by NODE_EXTRA_CA_CERTS.
+  return { port, received, credentials, certificate: String(certificate) };
 }
