@@ -1,10 +1,13 @@
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** A way to a server of another machine that can be cut. Disposing closes it. */
 export interface CutProxy extends AsyncDisposable {
   readonly port: number;
   /** Lets nothing through in either direction, new connections included, for so long. */
   cut(ms: number): Promise<void>;
+  /** From now on everything passes later by so many milliseconds, in its order. 0 ends that for what comes then. */
+  slow(delayMs: number): void;
   /** Breaks all connections and refuses new ones, for so long: what a server that ends and starts again does. */
   refuse(ms: number): Promise<void>;
 }
@@ -15,6 +18,7 @@ export async function startCutProxy(target: {
   readonly port: number;
 }): Promise<CutProxy> {
   let isCut = false;
+  let delayMs = 0;
   const open = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target);
@@ -27,8 +31,19 @@ export async function startCutProxy(target: {
         upstream.destroy();
       });
     }
-    client.on("data", (chunk) => upstream.write(chunk));
-    upstream.on("data", (chunk) => client.write(chunk));
+    const pass = (from: Socket, to: Socket): void => {
+      // What came before passes before, also where it waits longer.
+      let last = Promise.resolve();
+      from.on("data", (chunk) => {
+        const waited = delayMs === 0 ? undefined : delay(delayMs, undefined, { ref: false });
+        last = last.then(async () => {
+          await waited;
+          to.write(chunk);
+        });
+      });
+    };
+    pass(client, upstream);
+    pass(upstream, client);
     if (isCut) for (const socket of [client, upstream]) socket.pause();
   });
   const listen = async (port: number): Promise<void> =>
@@ -56,6 +71,9 @@ export async function startCutProxy(target: {
       await new Promise((resolve) => setTimeout(resolve, ms));
       isCut = false;
       for (const socket of open) socket.resume();
+    },
+    slow: (ms) => {
+      delayMs = ms;
     },
     refuse: async (ms) => {
       await close();
