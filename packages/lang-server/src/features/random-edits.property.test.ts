@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Workspace } from "../index/workspace.ts";
 import { EDIT_PIECES } from "../testing/edit-pieces.ts";
+import { incomingCalls, outgoingCalls, prepareCalls } from "./call-hierarchy.ts";
 import { codeActions, formatEdits } from "./code-actions.ts";
 import { complete } from "./completion.ts";
 import { checkFolder, problemsByFile } from "./diagnostics.ts";
@@ -100,6 +101,7 @@ it("answers every request at every place of any text, and as a server that has j
 
 function everything(workspace: Workspace, folder: string, path: string, offset: number) {
   const context = { workspace, schemas: new Map() };
+  const world = { workspace, roots: [folder] };
   const index = workspace.index(path);
   if (index === undefined) throw new Error("the file has no index");
   const tokens = semanticTokens(index);
@@ -113,6 +115,11 @@ function everything(workspace: Workspace, folder: string, path: string, offset: 
     hover: hover(context, path, offset),
     definition: definition(workspace, path, offset),
     references: references(workspace, path, offset, true),
+    calls: [
+      prepareCalls(world, path, offset),
+      incomingCalls(world, path),
+      outgoingCalls(world, path),
+    ],
     highlights: highlights(workspace, path, offset),
     links: documentLinks(workspace, path, folder),
     symbols: [documentSymbols(index), workspaceSymbols(workspace, "a")],

@@ -1,5 +1,9 @@
 import { dirname } from "node:path";
 import {
+  CallHierarchyIncomingCallsRequest,
+  type CallHierarchyItem,
+  CallHierarchyOutgoingCallsRequest,
+  CallHierarchyPrepareRequest,
   CodeActionRequest,
   CodeLensRequest,
   CodeLensResolveRequest,
@@ -36,6 +40,7 @@ import {
   WorkspaceSymbolRequest,
 } from "vscode-languageserver-protocol/node";
 import { Lines, pathOf } from "../document/locate.ts";
+import { incomingCalls, outgoingCalls, prepareCalls } from "../features/call-hierarchy.ts";
 import { codeActions, formatEdits, formatRangeEdits } from "../features/code-actions.ts";
 import { codeLenses, countReferences } from "../features/code-lens.ts";
 import { complete } from "../features/completion.ts";
@@ -198,6 +203,7 @@ class FeatureRequests {
     this.#at(RenameRequest.type, ({ path }, offset, { newName }) =>
       rename(workspace, roots(), path, offset, newName),
     );
+    this.#calls();
     this.#of(CodeLensRequest.type, ({ path }, { textDocument }) =>
       this.#world.asked().showReferences === undefined
         ? []
@@ -215,6 +221,25 @@ class FeatureRequests {
       return runCommand({ workspace, validate }, asked().commandPrefix, command, args);
     });
     this.#answer(WorkspaceSymbolRequest.type, ({ query }) => workspaceSymbols(workspace, query));
+  }
+
+  /** Which modules call which. */
+  #calls(): void {
+    const { workspace, roots } = this.#world;
+    const world = () => ({ workspace, roots: roots() });
+    const of = <R>({ uri }: CallHierarchyItem, run: (path: string) => R): R | null => {
+      const path = pathOf(uri);
+      return path === undefined ? null : run(path);
+    };
+    this.#at(CallHierarchyPrepareRequest.type, ({ path }, offset) => [
+      ...prepareCalls(world(), path, offset),
+    ]);
+    this.#answer(CallHierarchyIncomingCallsRequest.type, ({ item }) =>
+      of(item, (path) => incomingCalls(world(), path)),
+    );
+    this.#answer(CallHierarchyOutgoingCallsRequest.type, ({ item }) =>
+      of(item, (path) => outgoingCalls(world(), path)),
+    );
   }
 
   /** What a document is made of. */

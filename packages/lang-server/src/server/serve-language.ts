@@ -89,6 +89,7 @@ const CAPABILITIES: InitializeResult["capabilities"] = {
     codeActionKinds: ["quickfix", "refactor.extract", "refactor.inline", FORMAT_ALL],
   },
   semanticTokensProvider: { legend: LEGEND, full: { delta: true }, range: true },
+  callHierarchyProvider: true,
   inlayHintProvider: true,
   diagnosticProvider: { interFileDependencies: true, workspaceDiagnostics: false },
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
