@@ -36,10 +36,13 @@ export async function startCutProxy(target: {
       let last = Promise.resolve();
       from.on("data", (chunk) => {
         const waited = delayMs === 0 ? undefined : delay(delayMs, undefined, { ref: false });
-        last = last.then(async () => {
+        const before = last;
+        const passOn = async (): Promise<void> => {
+          await before;
           await waited;
           to.write(chunk);
-        });
+        };
+        last = passOn();
       });
     };
     pass(client, upstream);
