@@ -4,6 +4,7 @@ export interface Settings {
   readonly arguments: readonly string[];
   readonly providers: boolean;
   readonly plannedChanges: boolean;
+  readonly valueHints: boolean;
 }
 
 /** The program that the editor starts, which speaks the protocol over standard input and output. */
@@ -21,11 +22,11 @@ export function serverCommand({
 
 /**
  * What the server learns of the editor: whether programs that the workspace brings may be started, so that it asks nothing itself, and whether
- * saved files are planned.
+ * saved files are planned, and hints say what names stand for.
  */
 export function initializationOptions(
   isTrusted: boolean,
-  { plannedChanges }: Pick<Settings, "plannedChanges">,
-): { readonly trusted: boolean; readonly plannedChanges: boolean } {
-  return { trusted: isTrusted, plannedChanges };
+  { plannedChanges, valueHints }: Pick<Settings, "plannedChanges" | "valueHints">,
+): Pick<Settings, "plannedChanges" | "valueHints"> & { readonly trusted: boolean } {
+  return { trusted: isTrusted, plannedChanges, valueHints };
 }

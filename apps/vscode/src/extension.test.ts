@@ -92,7 +92,10 @@ it("starts a server that speaks the protocol", { timeout: 120_000 }, async () =>
     const answer = await connection.sendRequest<{ readonly serverInfo: object }>("initialize", {
       processId: process.pid,
       capabilities: {},
-      initializationOptions: initializationOptions(false, { plannedChanges: false }),
+      initializationOptions: initializationOptions(false, {
+        plannedChanges: false,
+        valueHints: true,
+      }),
     });
     expect(answer.serverInfo).toMatchObject({ name: "stackwright" });
     await connection.sendRequest("shutdown");

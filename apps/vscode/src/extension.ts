@@ -67,5 +67,6 @@ function settings(): Settings {
     arguments: configuration.get<string[]>("arguments", []),
     providers: configuration.get("providers", true),
     plannedChanges: configuration.get("plannedChanges", false),
+    valueHints: configuration.get("valueHints", false),
   };
 }

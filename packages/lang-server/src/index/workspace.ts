@@ -21,7 +21,7 @@ export interface PlacedOccurrence extends Occurrence {
 }
 
 /** A declaration with its file. */
-interface PlacedDeclaration extends Declaration {
+export interface PlacedDeclaration extends Declaration {
   readonly path: string;
 }
 

@@ -58,6 +58,7 @@ import {
   workspaceSymbols,
 } from "../features/symbols.ts";
 import { KeptTokens } from "../features/token-edits.ts";
+import { valueHints } from "../features/value-hints.ts";
 import { fileRole, type Workspace } from "../index/workspace.ts";
 import { CommandRefused, runCommand } from "./commands.ts";
 import type { FolderChecks } from "./folder-checks.ts";
@@ -71,6 +72,8 @@ export interface ClientWishes {
   readonly showReferences?: string;
   /** Before the names of the commands of the server; empty for none. */
   readonly commandPrefix: string;
+  /** Whether hints say what names stand for. */
+  readonly valueHints: boolean;
 }
 
 /** What requests are answered from. */
@@ -166,10 +169,13 @@ class FeatureRequests {
 
   /** What is said about the text. */
   #reading(): void {
-    const { context, checks, planned } = this.#world;
+    const { workspace, context, checks, planned } = this.#world;
     this.#of(InlayHintRequest.type, ({ path, lines }, { range }) => {
       const within = { start: lines.offset(range.start), end: lines.offset(range.end) };
-      return this.#indexed(path, (index) => plannedHints(index, planned(dirname(path)), within));
+      return this.#indexed(path, (index) => [
+        ...plannedHints(index, planned(dirname(path)), within),
+        ...(this.#world.asked().valueHints ? valueHints(workspace, path, index, within) : []),
+      ]);
     });
     this.#at(HoverRequest.type, ({ path, lines }, offset) => {
       const found = hover(context(), path, offset);

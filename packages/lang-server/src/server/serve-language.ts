@@ -100,12 +100,15 @@ function wishesOf({ capabilities, initializationOptions }: InitializeParams): Cl
   const experimental = capabilities.experimental as
     | { readonly showReferencesCommandId?: unknown }
     | undefined;
-  const options = initializationOptions as { readonly commandPrefix?: unknown } | undefined;
+  const options = initializationOptions as
+    | { readonly commandPrefix?: unknown; readonly valueHints?: unknown }
+    | undefined;
   const showReferences = experimental?.showReferencesCommandId;
   const prefix = options?.commandPrefix;
   return {
     ...(typeof showReferences === "string" && showReferences !== "" && { showReferences }),
     commandPrefix: typeof prefix === "string" ? prefix : "",
+    valueHints: options?.valueHints === true,
   };
 }
 
@@ -123,7 +126,7 @@ class Server implements LanguageServer {
   /** Whether the client asked for what a plan would do. */
   #plans = false;
   #refreshesHints = false;
-  #wishes: ClientWishes = { commandPrefix: "" };
+  #wishes: ClientWishes = { commandPrefix: "", valueHints: false };
   readonly #roots = new Set<string>();
   #resolve: (code: 0 | 1) => void = () => undefined;
   #state: ServerState = "new";
