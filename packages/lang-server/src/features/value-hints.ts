@@ -10,6 +10,7 @@ import type { PlacedDeclaration, Workspace } from "../index/workspace.ts";
 
 /** Longer texts are cut in no hint: there is none. */
 const MAX_CHARACTERS = 40;
+const CONSTANTS: ReadonlySet<Expression["kind"]> = new Set(["string", "number", "boolean", "null"]);
 /** Blocks that have instances. */
 const REPEATED: ReadonlySet<string> = new Set(["resource", "data", "ephemeral", "module"]);
 
@@ -75,17 +76,8 @@ function shown(before: string, text: string, { start, end }: Span): string | und
 }
 
 function isConstant(expression: Expression): boolean {
-  switch (expression.kind) {
-    case "string":
-    case "number":
-    case "boolean":
-    case "null":
-      return true;
-    case "tuple":
-      return expression.elements.every(isConstant);
-    default:
-      return false;
-  }
+  if (expression.kind === "tuple") return expression.elements.every(isConstant);
+  return CONSTANTS.has(expression.kind);
 }
 
 function instanceCount(block: Block): number | undefined {
