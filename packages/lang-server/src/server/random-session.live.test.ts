@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import process from "node:process";
 import { expect, it } from "vitest";
 import { Lines } from "../document/locate.ts";
@@ -61,6 +62,8 @@ const REQUESTS = [
   "textDocument/formatting",
   "textDocument/diagnostic",
   "textDocument/codeLens",
+  "textDocument/codeAction",
+  "textDocument/prepareCallHierarchy",
 ];
 const CAPABILITIES = { experimental: { showReferencesCommandId: "show" } };
 
@@ -78,7 +81,7 @@ function placeIn(text: string, offset: number): number {
   return text.startsWith("\r\n", offset - 1) && offset > 0 ? offset + 1 : offset;
 }
 
-/** What a server says about a place of a file, without what differs between folders. */
+/** What a server says about a place of a file, without what differs between folders and between answers. */
 async function saidBy(
   client: TestClient,
   methods: readonly string[],
@@ -90,10 +93,15 @@ async function saidBy(
   for (const method of methods) {
     const answer = await client.at<unknown>(method, {
       position,
-      context: { includeDeclaration: true },
+      range: { start: position, end: position },
+      context: { includeDeclaration: true, diagnostics: [] },
       options: { tabSize: 2, insertSpaces: true },
     });
-    found[method] = JSON.parse(JSON.stringify(answer ?? null).replaceAll(client.folder, ""));
+    const own = JSON.stringify(answer ?? null)
+      .replaceAll(client.folder, "")
+      .replaceAll(basename(client.folder), "")
+      .replaceAll(/"resultId":"\d+",/g, "");
+    found[method] = JSON.parse(own);
   }
   return found;
 }
