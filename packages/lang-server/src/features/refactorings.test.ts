@@ -81,7 +81,8 @@ describe("extract", () => {
     ["what a splat reads", "value = var.list[*].«a»"],
     ["a text of several lines", "value = «<<EOT\na\nEOT\n»"],
     ["what is not understood", "value = «1 +»"],
-    ["the source of a module", 'source = «"./x"»'],
+    ["a switch of the life cycle", "lifecycle {\n    prevent_destroy = «true»\n  }"],
+    ["a keyword", 'provisioner "local-exec" {\n    when = «destroy»\n  }'],
     ["dependencies", "depends_on = «[lab_object.b]»"],
     [
       "the iterator of a dynamic block",
@@ -96,13 +97,31 @@ describe("extract", () => {
     expect(await actions({ "main.tf": main }, "refactor.extract")).toEqual({});
   });
 
+  it("is offered for arguments of objects that have the names of those of modules", async () => {
+    const main = 'resource "lab_object" "a" {\n  source = «"./x"»\n}\n';
+    expect(Object.keys(await actions({ "main.tf": main }, "refactor.extract"))).toEqual([
+      "Extract to local.source",
+      "Extract to var.source",
+    ]);
+  });
+
   it("is not offered where no expression may refer to what it makes", async () => {
-    const texts = { "main.tf": 'variable "a" {\n  default = «1»\n}\n' };
-    expect(await actions(texts, "refactor.extract")).toEqual({});
+    for (const main of [
+      'variable "a" {\n  default = «1»\n}\n',
+      'output "a" {\n  value     = 1\n  sensitive = «true»\n}\n',
+      'module "a" {\n  source = «"./x"»\n}\n',
+    ]) {
+      expect(await actions({ "main.tf": main }, "refactor.extract")).toEqual({});
+    }
   });
 });
 
 describe("inline", () => {
+  it("is not offered for a local that is made of itself", async () => {
+    const texts = { "main.tf": "locals {\n  «»a = [local.a]\n}\n" };
+    expect(await actions(texts, "refactor.inline")).toEqual({});
+  });
+
   it("writes the expression at each use, in parentheses where it needs them, and removes the local", async () => {
     const texts = {
       "main.tf": "locals {\n  a = 1\n  «»b = var.x + 1 # why\n  c = local.b * 2\n}\n",

@@ -26,18 +26,25 @@ const OF_EXPRESSIONS: ReadonlySet<string> = new Set([
   "check",
 ]);
 
-/** Arguments whose value is no expression, or has to be written where it is. */
-const WRITTEN_IN_PLACE: ReadonlySet<string> = new Set([
-  "source",
-  "version",
-  "provider",
-  "providers",
-  "depends_on",
-  "alias",
-  "ignore_changes",
-  "replace_triggered_by",
-  "iterator",
-]);
+const OF_RESOURCES: ReadonlySet<string> = new Set(["provider", "depends_on"]);
+/** By the block that they are in: arguments that are read as they are written, without an evaluation, such as `when = destroy`. */
+const READ_AS_WRITTEN: Readonly<Record<string, ReadonlySet<string>>> = {
+  resource: OF_RESOURCES,
+  data: OF_RESOURCES,
+  ephemeral: OF_RESOURCES,
+  module: new Set(["source", "version", "providers", "depends_on"]),
+  provider: new Set(["alias", "version"]),
+  output: new Set(["depends_on", "description", "sensitive", "ephemeral", "deprecated", "type"]),
+  lifecycle: new Set([
+    "create_before_destroy",
+    "prevent_destroy",
+    "destroy",
+    "ignore_changes",
+    "replace_triggered_by",
+  ]),
+  provisioner: new Set(["when", "on_failure"]),
+  dynamic: new Set(["iterator"]),
+};
 
 /** Roots that mean something where they are written alone. */
 const OF_PLACE: ReadonlySet<string> = new Set(["each", "count", "self"]);
@@ -119,7 +126,9 @@ export function inlining(workspace: Workspace, path: string, offset: number): Co
   const add = (file: string, edit: TextEdit): void => void (changes[uriOf(file)] ??= []).push(edit);
   for (const use of workspace.occurrences(folder, symbol)) {
     if (use.declares) continue;
-    const edit = inlined(workspace, use, { expression, written });
+    // One that is made of itself has an error, and no place to go to.
+    const isOwn = use.path === declaration.path && isWithin(use.span, declaration.whole);
+    const edit = isOwn ? undefined : inlined(workspace, use, { expression, written });
     if (edit === undefined) return [];
     add(use.path, edit);
   }
@@ -131,6 +140,10 @@ export function inlining(workspace: Workspace, path: string, offset: number): Co
       edit: { changes },
     },
   ];
+}
+
+function isWithin({ start, end }: Span, around: Span): boolean {
+  return start >= around.start && end <= around.end;
 }
 
 /** Of a reference to a local, where its name is. */
@@ -161,7 +174,7 @@ function selectedExpression(index: FileIndex, { start, end }: Span): Selected | 
   if (owner === undefined || attribute === undefined || !OF_EXPRESSIONS.has(owner.type)) {
     return undefined;
   }
-  if (WRITTEN_IN_PLACE.has(attribute.name)) return undefined;
+  if (READ_AS_WRITTEN[blocks.at(-1)?.type ?? ""]?.has(attribute.name) === true) return undefined;
   const chain = expressionsAt(attribute.expression, from);
   const at = chain.findIndex((each) => each.start === from && each.end === to);
   const expression = chain[at];
