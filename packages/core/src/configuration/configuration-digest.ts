@@ -1,21 +1,10 @@
 import { createHash } from "node:crypto";
-import { type BundleFiles, type ModuleNode, selectModuleFiles } from "@stackwright/lang";
+import type { BundleFiles, ModuleNode } from "@stackwright/lang";
 
 /** All modules of a tree, parents first. */
 export function* modulesOf(root: ModuleNode): Generator<ModuleNode> {
   yield root;
   for (const child of root.children.values()) yield* modulesOf(child);
-}
-
-/** The files of a module with their contents, in the order in which they are read. */
-export function* moduleSources({
-  files,
-  folder,
-}: Pick<ModuleNode, "files" | "folder">): Generator<readonly [name: string, bytes: Uint8Array]> {
-  const { primary, override } = selectModuleFiles(files.names(folder));
-  for (const name of [...primary, ...override]) {
-    yield [name, files.read(folder === "." ? name : `${folder}/${name}`)];
-  }
 }
 
 /**
@@ -38,7 +27,7 @@ export function configurationDigest(root: ModuleNode): string {
 
 function contentDigest(module: ModuleNode): string {
   const hash = createHash("sha256");
-  for (const [name, bytes] of moduleSources(module)) {
+  for (const [name, bytes] of module.sources) {
     hash.update(`${name}\0`);
     hash.update(createHash("sha256").update(bytes).digest());
   }

@@ -17,7 +17,7 @@ import {
   type TreeOptions,
 } from "@stackwright/lang";
 import { Version, VersionConstraints } from "@stackwright/provider-source";
-import { configurationDigest, moduleSources, modulesOf } from "./configuration-digest.ts";
+import { configurationDigest, modulesOf } from "./configuration-digest.ts";
 import { LANGUAGE_VERSION } from "./language-version.ts";
 
 /** A configuration that was loaded and understood as far as that is possible without providers and values. */
@@ -108,7 +108,7 @@ function calledProviders(root: ModuleNode): ReadonlySet<string> {
   for (const module of modulesOf(root)) {
     if (seen.has(module.folder)) continue;
     seen.add(module.folder);
-    for (const [, bytes] of moduleSources(module)) {
+    for (const bytes of module.sources.values()) {
       const text = new TextDecoder().decode(bytes);
       for (const [, name = ""] of text.matchAll(/\bprovider::([\w-]+)::/g)) names.add(name);
     }

@@ -28,6 +28,8 @@ export interface ModuleNode {
   readonly config: ModuleConfig;
   /** By the name of the call. */
   readonly children: ReadonlyMap<string, ModuleNode>;
+  /** Its configuration files as they were read, by name, in the order in which they count. */
+  readonly sources: ReadonlyMap<string, Uint8Array>;
   /** The files that paths in the module refer to. */
   readonly files: BundleFiles;
   /** The folder of the module in these files: what `path.module` is. */
@@ -113,7 +115,9 @@ export async function loadCalledTree(
 ): Promise<LoadedTree | Pick<LoadedTree, "diagnostics">> {
   const finder = new TreeLoader({ ...options, ...below(path.slice(0, -1), options) });
   const start = await finder.locate({ path: [], files, folder: ".", ancestors: [] }, call);
-  if (start === undefined || finder.refuseEmpty(start, call)) {
+  if (start === undefined) return { diagnostics: finder.diagnostics };
+  const names = start.files.names(start.folder);
+  if (finder.refuseEmpty({ folder: start.folder, names }, call)) {
     return { diagnostics: finder.diagnostics };
   }
   return loadModuleTree(files, { ...options, ...below(path, options), start });
@@ -136,6 +140,8 @@ interface Place {
   readonly path: readonly string[];
   readonly files: BundleFiles;
   readonly folder: string;
+  /** The files in the folder, where that was asked already. */
+  readonly names?: readonly string[];
   /** Of the package that the module belongs to; undefined for that of the root module. */
   readonly packageFolder?: string;
   readonly base?: string;
@@ -199,17 +205,18 @@ class TreeLoader {
     const { path, files, folder } = place;
     const { limits, rfsTemplates } = this.#options;
     const prefix = folder === "." ? "" : `${folder}/`;
-    const { primary, override } = selectModuleFiles(files.names(folder));
-    const contents = new Map(
+    const names = place.names ?? files.names(folder);
+    const { primary, override } = selectModuleFiles(names);
+    const sources = new Map(
       [...primary, ...override].map((name) => [name, files.read(prefix + name)] as const),
     );
-    const { config: written, diagnostics } = loadModule(contents, {
+    const { config: written, diagnostics } = loadModule(sources, {
       prefix,
       ...(limits !== undefined && { limits }),
       ...(rfsTemplates !== undefined && { rfsTemplates }),
     });
     append(this.diagnostics, diagnostics);
-    for (const { name, meaning } of unreadFiles(files.names(folder))) {
+    for (const { name, meaning } of unreadFiles(names)) {
       this.diagnostics.push({
         severity: "warning",
         code: "LANG_CONFIG",
@@ -242,6 +249,7 @@ class TreeLoader {
       path,
       config,
       children,
+      sources,
       files,
       folder,
       ...(packageFolder !== undefined && { packageFolder }),
@@ -309,13 +317,18 @@ class TreeLoader {
         call,
       );
     }
-    if (this.refuseEmpty(place, call)) return undefined;
-    return this.load({ ...place, path: [...parent.path, call.name], call, ancestors, caller });
+    const names = place.files.names(place.folder);
+    if (this.refuseEmpty({ folder: place.folder, names }, call)) return undefined;
+    const path = [...parent.path, call.name];
+    return this.load({ ...place, path, call, ancestors, caller, names });
   }
 
   /** Whether there is nothing where a call leads, which is reported. */
-  refuseEmpty({ files, folder }: Pick<Place, "files" | "folder">, call: ModuleCall): boolean {
-    const { primary, override } = selectModuleFiles(files.names(folder));
+  refuseEmpty(
+    { folder, names }: Required<Pick<Place, "folder" | "names">>,
+    call: ModuleCall,
+  ): boolean {
+    const { primary, override } = selectModuleFiles(names);
     if (primary.length + override.length > 0) return false;
     this.#fail(
       "Unreadable module directory",

@@ -1,4 +1,11 @@
-import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  type Dirent,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { BundleFiles, Machine } from "../eval/host.ts";
 import { bundlePath } from "./bundle-path.ts";
@@ -32,7 +39,7 @@ const HIDDEN_FOLDERS: readonly string[] = [".git", ".terraform", ".stackwright"]
  * refused, and absolute forms are those of the machine. The folder must exist.
  */
 export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {}): BundleFiles {
-  const root = realpathSync(folder);
+  const root = realpathSync.native(folder);
   const { machine, adviceOutside, maxFileBytes = 32 * 1024 * 1024, maxFiles = 100_000 } = limits;
   const hidden = new Set(
     limits.hiddenFolders ?? (machine === undefined ? HIDDEN_FOLDERS : [".stackwright"]),
@@ -43,7 +50,8 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
     const wanted = resolve(root, machine === undefined ? bundlePath(path, adviceOutside) : path);
     let real: string;
     try {
-      real = realpathSync(wanted);
+      // Not the one in JavaScript, which asks for each part of the path on its own.
+      real = realpathSync.native(wanted);
     } catch {
       return undefined;
     }
@@ -61,7 +69,7 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
         if (depth > 1 && !hidden.has(entry.name)) {
           list(join(place, entry.name), `${path}/`, depth - 1, found);
         }
-      } else if (isFileInside(machine === undefined ? root : undefined, join(place, entry.name))) {
+      } else if (isFileInside(entry, machine === undefined ? root : undefined, place)) {
         found.push(path);
       }
       if (found.length > maxFiles)
@@ -109,7 +117,7 @@ export function createDirectoryFiles(folder: string, limits: DirectoryLimits = {
       if (place === undefined || stat(place)?.isDirectory() !== true) return [];
       const inside = machine === undefined ? root : undefined;
       return readdirSync(place, { withFileTypes: true })
-        .filter((entry) => !entry.isDirectory() && isFileInside(inside, join(place, entry.name)))
+        .filter((entry) => isFileInside(entry, inside, place))
         .map(({ name }) => name)
         .toSorted();
     },
@@ -149,12 +157,16 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return a.name < b.name ? -1 : 1;
 }
 
-/** Whether a path is a regular file, or a link to one inside of the folder, where there is one. */
-function isFileInside(root: string | undefined, place: string): boolean {
-  const stats = lstatSync(place, { throwIfNoEntry: false });
-  if (stats?.isSymbolicLink() !== true) return stats?.isFile() === true;
+/** Whether an entry of a folder is a regular file, or a link to one inside of the root, where there is one. */
+function isFileInside(entry: Dirent, root: string | undefined, folder: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  return leadsToFile(root, join(folder, entry.name));
+}
+
+/** Whether a link leads to a regular file inside of the root, where there is one. */
+function leadsToFile(root: string | undefined, link: string): boolean {
   try {
-    const real = realpathSync(place);
+    const real = realpathSync.native(link);
     const inside = root === undefined || real.startsWith(root + sep);
     return inside && statSync(real).isFile();
   } catch {
@@ -165,7 +177,7 @@ function isFileInside(root: string | undefined, place: string): boolean {
 /** Whether a link leads to nothing, round in a circle, or out of the folder, where there is one. */
 function isBroken(root: string | undefined, place: string): boolean {
   try {
-    return !isFileInside(root, place) && !statSync(place).isDirectory();
+    return !leadsToFile(root, place) && !statSync(place).isDirectory();
   } catch {
     return true;
   }
