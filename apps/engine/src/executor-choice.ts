@@ -53,6 +53,8 @@ interface ExecutorChoice {
   /** Folder of the worker. */
   readonly directory: string;
   readonly maxMemoryBytes: number;
+  /** Of the processes of a step in child processes. */
+  readonly maxProcessorMs?: number | undefined;
 }
 
 /** Makes the executor that the operator chose. `ENGINE_CONFIG_INVALID` for containers without an image, and what a cluster refuses. */

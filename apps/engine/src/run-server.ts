@@ -57,7 +57,7 @@ import type { ServerOptions } from "./server-options.ts";
 import type { SpanSink } from "./span/span.ts";
 import type { TraceScope } from "./span/trace-scope.ts";
 import { statePlugin } from "./state-api/state-plugin.ts";
-import { memoryBoundOf, stepLimitsOf, stuckBoundsOf } from "./step-bounds.ts";
+import { memoryBoundOf, processorBoundOf, stepLimitsOf, stuckBoundsOf } from "./step-bounds.ts";
 import { appPages } from "./tfe-api/app-pages.ts";
 import { createTfePort } from "./tfe-api/tfe-port.ts";
 import { TriggerReaction } from "./trigger/trigger-reaction.ts";
@@ -382,6 +382,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
               env,
               directory,
               maxMemoryBytes: memoryBoundOf(options.limits),
+              maxProcessorMs: processorBoundOf(options.limits),
             })
           : createInProcessExecutor({ storage, blobs, renewer, env }),
       );

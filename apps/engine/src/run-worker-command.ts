@@ -12,7 +12,7 @@ import { serveWorkerHealth } from "./remote-worker/serve-worker-health.ts";
 import { startRemoteWorker } from "./remote-worker/start-remote-worker.ts";
 import { createServerLogger } from "./server-logger.ts";
 import { TraceScope } from "./span/trace-scope.ts";
-import { memoryBoundOf, stepLimitsOf } from "./step-bounds.ts";
+import { memoryBoundOf, processorBoundOf, stepLimitsOf } from "./step-bounds.ts";
 import { SpanExporter } from "./tracing/span-exporter.ts";
 import { traceTargetOf } from "./tracing/trace-target.ts";
 import { type OfferedTool, parseOfferedTool } from "./worker/offered-tools.ts";
@@ -76,6 +76,7 @@ export async function runWorkerCommand(
     applyMinutes: workerNumber(given, "apply-minutes"),
     stopSeconds: workerNumber(given, "stop-seconds"),
     memoryMib: workerNumber(given, "memory-mib"),
+    cpuMinutes: workerNumber(given, "cpu-minutes"),
   };
   const drainSeconds = workerNumber(given, "drain-seconds") ?? 1_800;
   const { "otlp-endpoint": endpoint } = values;
@@ -98,6 +99,7 @@ export async function runWorkerCommand(
     env,
     directory: folder,
     maxMemoryBytes: memoryBoundOf(bounds),
+    maxProcessorMs: processorBoundOf(bounds),
   });
   const storage = storageOf(given, directory);
   const worker = await startRemoteWorker({

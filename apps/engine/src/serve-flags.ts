@@ -227,6 +227,11 @@ const FLAGS = {
     kind: "number",
     help: "MiB of memory of the processes of a step; half of the machine's by default",
   },
+  "run-cpu-minutes": {
+    path: ["runLimits", "cpuMinutes"],
+    kind: "number",
+    help: "minutes of processor time of the processes of a step that is executed in a child process; no bound by default",
+  },
   "run-unclaimed-minutes": {
     path: ["runLimits", "unclaimedMinutes"],
     kind: "number",

@@ -138,6 +138,7 @@ export const ServerOptionsSchema = Type.Object(
           applyMinutes: Type.Optional(count(helpOf("run-apply-minutes"), 1, 10_080)),
           stopSeconds: Type.Optional(count(helpOf("run-stop-seconds"), 0, 86_400)),
           memoryMib: Type.Optional(count(helpOf("run-memory-mib"), 256, 16_777_216)),
+          cpuMinutes: Type.Optional(count(helpOf("run-cpu-minutes"), 1, 1_000_000)),
           unclaimedMinutes: Type.Optional(minutes(helpOf("run-unclaimed-minutes"))),
           silentMinutes: Type.Optional(minutes(helpOf("run-silent-minutes"))),
         },

@@ -10,6 +10,8 @@ interface StepBounds {
   readonly stopSeconds?: number | undefined;
   /** Of all processes of a step together. */
   readonly memoryMib?: number | undefined;
+  /** Processor time of all processes of a step together. */
+  readonly cpuMinutes?: number | undefined;
   readonly unclaimedMinutes?: number | undefined;
   readonly silentMinutes?: number | undefined;
 }
@@ -41,4 +43,9 @@ export function stuckBoundsOf({ unclaimedMinutes, silentMinutes }: StepBounds = 
 /** Bytes of memory that the processes of a step have together: half of the machine's by default. */
 export function memoryBoundOf({ memoryMib }: StepBounds = {}): number {
   return memoryMib === undefined ? Math.floor(totalmem() / 2) : memoryMib * 1024 * 1024;
+}
+
+/** Milliseconds of processor time that the processes of a step use together; without bound by default. */
+export function processorBoundOf({ cpuMinutes }: StepBounds = {}): number | undefined {
+  return cpuMinutes === undefined ? undefined : cpuMinutes * 60_000;
 }

@@ -42,6 +42,10 @@ export const WORKER_FLAGS = Object.freeze({
     help: "memory of the processes of a step (half of the machine's)",
     bounds: [128, 16_777_216],
   },
+  "cpu-minutes": {
+    help: "processor time of the processes of a step in a child process (no bound)",
+    bounds: [1, 1_000_000],
+  },
   "drain-seconds": {
     help: "how long applies may continue when the worker ends (1800)",
     bounds: [0, 86_400],

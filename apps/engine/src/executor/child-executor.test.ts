@@ -106,6 +106,12 @@ it("an execution whose processes have more memory than it may ends, and says so"
   expect(await ended).toEqual({ how: "lost", reason: "memory" });
 });
 
+it("an execution whose processes use more processor time than they may ends, and says so", async () => {
+  // The first look comes after more than that.
+  const { ended } = await start({}, { maxProcessorMs: 0 });
+  expect(await ended).toEqual({ how: "lost", reason: "processor" });
+});
+
 it("what an executor writes reaches the log of the operator without secrets", async () => {
   const lines: unknown[] = [];
   const warn = (data: object, message: string): void => void lines.push([data, message]);

@@ -5,7 +5,7 @@ import { ExecutionPipes } from "./execution-pipes.ts";
 import type { Execution, ExecutionEnd, ExecutionHost, Executor, LossReason } from "./executor.ts";
 import { ExecutorChild, type ExecutorChildOptions } from "./executor-child.ts";
 import { logProcess } from "./executor-process.ts";
-import { watchGroupMemory } from "./group-memory.ts";
+import { watchGroup } from "./group-use.ts";
 import { SpareChildren } from "./spare-children.ts";
 
 /** How long a child waits for a step: as long as a person may take to approve a plan at once. */
@@ -16,6 +16,8 @@ const QUIET_MS = 500;
 interface ChildExecutorOptions extends ExecutorChildOptions {
   readonly logger?: Logger | undefined;
   readonly clock?: Clock;
+  /** Milliseconds of processor time that the processes of an execution use together. @default no bound */
+  readonly maxProcessorMs?: number | undefined;
   /** How long a child has to answer. @default 30,000 */
   readonly startDeadlineMs?: number;
 }
@@ -66,7 +68,7 @@ class ChildExecution implements Execution {
     host: ExecutionHost,
     options: ChildExecutorOptions,
   ) {
-    const { clock = systemClock, logger, maxMemoryBytes } = options;
+    const { clock = systemClock, logger, maxMemoryBytes, maxProcessorMs } = options;
     this.#isBounded = maxMemoryBytes !== undefined;
     this.#child = child;
     const { process: started } = child;
@@ -76,9 +78,9 @@ class ChildExecution implements Execution {
     });
     const over = new AbortController();
     const { pid } = started;
-    if (pid !== undefined && maxMemoryBytes !== undefined) {
-      const bound = { group: pid, maxBytes: maxMemoryBytes };
-      void watchGroupMemory(bound, clock, over.signal, () => this.#end("memory"));
+    if (pid !== undefined) {
+      const bounds = { maxMemoryBytes, maxProcessorMs };
+      void watchGroup(pid, bounds, clock, over.signal, (what) => this.#end(what));
     }
     this.#pipes = new ExecutionPipes({
       job,

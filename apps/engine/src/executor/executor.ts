@@ -29,10 +29,16 @@ export interface ExecutionHost {
 }
 
 /**
- * Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much; `refused`: a
+ * Why a worker gave an execution up. `too_large`: the job does not fit into a frame; `memory`: its processes had too much; `processor`: they used too much time of it; `refused`: a
  * cluster does not execute it, and would not the next time; `removed`: something else than the worker ended it.
  */
-export type LossReason = "start_deadline" | "memory" | "too_large" | "refused" | "removed";
+export type LossReason =
+  | "start_deadline"
+  | "memory"
+  | "processor"
+  | "too_large"
+  | "refused"
+  | "removed";
 
 /** How an execution ended. */
 export type ExecutionEnd =

@@ -12,6 +12,7 @@ const SAID: Readonly<Record<number, string>> = {
   10: "928d677f7b2e0584",
   11: "e4d786c7c40a67e7",
   12: "c8dffef5a9ef2e7c",
+  13: "3b514f0c88e4856e",
 };
 
 /** A schema without what only people read. */

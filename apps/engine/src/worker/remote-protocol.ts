@@ -3,7 +3,7 @@
  * one side says what an older other side would not take, an answer or a way in which a step ends as well: a server that refuses the end
  * of a step counts its execution as lost.
  */
-export const WORKER_PROTOCOL = 12;
+export const WORKER_PROTOCOL = 13;
 
 /** Asks the storage service for the leases of the workers of a token, and for nothing else that the token may see. */
 export const LEASE_TOKEN = "leases:";

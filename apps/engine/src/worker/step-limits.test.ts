@@ -65,12 +65,15 @@ it("an apply that takes too long may end its calls", async () => {
   expect(reference.stack).toBe(run.stack.stack);
 });
 
-it("a plan that needs too much memory fails, and is not tried again", async () => {
+it.each([
+  ["memory", "out_of_memory"],
+  ["processor", "out_of_processor_time"],
+] as const)("a plan that needs too much %s fails, and is not tried again", async (reason, code) => {
   const { enqueue, reaches, jobs } = await startFakeWorker(async ({ host }) => {
     await host.beginPlanning();
-    return { how: "lost", reason: "memory" };
+    return { how: "lost", reason };
   });
-  expect(await reaches(await enqueue(), "failed")).toMatchObject({ reasonCode: "out_of_memory" });
+  expect(await reaches(await enqueue(), "failed")).toMatchObject({ reasonCode: code });
   expect(jobs).toHaveLength(1);
 });
 

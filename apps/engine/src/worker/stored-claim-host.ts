@@ -285,6 +285,7 @@ function lossOf(end: ExecutionEnd): string {
 const LOSSES: Readonly<Record<LossReason, string>> = {
   start_deadline: "the executor missed its start deadline",
   memory: "the processes of the executor had more memory than a step may have",
+  processor: "the processes of the executor used more processor time than a step may use",
   too_large: "the variables of the stack are too large for an executor; make them smaller",
   refused: "the cluster does not execute the step",
   removed: "the executor was ended by something else than its worker",
@@ -303,6 +304,7 @@ function finalCode(
   }
   if (step !== "plan") return undefined;
   if (end.how === "lost" && end.reason === "memory") return "out_of_memory";
+  if (end.how === "lost" && end.reason === "processor") return "out_of_processor_time";
   return late === undefined ? undefined : "deadline";
 }
 

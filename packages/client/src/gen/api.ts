@@ -213,7 +213,7 @@ export interface ClaimEnd {
   readonly signal: string;
 } | {
   readonly how: "lost";
-  readonly reason: "start_deadline" | "memory" | "too_large" | "refused" | "removed";
+  readonly reason: "start_deadline" | "memory" | "processor" | "too_large" | "refused" | "removed";
   readonly detail?: string | undefined;
 } | undefined;
   readonly late?: string | undefined;

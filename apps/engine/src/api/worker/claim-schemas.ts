@@ -507,6 +507,7 @@ const End = Type.Union([
       reason: Type.Union([
         Type.Literal("start_deadline"),
         Type.Literal("memory"),
+        Type.Literal("processor"),
         Type.Literal("too_large"),
         Type.Literal("refused"),
         Type.Literal("removed"),

@@ -4,7 +4,9 @@ import { type Clock, sleep } from "@stackwright/base/clock";
 
 /** Bytes of a page of memory, as `/proc` counts them on every platform that we run on. */
 const PAGE_BYTES = 4096;
-/** How often the memory of a group is summed up. */
+/** Milliseconds of a tick, in which `/proc` counts processor time: 100 a second on all of them. */
+const TICK_MS = 10;
+/** How often the use of a group is summed up. */
 const LOOK_MS = 1_000;
 /** How many processes are looked at before others have their turn. */
 const SLICE = 64;
@@ -14,6 +16,16 @@ interface ProcessFacts {
   readonly parent: number;
   readonly group: number;
   readonly bytes: number;
+  /** Of the process itself, and of those that it started and that ended. */
+  readonly processorMs: number;
+}
+
+/** What the processes of a step may use together. */
+export interface GroupBounds {
+  /** Resident bytes. @default no bound */
+  readonly maxMemoryBytes?: number | undefined;
+  /** Milliseconds of processor time from the first process on. @default no bound */
+  readonly maxProcessorMs?: number | undefined;
 }
 
 /**
@@ -29,12 +41,13 @@ async function listProcesses(): Promise<readonly ProcessFacts[] | undefined> {
     const text = statusOf(entry);
     // The name of the program, in parentheses, may contain spaces.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    const [parent, group, pages] = [1, 2, 21].map((at) => Number(fields[at] ?? 0));
+    const field = (at: number): number => Number(fields[at] ?? 0);
     found.push({
       pid: Number(entry),
-      parent: parent ?? 0,
-      group: group ?? 0,
-      bytes: (pages ?? 0) * PAGE_BYTES,
+      parent: field(1),
+      group: field(2),
+      bytes: field(21) * PAGE_BYTES,
+      processorMs: (field(11) + field(12) + field(13) + field(14)) * TICK_MS,
     });
   }
   return found;
@@ -58,10 +71,12 @@ function statusOf(number: string): string {
 }
 
 /**
- * Resident bytes of all processes of a group and of those that descend from them: each provider has a group of its own, so that it
+ * What all processes of a group have and used, and those that descend from them: each provider has a group of its own, so that it
  * ends with the process that started it. Undefined on a system without `/proc`.
  */
-async function groupMemory(group: number): Promise<number | undefined> {
+async function groupUse(
+  group: number,
+): Promise<Pick<ProcessFacts, "bytes" | "processorMs"> | undefined> {
   const all = await listProcesses();
   if (all === undefined) return undefined;
   const groups = new Set([group]);
@@ -74,22 +89,32 @@ async function groupMemory(group: number): Promise<number | undefined> {
       groups.add(one.group);
     }
   }
-  return [...own.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  const members = [...own.values()];
+  return {
+    bytes: members.reduce((sum, { bytes }) => sum + bytes, 0),
+    processorMs: members.reduce((sum, { processorMs }) => sum + processorMs, 0),
+  };
 }
 
-/** Calls back once when a process group has more resident memory than it may, its descendants included; until the signal aborts. */
-export async function watchGroupMemory(
-  { group, maxBytes }: { readonly group: number; readonly maxBytes: number },
+/**
+ * Calls back once when a process group, its descendants included, has more resident memory or used more processor time than it may; until the signal
+ * aborts. What an ended process used is known of its parent, so that it is lost where that does not wait for it: beside this bound,
+ * steps have one of time.
+ */
+export async function watchGroup(
+  group: number,
+  { maxMemoryBytes, maxProcessorMs }: GroupBounds,
   clock: Clock,
   signal: AbortSignal,
-  onExceeded: () => void,
+  onExceeded: (what: "memory" | "processor") => void,
 ): Promise<void> {
+  if (maxMemoryBytes === undefined && maxProcessorMs === undefined) return;
   while (!signal.aborted) {
-    const bytes = await groupMemory(group);
-    if (bytes === undefined || signal.aborted) return;
-    if (bytes > maxBytes) {
-      onExceeded();
-      return;
+    const use = await groupUse(group);
+    if (use === undefined || signal.aborted) return;
+    if (maxMemoryBytes !== undefined && use.bytes > maxMemoryBytes) return onExceeded("memory");
+    if (maxProcessorMs !== undefined && use.processorMs > maxProcessorMs) {
+      return onExceeded("processor");
     }
     await sleep(clock, LOOK_MS, signal).catch(() => undefined);
   }
