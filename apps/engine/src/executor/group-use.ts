@@ -21,7 +21,7 @@ interface ProcessFacts {
 }
 
 /** What the processes of a step may use together. */
-export interface GroupBounds {
+interface GroupBounds {
   /** Resident bytes. @default no bound */
   readonly maxMemoryBytes?: number | undefined;
   /** Milliseconds of processor time from the first process on. @default no bound */
