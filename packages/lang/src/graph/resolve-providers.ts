@@ -74,6 +74,8 @@ class Resolver implements ProviderResolution {
   /** Results by module, source and alias; undefined where there is none. */
   readonly #resolved = new Map<ModuleNode, Map<string, Choice | undefined>>();
   readonly #impliedSources = new Map<string, ProviderAddress>();
+  /** What the sources stand for that modules have written. */
+  readonly #meantSources = new Map<ProviderAddress, ProviderAddress>();
   /** Names that no provider can have, with the reason. */
   readonly #impossible = new Map<string, string>();
   readonly #warned = new Map<ModuleNode, Set<string>>();
@@ -104,7 +106,12 @@ class Resolver implements ProviderResolution {
 
   #meant(name: string, written: ProviderAddress | undefined): ProviderAddress {
     if (written === undefined) return this.impliedSource(name);
-    return this.#options.meantSource?.(written) ?? written;
+    // Asked for each instance of each resource.
+    const known = this.#meantSources.get(written);
+    if (known !== undefined) return known;
+    const meant = this.#options.meantSource?.(written) ?? written;
+    this.#meantSources.set(written, meant);
+    return meant;
   }
 
   impliedSource(name: string): ProviderAddress {
