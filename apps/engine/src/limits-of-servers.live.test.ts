@@ -168,6 +168,13 @@ it("two servers that are asked at once exceed none of their limits, and reach ea
       refusal: 422,
     },
     {
+      name: "variable sets of an account",
+      most: 100,
+      path: "/api/v1/variable-sets",
+      body: (index) => ({ name: `set-${index}` }),
+      refusal: 422,
+    },
+    {
       name: "destinations of a project",
       most: 20,
       path: `${inWeb}/notifications`,

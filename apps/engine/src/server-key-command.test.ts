@@ -16,7 +16,8 @@ const OF_A_USER = Buffer.alloc(32, 3);
 const SECRET = "a-secret-of-32-characters-in-all";
 const MAIN = `variable "word" { sensitive = true }
 variable "shared" { sensitive = true }
-resource "terraform_data" "a" { input = "\${var.word} \${var.shared}" }
+variable "everywhere" { sensitive = true }
+resource "terraform_data" "a" { input = "\${var.word} \${var.shared} \${var.everywhere}" }
 output "both" {
   value     = terraform_data.a.output
   sensitive = true
@@ -72,6 +73,9 @@ it("nothing in the store needs the former key after a rotation", { timeout: 180_
   await created("POST", `${P}/variable-sets`, { name: "all" });
   const shared = `${P}/variable-sets/all/variables/terraform/shared`;
   await created("PUT", shared, { value: "canary-b", sensitive: true });
+  await created("POST", "/api/v1/variable-sets", { name: "all" });
+  const everywhere = "/api/v1/variable-sets/all/variables/terraform/everywhere";
+  await created("PUT", everywhere, { value: "canary-c", sensitive: true });
   const url = receiver.url;
   await created("POST", `${P}/notifications`, { name: "ops", kind: "webhook", url });
   await created("POST", `${P}/vcs-connections`, {
@@ -97,8 +101,8 @@ it("nothing in the store needs the former key after a rotation", { timeout: 180_
 
   const before = await listServerKeys({ ...options, keyFile: oldFile });
   expect(before).toMatchObject([{ isCurrent: true, isAvailable: true }]);
-  // Stacks one and shop, variable sets, destinations and connections.
-  expect(before[0]?.dataKeys).toBe(5);
+  // Stacks one and shop, variable sets of the project and of the account, destinations and connections.
+  expect(before[0]?.dataKeys).toBe(6);
   await expect(rotateServerKey({ ...options, keyFile: newFile })).rejects.toMatchObject({
     code: "ENGINE_KEY_UNAVAILABLE",
   });
@@ -106,7 +110,7 @@ it("nothing in the store needs the former key after a rotation", { timeout: 180_
   expect(await rotateServerKey(rotate)).toMatchObject({
     keyId: createKeyRing([NEW]).currentId,
     secrets: before[0]?.secrets,
-    dataKeys: 5,
+    dataKeys: 6,
     left: new Map(),
   });
   expect(await rotateServerKey(rotate)).toMatchObject({ secrets: 0, dataKeys: 0 });
@@ -134,7 +138,7 @@ it("nothing in the store needs the former key after a rotation", { timeout: 180_
   const phaseOf = async () => (await ask("GET", `${S}/runs/${waiting}`)).json["phase"];
   const plan = await ask("GET", `${S}/runs/${waiting}/plan`);
   await ask("POST", `${S}/runs/${waiting}/approvals`, { plan_digest: plan.json["digest"] });
-  // The plan, the state and both variables.
+  // The plan, the state and all variables.
   await expect.poll(phaseOf, { timeout: 60_000 }).toBe("applied");
   expect((await ask("GET", COMMAND_STATE)).json).toEqual(STATE);
   expect((await ask("GET", IDENTITY_KEYS)).json).toEqual(identity);

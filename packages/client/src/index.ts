@@ -4,6 +4,7 @@ export type { ClientErrorCode } from "./errors.ts";
 export { CLIENT_ERRORS, ClientError, isClientError } from "./errors.ts";
 export type { FollowOptions, RunLogEvent } from "./follow-run.ts";
 export type {
+  AccountVariableSet,
   AuditDelivery,
   AuditWebhook,
   Configuration,

@@ -233,7 +233,7 @@ export type { StateEdit, StateEditChange, StateEditPlan } from "./state/state-ed
 export { applyStateEdits, planStateEdits } from "./state/state-edit.ts";
 export type { Probe, RecordedValue, StateObject } from "./state/state-object.ts";
 export { isPlaceholder } from "./state/state-object.ts";
-export { variableSetKeys } from "./state/variable-set-keys.ts";
+export { accountSetKeys, keysId, variableSetKeys } from "./state/variable-set-keys.ts";
 export { exportLine } from "./state-transfer/export-line.ts";
 export type { ExportOptions } from "./state-transfer/export-state.ts";
 export { exportState } from "./state-transfer/export-state.ts";

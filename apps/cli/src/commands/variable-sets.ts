@@ -1,12 +1,18 @@
-import { isClientError, type VariableSet } from "@stackwright/client";
+import { type AccountVariableSet, isClientError, type VariableSet } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { withServerErrors } from "../runs/open-server.ts";
+import { openServer, withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStackOptions } from "../runs/run-place.ts";
 import { printable } from "../terminal/printable.ts";
 
-interface SaveSetOptions extends ServerStackOptions {
+/** Options of commands about sets: of the project, or of the account. */
+export interface SetOptions extends ServerStackOptions {
+  readonly ofAccount: boolean;
+}
+
+interface SaveSetOptions extends SetOptions {
+  readonly forProject: readonly string[];
   readonly for: readonly string[];
   readonly forAll: boolean;
   /** Undefined: as it is. */
@@ -14,14 +20,18 @@ interface SaveSetOptions extends ServerStackOptions {
   readonly description?: string;
 }
 
-/** Lists the variable sets of a project. */
+/** Lists the variable sets of a project, or of the account. */
 export async function variablesSets(
-  options: ServerStackOptions,
+  options: SetOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { client, place } = await openServerStack(options, context);
+  const { signal } = context;
+  const { client, place } = await openSets(options, context);
   return withServerErrors(client.server, async () => {
-    const { sets } = (await client.listVariableSets(place, { signal: context.signal })).data;
+    const { sets } =
+      place === undefined
+        ? (await client.listAccountVariableSets({}, { signal })).data
+        : (await client.listVariableSets(place, { signal })).data;
     if (options.json) context.terminal.write(`${JSON.stringify(sets, undefined, 2)}\n`);
     else for (const set of sets) context.terminal.write(`${lineOf(set)}\n`);
     return EXIT.ok;
@@ -34,25 +44,44 @@ export async function variablesSaveSet(
   options: SaveSetOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { priority, description, forAll, for: patterns } = options;
-  if (forAll && patterns.length > 0) {
+  const { priority, description, forAll, forProject, for: patterns } = options;
+  if (forAll && patterns.length + forProject.length > 0) {
     throw new CommandError(
-      "A set is for all stacks, or for those of --for: --for-all excludes it.",
+      "A set is for all stacks, or for those of --for and --for-project: --for-all excludes these.",
     );
   }
-  const { client, place } = await openServerStack(options, context);
+  if (forProject.length > 0 && !options.ofAccount) {
+    throw new CommandError("Only a set of the account is for several projects.", {
+      advice: "Add --of-account, or leave out --for-project.",
+    });
+  }
+  const { client, place } = await openSets(options, context);
   const { signal } = context;
   const settings = {
     ...((forAll || patterns.length > 0) && { stacks: [...patterns] }),
     ...(priority !== undefined && { priority }),
     ...(description !== undefined && { description }),
   };
+  const accountSettings = {
+    ...settings,
+    ...((forAll || forProject.length > 0) && { projects: [...forProject] }),
+  };
   return withServerErrors(client.server, async () => {
     const create = async () =>
-      (await client.createVariableSet({ ...place, body: { name, ...settings } }, { signal })).data;
+      place === undefined
+        ? (
+            await client.createAccountVariableSet(
+              { body: { name, ...accountSettings } },
+              { signal },
+            )
+          ).data
+        : (await client.createVariableSet({ ...place, body: { name, ...settings } }, { signal }))
+            .data;
     const change = async () => {
-      const at = { ...place, set: name, ifMatch: "*" };
-      return (await client.changeVariableSet({ ...at, body: settings }, { signal })).data;
+      const at = { set: name, ifMatch: "*" };
+      return place === undefined
+        ? (await client.changeAccountVariableSet({ ...at, body: accountSettings }, { signal })).data
+        : (await client.changeVariableSet({ ...place, ...at, body: settings }, { signal })).data;
     };
     const saved = await change().catch(async (error: unknown) => {
       if (!isClientError(error, "not_found")) throw error;
@@ -67,21 +96,37 @@ export async function variablesSaveSet(
 /** Deletes a variable set with its variables. */
 export async function variablesDeleteSet(
   name: string,
-  options: ServerStackOptions,
+  options: SetOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { client, place } = await openServerStack(options, context);
+  const { client, place } = await openSets(options, context);
+  const { signal } = context;
   return withServerErrors(client.server, async () => {
-    const at = { ...place, set: name, ifMatch: "*" };
-    await client.deleteVariableSet(at, { signal: context.signal });
+    const at = { set: name, ifMatch: "*" };
+    if (place === undefined) await client.deleteAccountVariableSet(at, { signal });
+    else await client.deleteVariableSet({ ...place, ...at }, { signal });
     context.terminal.write(options.json ? "{}\n" : `Deleted the variable set ${name}.\n`);
     return EXIT.ok;
   });
 }
 
-function lineOf({ name, stacks, priority, variables, description }: VariableSet): string {
+/** The server, and the project whose sets are meant: none for those of the account. */
+async function openSets(options: SetOptions, context: CommandContext) {
+  if (!options.ofAccount) return openServerStack(options, context);
+  if (options.stack !== undefined || options.project !== undefined) {
+    throw new CommandError("A set of the account is of no project.", {
+      advice: "Leave out --project and --stack, or --of-account.",
+    });
+  }
+  return { client: await openServer(context, options.server), place: undefined };
+}
+
+function lineOf(set: VariableSet | AccountVariableSet): string {
+  const { name, stacks, priority, variables, description } = set;
+  const projects = "projects" in set ? set.projects : [];
   const parts = [
     stacks.length === 0 ? "all stacks" : stacks.join(" "),
+    ...(projects.length === 0 ? [] : [`of the projects ${projects.join(" ")}`]),
     ...(priority ? ["priority"] : []),
     `${variables.length} ${variables.length === 1 ? "variable" : "variables"}`,
     ...(description === "" ? [] : [description]),

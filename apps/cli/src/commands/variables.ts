@@ -8,9 +8,10 @@ import { withServerErrors } from "../runs/open-server.ts";
 import { openServerStack, type ServerStack, type ServerStackOptions } from "../runs/run-place.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** Options of commands about variables: of a stack, or with `set` of a set of its project. */
+/** Options of commands about variables: of a stack, or with `set` of a set of its project, or of the account. */
 interface VariableOptions extends ServerStackOptions {
   readonly set?: string;
+  readonly ofAccount: boolean;
 }
 
 interface OneVariableOptions extends VariableOptions {
@@ -28,14 +29,16 @@ export async function variablesList(
   options: VariableOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { client, place } = await openServerStack(options, context);
+  requireSet(options);
+  const found = await openServerStack(options, context);
+  const { client, place } = found;
   const { signal } = context;
   const { set, json } = options;
   return withServerErrors(client.server, async () => {
     const variables: readonly (Variable | EffectiveVariable)[] =
       set === undefined
         ? (await client.listEffectiveVariables(place, { signal })).data.variables
-        : (await client.showVariableSet({ ...place, set }, { signal })).data.variables;
+        : (await shownSet(found, options, set)).data.variables;
     if (json) context.terminal.write(`${JSON.stringify(variables, undefined, 2)}\n`);
     else for (const one of variables) context.terminal.write(`${lineOf(one)}\n`);
     return EXIT.ok;
@@ -54,18 +57,22 @@ export async function variablesSet(
     sensitive: options.sensitive,
     ...(options.description !== undefined && { description: options.description }),
   };
+  requireSet(options);
   const found = await openServerStack(options, context);
   const { client, place } = found;
   const { signal } = context;
   return withServerErrors(client.server, async () => {
-    const at = { ...place, category: categoryOf(options), key } as const;
+    const { set, ofAccount } = options;
+    const at = { category: categoryOf(options), key } as const;
     const ifMatch = await etagOf(found, options, key);
     const change = { ...at, body, ...(ifMatch !== undefined && { ifMatch }) };
-    const { set } = options;
-    const { data } =
-      set === undefined
-        ? await client.setVariable(change, { signal })
-        : await client.setSetVariable({ ...change, set }, { signal });
+    const write = async () => {
+      if (set === undefined) return client.setVariable({ ...place, ...change }, { signal });
+      return ofAccount
+        ? client.setAccountSetVariable({ ...change, set }, { signal })
+        : client.setSetVariable({ ...place, ...change, set }, { signal });
+    };
+    const { data } = await write();
     const json = `${JSON.stringify(data, undefined, 2)}\n`;
     context.terminal.write(options.json ? json : `Set ${lineOf(data)}\n`);
     return EXIT.ok;
@@ -78,28 +85,58 @@ export async function variablesUnset(
   options: OneVariableOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
+  requireSet(options);
   const { client, place } = await openServerStack(options, context);
   const { signal } = context;
   return withServerErrors(client.server, async () => {
-    const at = { ...place, category: categoryOf(options), key, ifMatch: "*" } as const;
-    const { set } = options;
-    if (set === undefined) await client.deleteVariable(at, { signal });
-    else await client.deleteSetVariable({ ...at, set }, { signal });
+    const at = { category: categoryOf(options), key, ifMatch: "*" } as const;
+    const { set, ofAccount } = options;
+    if (set === undefined) await client.deleteVariable({ ...place, ...at }, { signal });
+    else if (ofAccount) await client.deleteAccountSetVariable({ ...at, set }, { signal });
+    else await client.deleteSetVariable({ ...place, ...at, set }, { signal });
     context.terminal.write(options.json ? "{}\n" : `Deleted ${key}.\n`);
     return EXIT.ok;
   });
 }
 
+/** A set of the account has no project, and no stack has variables of the account but by its sets. */
+function requireSet({ ofAccount, set, stack, project }: VariableOptions): void {
+  if (!ofAccount) return;
+  if (set === undefined) {
+    throw new CommandError("An account has variables in sets alone.", {
+      advice: "Name one with --set, or leave out --of-account.",
+    });
+  }
+  if (stack !== undefined || project !== undefined) {
+    throw new CommandError("A set of the account is of no project.", {
+      advice: "Leave out --project and --stack, or --of-account.",
+    });
+  }
+}
+
+/** The set that the options name. */
+async function shownSet(
+  { client, place, context: { signal } }: ServerStack,
+  { ofAccount }: Pick<VariableOptions, "ofAccount">,
+  set: string,
+) {
+  return ofAccount
+    ? client.showAccountVariableSet({ set }, { signal })
+    : client.showVariableSet({ ...place, set }, { signal });
+}
+
 /** What a change is made to; undefined where there is nothing to replace. */
 async function etagOf(
-  { client, place, context: { signal } }: ServerStack,
+  found: ServerStack,
   options: OneVariableOptions,
   key: string,
 ): Promise<string | undefined> {
+  const { client, place, context } = found;
+  const { signal } = context;
   const { set } = options;
   const category = categoryOf(options);
   if (set !== undefined) {
-    const { data, etag } = await client.showVariableSet({ ...place, set }, { signal });
+    const { data, etag } = await shownSet(found, options, set);
     const isThere = data.variables.some((one) => one.key === key && one.category === category);
     return isThere ? etag : undefined;
   }
@@ -140,8 +177,8 @@ function lineOf(one: Variable | EffectiveVariable): string {
 }
 
 function originsOf({ hides, ...own }: EffectiveVariable): string {
-  const [first = "", ...others] = [own, ...hides].map(({ origin, set }) =>
-    origin === "set" ? `set ${set}` : "stack",
+  const [first = "", ...others] = [own, ...hides].map(({ origin, set, scope }) =>
+    origin === "stack" ? "stack" : `set ${set}${scope === "account" ? " of the account" : ""}`,
   );
   return others.length === 0 ? first : `${first}, before ${others.join(", ")}`;
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { ServerStackOptions } from "../runs/run-place.ts";
+import type { SetOptions } from "../commands/variable-sets.ts";
 import type { CommandAction, Define } from "./program.ts";
 import { collect } from "./run-commands.ts";
 import { withServerOptions } from "./server-run-commands.ts";
 
-interface Parsed extends ServerStackOptions {
+interface Parsed extends SetOptions {
   readonly set?: string;
   readonly env: boolean;
   readonly sensitive: boolean;
@@ -42,23 +42,37 @@ export function defineVariableCommands(define: Define, run: CommandAction): void
       await run(command, async (context) => variablesUnset(key, options, context));
     });
 
-  withServerOptions(define("sets", "list the variable sets of a project", variables)).action(
-    async (options: ServerStackOptions, command: Command) => {
-      const { variablesSets } = await import("../commands/variable-sets.ts");
-      await run(command, async (context) => variablesSets(options, context));
-    },
-  );
+  ofAccount(
+    withServerOptions(
+      define("sets", "list the variable sets of a project, or of the account", variables),
+    ),
+  ).action(async (options: SetOptions, command: Command) => {
+    const { variablesSets } = await import("../commands/variable-sets.ts");
+    await run(command, async (context) => variablesSets(options, context));
+  });
 
-  withServerOptions(define("save-set <name>", "create or change a variable set", variables))
+  ofAccount(
+    withServerOptions(define("save-set <name>", "create or change a variable set", variables)),
+  )
+    .option(
+      "--for-project <pattern>",
+      "projects that a set of the account is for, such as net-*; may be repeated",
+      collect,
+      [],
+    )
     .option("--for <pattern>", "stacks that it is for, such as web-*; may be repeated", collect, [])
-    .option("--for-all", "for all stacks of the project", false)
-    .option("--priority", "its values win over those of the stacks")
+    .option("--for-all", "for all stacks of the project, or of the account", false)
+    .option("--priority", "its values win over those of the stacks and of runs")
     .option("--no-priority", "its values give way to those of the stacks")
     .option("--description <text>", "explanation of the set")
     .action(
       async (
         name: string,
-        options: ServerStackOptions & { for: readonly string[]; forAll: boolean },
+        options: SetOptions & {
+          for: readonly string[];
+          forProject: readonly string[];
+          forAll: boolean;
+        },
         command: Command,
       ) => {
         const { variablesSaveSet } = await import("../commands/variable-sets.ts");
@@ -66,14 +80,22 @@ export function defineVariableCommands(define: Define, run: CommandAction): void
       },
     );
 
-  withServerOptions(define("delete-set <name>", "delete a variable set", variables)).action(
-    async (name: string, options: ServerStackOptions, command: Command) => {
-      const { variablesDeleteSet } = await import("../commands/variable-sets.ts");
-      await run(command, async (context) => variablesDeleteSet(name, options, context));
-    },
-  );
+  ofAccount(
+    withServerOptions(define("delete-set <name>", "delete a variable set", variables)),
+  ).action(async (name: string, options: SetOptions, command: Command) => {
+    const { variablesDeleteSet } = await import("../commands/variable-sets.ts");
+    await run(command, async (context) => variablesDeleteSet(name, options, context));
+  });
 }
 
 function withSet(command: Command): Command {
-  return command.option("--set <name>", "of this variable set instead of the stack");
+  return ofAccount(command.option("--set <name>", "of this variable set instead of the stack"));
+}
+
+function ofAccount(command: Command): Command {
+  return command.option(
+    "--of-account",
+    "a set of the account instead of one of the project",
+    false,
+  );
 }

@@ -49,7 +49,9 @@ it(
     const api = await startApi("none", { apiRateLimit: { perSecond: 1e6, burst: 1e6 } });
     const { server, call, upload, tokenOf, first } = api;
     await call("POST", `${P}/stacks`, { body: { name: "one" } });
-    await call("POST", `${P}/variable-sets`, { body: { name: "shared" } });
+    for (const sets of [`${P}/variable-sets`, "/api/v1/variable-sets"]) {
+      await call("POST", sets, { body: { name: "shared" } });
+    }
     const digest = String((await upload()).json["digest"]);
     const request = async () =>
       String((await call("POST", `${S}/runs`, { body: { configuration: digest } })).json["id"]);
@@ -137,7 +139,9 @@ it(
       // Generated requests may have deleted or locked it.
       await call("POST", `${P}/stacks`, { body: { name: "one" } });
       await call("DELETE", `${S}/lock?force=true`);
-      await call("POST", `${P}/variable-sets`, { body: { name: "shared" } });
+      for (const sets of [`${P}/variable-sets`, "/api/v1/variable-sets"]) {
+        await call("POST", sets, { body: { name: "shared" } });
+      }
     }
     // The requests are neither all refused nor all alike: eight tried seeds met each of these at least nine times.
     expect([...statuses]).toEqual(

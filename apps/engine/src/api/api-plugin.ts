@@ -54,6 +54,7 @@ import { cachedPackageRoutes } from "./upstream/cached-package-routes.ts";
 import { providerSchemaRoutes } from "./upstream/provider-schema-routes.ts";
 import { quarantineRoutes } from "./upstream/quarantine-routes.ts";
 import { compileRequestValidator } from "./validate-request.ts";
+import { accountSetRoutes } from "./variable-sets/account-set-routes.ts";
 import { variableSetRoutes } from "./variable-sets/variable-set-routes.ts";
 import { variableRoutes } from "./variables/variable-routes.ts";
 import { connectionRoutes } from "./vcs/connection-routes.ts";
@@ -223,6 +224,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   configurationRoutes(fastify, parts);
   variableRoutes(fastify, parts);
   variableSetRoutes(fastify, parts);
+  accountSetRoutes(fastify, parts);
   workloadIdentityRoutes(fastify, parts);
   moduleRoutes(fastify, parts);
   schemaChangeRoutes(fastify, parts);

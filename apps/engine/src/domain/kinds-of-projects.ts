@@ -44,6 +44,7 @@ export const ACCOUNT_KINDS_NAMING_PROJECTS = Object.freeze({
   CreationCount: "removed",
   Workspace: "stack",
   PolicySet: "stays",
+  AccountVariableSet: "stays",
   RfsStackSet: "stays",
   RfsStackSetOperation: "stays",
   UpstreamSchemas: "origin",

@@ -1,4 +1,5 @@
 import {
+  AccountVariableSet,
   AuditWebhook,
   ConfigurationUpload,
   ConfigurationVersion,
@@ -229,6 +230,12 @@ export const SERVER_KINDS = Object.freeze({
   }),
   variableSet: kindOf("VariableSet", VariableSet, {
     scope: "project",
+    nameParts: ["set"],
+    maxBytes: 512 * KIB,
+    retention: "until deleted",
+  }),
+  accountVariableSet: kindOf("AccountVariableSet", AccountVariableSet, {
+    scope: "account",
     nameParts: ["set"],
     maxBytes: 512 * KIB,
     retention: "until deleted",

@@ -1,6 +1,11 @@
-import { Variable, Variable_Category, VariableSet } from "@stackwright/proto/stackwright";
+import {
+  AccountVariableSet,
+  Variable,
+  Variable_Category,
+  VariableSet,
+} from "@stackwright/proto/stackwright";
 import { expect, it } from "vitest";
-import { effectiveVariables } from "./variable-precedence.ts";
+import { effectiveVariables, type VariableOrigin } from "./variable-precedence.ts";
 
 const variable = (
   key: string,
@@ -8,8 +13,23 @@ const variable = (
 ) => Variable.create({ key, category });
 const set = (name: string, stacks: string[], priority: boolean, ...keys: string[]) =>
   VariableSet.create({ name, stacks, priority, variables: keys.map((key) => variable(key)) });
-const originOf = (...given: Parameters<typeof effectiveVariables>) =>
-  effectiveVariables(...given).map(({ variable: { key }, set: name, hides }) => [key, name, hides]);
+const accountSet = (name: string, projects: string[], priority: boolean, ...keys: string[]) =>
+  AccountVariableSet.create({
+    name,
+    projects,
+    priority,
+    variables: keys.map((key) => variable(key)),
+  });
+const nameOf = (from: VariableOrigin) => (from?.scope === "account" ? `~${from.set}` : from?.set);
+const originOf = (
+  name: string | undefined,
+  own: readonly Variable[],
+  sets: readonly VariableSet[],
+  accountSets: readonly AccountVariableSet[] = [],
+) =>
+  effectiveVariables({ project: "shop", name }, { own, sets, accountSets }).map(
+    ({ variable: { key }, from, hides }) => [key, nameOf(from), hides.map(nameOf)],
+  );
 
 it("the levels win over each other in their order, and each hides all below it", () => {
   const all = [
@@ -20,6 +40,55 @@ it("the levels win over each other in their order, and each hides all below it",
   ];
   expect(originOf("web-1", [variable("k")], all)).toEqual([
     ["k", "a-enforced-for-some", ["b-enforced-for-all", undefined, "d-for-some", "e-for-all"]],
+  ]);
+});
+
+it("sets of the account are below those of the project, and those with priority above all", () => {
+  const sets = [set("mine", [], false, "k"), set("enforced", ["web"], true, "k")];
+  const accountSets = [
+    accountSet("for-all", [], false, "k"),
+    accountSet("for-some", ["sh*"], false, "k"),
+    accountSet("enforced-for-all", [], true, "k"),
+    accountSet("enforced", ["shop"], true, "k"),
+  ];
+  expect(originOf("web", [variable("k")], sets, accountSets)).toEqual([
+    [
+      "k",
+      "~enforced",
+      ["~enforced-for-all", "enforced", undefined, "mine", "~for-some", "~for-all"],
+    ],
+  ]);
+});
+
+it("a set of the account is for the stacks that match both of its patterns", () => {
+  const some = AccountVariableSet.create({
+    name: "some",
+    projects: ["shop", "net"],
+    stacks: ["web-*"],
+    variables: [variable("k")],
+  });
+  const other = accountSet("other", ["sho"], true, "k");
+  expect(originOf("web-1", [], [], [some, other])).toEqual([["k", "~some", []]]);
+  expect(originOf("db", [], [], [some, other])).toEqual([]);
+  expect(originOf(undefined, [], [], [some, accountSet("all", ["shop"], false, "k")])).toEqual([
+    ["k", "~all", []],
+  ]);
+});
+
+it("what is of a set with priority is enforced, whatever it is of", () => {
+  const found = effectiveVariables(
+    { project: "shop", name: "web" },
+    {
+      own: [variable("own"), variable("a")],
+      sets: [set("of-project", [], true, "b"), set("mild", [], false, "c")],
+      accountSets: [accountSet("of-account", [], true, "a")],
+    },
+  );
+  expect(found.map(({ variable: { key }, isEnforced }) => [key, isEnforced])).toEqual([
+    ["a", true],
+    ["b", true],
+    ["c", false],
+    ["own", false],
   ]);
 });
 
@@ -37,7 +106,7 @@ it("a set for other stacks gives nothing, and a stack without a name has the set
 
 it("a key of one category hides none of another", () => {
   const own = [variable("k"), variable("k", Variable_Category.CATEGORY_ENV)];
-  expect(effectiveVariables("web", own, [set("a", [], true, "k")]).map((one) => one.set)).toEqual([
+  expect(originOf("web", own, [set("a", [], true, "k")]).map(([, from]) => from)).toEqual([
     "a",
     undefined,
   ]);

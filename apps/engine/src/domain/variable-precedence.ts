@@ -1,57 +1,113 @@
-import type { Variable, VariableSet } from "@stackwright/proto/stackwright";
+import type { AccountVariableSet, Variable, VariableSet } from "@stackwright/proto/stackwright";
 import { matchesStack } from "./stack-pattern.ts";
+
+/** A set that a value is from. */
+export interface SetOrigin {
+  readonly set: string;
+  /** What the set is of. */
+  readonly scope: "project" | "account";
+}
+
+/** What a value is from; undefined for a variable of the stack itself. */
+export type VariableOrigin = SetOrigin | undefined;
 
 /** A value of a stack, with what it is from. */
 export interface OwnedVariable {
   readonly variable: Variable;
-  /** Name of the set; undefined for a variable of the stack itself. */
-  readonly set: string | undefined;
-  /** Names of the sets whose values it hides, the strongest first; `undefined` among them is the stack itself. */
-  readonly hides: readonly (string | undefined)[];
+  readonly from: VariableOrigin;
+  /** Whether it is of a set with priority: what a run was requested with does not replace it either. */
+  readonly isEnforced: boolean;
+  /** What it hides the values of, the strongest first. */
+  readonly hides: readonly VariableOrigin[];
+}
+
+/** What variables of a stack may be from. */
+interface VariableSources {
+  readonly own: readonly Variable[];
+  readonly sets: readonly VariableSet[];
+  readonly accountSets: readonly AccountVariableSet[];
+}
+
+interface Layer {
+  readonly from: VariableOrigin;
+  readonly variables: readonly Variable[];
+  readonly level: number;
 }
 
 /**
- * What a stack has of its own variables and the sets of its project. The strongest first: sets with priority for some stacks,
- * sets with priority for all, the stack, sets for some stacks, sets for all. Of two sets of one level the first by name wins.
- * The result is ordered by category and key.
+ * What a stack has of its own variables, the sets of its project and those of its account. The strongest first: sets of the account with
+ * priority, sets of the project with priority, the stack, sets of the project, sets of the account. Of the sets of one place those for some
+ * stacks win over those for all, and else the first by name. The result is ordered by category and key.
  */
 export function effectiveVariables(
-  stackName: string | undefined,
-  own: readonly Variable[],
-  sets: readonly VariableSet[],
+  stack: { readonly project: string; readonly name: string | undefined },
+  { own, sets, accountSets }: VariableSources,
 ): readonly OwnedVariable[] {
+  const ofProject = (set: VariableSet): Layer => ({
+    from: { set: set.name, scope: "project" },
+    variables: set.variables,
+    level: levelOf(set, "project"),
+  });
+  const ofAccount = (set: AccountVariableSet): Layer => ({
+    from: { set: set.name, scope: "account" },
+    variables: set.variables,
+    level: levelOf(set, "account"),
+  });
   const layers = [
-    ...sets
-      .filter((set) => appliesTo(set, stackName))
-      .map((set) => ({ set: set.name, variables: set.variables, level: levelOf(set) })),
-    { set: undefined, variables: own, level: STACK_LEVEL },
-  ].toSorted((a, b) => a.level - b.level || ((a.set ?? "") < (b.set ?? "") ? -1 : 1));
+    ...sets.filter(({ stacks }) => isForStack(stacks, stack.name)).map(ofProject),
+    ...accountSets.filter((set) => isSetFor(set, stack)).map(ofAccount),
+    { from: undefined, variables: own, level: STACK_LEVEL },
+  ].toSorted((a, b) => a.level - b.level || ((a.from?.set ?? "") < (b.from?.set ?? "") ? -1 : 1));
   const found = new Map<string, OwnedVariable>();
-  for (const { set, variables } of layers) {
+  for (const { from, variables, level } of layers) {
     for (const variable of variables) {
       const place = `${variable.category} ${variable.key}`;
       const stronger = found.get(place);
       found.set(
         place,
         stronger === undefined
-          ? { variable, set, hides: [] }
-          : { ...stronger, hides: [...stronger.hides, set] },
+          ? { variable, from, isEnforced: level < STACK_LEVEL, hides: [] }
+          : { ...stronger, hides: [...stronger.hides, from] },
       );
     }
   }
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Whether a set is for a stack: for all, or by a pattern of its name. A stack that lost its name has the sets for all. */
-function appliesTo({ stacks }: VariableSet, stackName: string | undefined): boolean {
-  if (stacks.length === 0) return true;
-  return stackName !== undefined && stacks.some((pattern) => matchesStack(pattern, stackName));
+/** Whether a set of the account is for a stack, by the patterns of both names. */
+export function isSetFor(
+  {
+    projects,
+    stacks,
+  }: { readonly projects: readonly string[]; readonly stacks: readonly string[] },
+  { project, name }: { readonly project: string; readonly name: string | undefined },
+): boolean {
+  return isSetForProject({ projects }, project) && isForStack(stacks, name);
 }
 
-const STACK_LEVEL = 2;
+/** Whether a set of the account is for stacks of a project, by the patterns of its name. */
+export function isSetForProject(
+  { projects }: { readonly projects: readonly string[] },
+  project: string,
+): boolean {
+  return projects.length === 0 || projects.some((pattern) => matchesStack(pattern, project));
+}
 
-function levelOf({ priority, stacks }: VariableSet): number {
-  const isForAll = stacks.length === 0;
-  if (priority) return isForAll ? 1 : 0;
-  return isForAll ? 4 : 3;
+/** Whether patterns are for a stack: none are for all. A stack that lost its name has the sets for all. */
+function isForStack(patterns: readonly string[], name: string | undefined): boolean {
+  if (patterns.length === 0) return true;
+  return name !== undefined && patterns.some((pattern) => matchesStack(pattern, name));
+}
+
+const STACK_LEVEL = 4;
+
+/** 0 to 3 for sets with priority, 5 to 8 for others. */
+function levelOf(
+  set: Pick<VariableSet, "priority" | "stacks"> & Partial<Pick<AccountVariableSet, "projects">>,
+  scope: SetOrigin["scope"],
+): number {
+  const isForAll = set.stacks.length === 0 && (set.projects ?? []).length === 0;
+  const within = isForAll ? 1 : 0;
+  if (set.priority) return (scope === "account" ? 0 : 2) + within;
+  return (scope === "project" ? 5 : 7) + within;
 }

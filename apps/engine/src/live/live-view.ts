@@ -37,6 +37,8 @@ import { deriveQueue, deriveRecentRuns, type NamedRun, type QueuedRun } from "./
 import { followedResources, type ResourceFact } from "./resource-facts.ts";
 import { ResourceRings } from "./resource-rings.ts";
 import {
+  ACCOUNT_SETS,
+  type AccountSetFact,
   DRIFTS,
   FREEZES,
   LOCKS,
@@ -103,6 +105,8 @@ export class LiveView implements Disposable {
   readonly followersOf: Index<string, TriggerFact>;
   readonly triggers: Collection<TriggerFact>;
   readonly variableSets: Collection<VariableSetFact>;
+  /** Of accounts as a whole. */
+  readonly accountSets: Collection<AccountSetFact>;
   readonly dueTriggers: Collection<DueTrigger>;
   /** The stacks that react to changes of the providers that they use. */
   readonly providerReactions: Collection<ProviderReactionFact>;
@@ -152,6 +156,7 @@ export class LiveView implements Disposable {
     this.triggers = triggers;
     this.followersOf = rt.index(triggers, ({ producer }) => producer);
     this.variableSets = followKind(rt, parts, VARIABLE_SETS);
+    this.accountSets = followKind(rt, parts, ACCOUNT_SETS);
     this.stacks = deriveStackStatus(rt, {
       stacks,
       runsOfStack,

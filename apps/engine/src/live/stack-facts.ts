@@ -118,6 +118,16 @@ export interface VariableSetFact {
   readonly stacks: readonly string[];
 }
 
+export interface AccountSetFact {
+  readonly key: string;
+  readonly account: string;
+  readonly name: string;
+  /** Patterns of names of projects; empty: all of the account. */
+  readonly projects: readonly string[];
+  /** Patterns of names of stacks; empty: all of these projects. */
+  readonly stacks: readonly string[];
+}
+
 /** What a stack took of the outputs of another one. */
 interface InputFact {
   /** Key of the other stack. */
@@ -302,6 +312,18 @@ export const VARIABLE_SETS: FollowedKind<VariableSetFact> = {
     const { name, stacks } = decodeRecord(SERVER_KINDS.variableSet, resource);
     const { partition: account, namespace: project } = resource.id.tenancy;
     return { key: placeKey(resource.id), account, project, name, stacks };
+  },
+};
+
+export const ACCOUNT_SETS: FollowedKind<AccountSetFact> = {
+  name: "variable sets of accounts",
+  type: SERVER_KINDS.accountVariableSet.type,
+  kind: kind<AccountSetFact>()({ key: ({ key }) => key }),
+  keyOf: ({ tenancy, name }) => `${tenancy.partition}/${name}`,
+  project: (resource) => {
+    const { name, projects, stacks } = decodeRecord(SERVER_KINDS.accountVariableSet, resource);
+    const { partition: account } = resource.id.tenancy;
+    return { key: `${account}/${name}`, account, name, projects, stacks };
   },
 };
 

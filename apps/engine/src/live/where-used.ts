@@ -1,11 +1,12 @@
 import { Run_Mode } from "@stackwright/proto/stackwright";
 import { matchesStack } from "../domain/stack-pattern.ts";
+import { isSetFor } from "../domain/variable-precedence.ts";
 import { dependentsOf } from "./dependents.ts";
 import type { LiveView } from "./live-view.ts";
 import { byAge } from "./recent-runs.ts";
 import type { ResourceFact } from "./resource-facts.ts";
 import { visitResources } from "./search-resources.ts";
-import type { RunFact, StackFact } from "./stack-facts.ts";
+import type { AccountSetFact, RunFact, StackFact } from "./stack-facts.ts";
 
 /** What a stack uses. */
 export interface StackUse {
@@ -150,4 +151,13 @@ export function usesOfVariableSet(
           set.stacks.some((pattern) => matchesStack(pattern, stack.name))),
     )
     .map((stack) => ({ stack }));
+}
+
+/** The stacks that get the variables of a set of an account; undefined without a set. */
+export function usesOfAccountSet(
+  stacks: readonly StackFact[],
+  set: AccountSetFact | undefined,
+): readonly StackUse[] | undefined {
+  if (set === undefined) return undefined;
+  return stacks.filter((stack) => isSetFor(set, stack)).map((stack) => ({ stack }));
 }

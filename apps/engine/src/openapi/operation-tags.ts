@@ -25,7 +25,8 @@ const TAGS: readonly OperationTag[] = [
   {
     name: "variables",
     description: "Variables of stacks, and sets of them that stacks share",
-    paths: /^projects\/(?:stacks\/)?(?:effective-variables|variable-sets|variables)\b/,
+    paths:
+      /^(?:variable-sets|projects\/(?:stacks\/)?(?:effective-variables|variable-sets|variables))\b/,
   },
   {
     name: "states",

@@ -141,6 +141,27 @@ describe("a run", () => {
     expect(await statuses()).toEqual(["canceled", "canceled", "unreachable"]);
   });
 
+  it("has the values of sets with priority in place of those that a command gives", async () => {
+    const { uploaded, request, dataOf, reaches, call } = await start();
+    const main = ["a", "b", "c"].map((name) => `variable "${name}" {}\n`).join("");
+    const version = await uploaded({
+      "main.tf": `${main}resource "terraform_data" "x" { input = join("/", [var.a, var.b, var.c]) }\n`,
+    });
+    for (const [sets, key] of [
+      ["/api/v1/variable-sets", "a"],
+      ["/api/v1/projects/default/variable-sets", "b"],
+    ] as const) {
+      expect((await call("POST", sets, { body: { name: "s", priority: true } })).status).toBe(201);
+      const path = `${sets}/s/variables/terraform/${key}`;
+      expect((await call("PUT", path, { body: { value: `${key}-enforced` } })).status).toBe(201);
+    }
+    const variables = ["a", "b", "c"].map((key) => ({ key, value: `"${key}-given"` }));
+    const { id } = dataOf(await request(version, { variables }));
+    await reaches(id, "planned");
+    const plan = await call("GET", `/api/v2/plans/${id.replace("run-", "plan-")}/json-output`);
+    expect(plan.text).toContain("a-enforced/b-enforced/c-given");
+  });
+
   it("is requested once by two requests, waits, and is applied", async () => {
     const { uploaded, request, dataOf, reaches, act, show, logOf, call, tokenOf } = await start();
     const version = await uploaded();

@@ -20,7 +20,7 @@ import { executionName } from "./orphan-sweep.ts";
 import { requireRecord } from "./require-record.ts";
 import { readRunHooks } from "./run-hooks.ts";
 import { openRunValues } from "./run-values.ts";
-import { readRunVariables } from "./run-variables.ts";
+import { readRunVariables, withoutEnforced } from "./run-variables.ts";
 import type { StoredClaimParts } from "./stored-claim-host.ts";
 
 /** How the plan of each kind of run is made. A run of another one is of a newer release. */
@@ -49,6 +49,7 @@ export async function claimJob(
   const runMode = modeNameOf(run.mode);
   await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
+  const { enforced, ...variables } = await readRunVariables(parts, stack, named?.name);
   return {
     name: executionName(reference.run, attempts),
     stack,
@@ -78,11 +79,13 @@ export async function claimJob(
       imports: run.imports.map(({ address, id }) => ({ address, id })),
     }),
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
-    ...(await readRunVariables(parts, stack, named?.name)),
-    runVariables:
+    ...variables,
+    runVariables: withoutEnforced(
       run.variables.byteLength > 0
         ? await openRunValues(keys, reference, run)
         : await deployedValues(parts, stack),
+      enforced,
+    ),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(step === "plan" && (await pureProvidersOf(parts, stack, run))),
     ...(run.stage !== undefined && {

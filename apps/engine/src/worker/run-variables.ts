@@ -1,10 +1,14 @@
 import type { StackReference, StoredKeys } from "@stackwright/core";
 import { type Variable, Variable_Category } from "@stackwright/proto/stackwright";
-import type { StorageBackend } from "@stackwright/storage";
+import { type StorageBackend, tenancyOf } from "@stackwright/storage";
 import { decodeRecord } from "../domain/record-kind.ts";
 import { projectTenancy } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
-import { effectiveVariables, type OwnedVariable } from "../domain/variable-precedence.ts";
+import {
+  effectiveVariables,
+  type OwnedVariable,
+  type SetOrigin,
+} from "../domain/variable-precedence.ts";
 import { projectCipher } from "../queue/project-secrets.ts";
 
 /** What the names of a stack's variables begin with. */
@@ -39,6 +43,14 @@ export function setVariableSecret(
   return { account, project, of: "set variable", path } as const;
 }
 
+/** What an encrypted value of a set of an account belongs to. */
+export function accountSetSecret(
+  { account }: Pick<StackReference, "account">,
+  ...path: readonly [set: string, category: string, key: string]
+) {
+  return { account, of: "account set variable", path } as const;
+}
+
 /** The variables of a stack and of the sets that are for it, encrypted as they are stored. */
 export async function readEffectiveVariables(
   storage: StorageBackend,
@@ -46,16 +58,29 @@ export async function readEffectiveVariables(
   stackName: string | undefined,
 ): Promise<readonly OwnedVariable[]> {
   const tenancy = projectTenancy(stack);
-  const { variable, variableSet } = SERVER_KINDS;
-  const [own, sets] = await Promise.all([
+  const { variable, variableSet, accountVariableSet } = SERVER_KINDS;
+  const ofAccount = tenancyOf({ kind: "account", account: stack.account });
+  const [own, sets, accountSets] = await Promise.all([
     storage.list("strong", variable.type, tenancy, variablePrefix(stack)),
     storage.list("strong", variableSet.type, tenancy, ""),
+    storage.list("strong", accountVariableSet.type, ofAccount, ""),
   ]);
   return effectiveVariables(
-    stackName,
-    own.map((one) => decodeRecord(variable, one)),
-    sets.map((one) => decodeRecord(variableSet, one)),
+    { project: stack.project, name: stackName },
+    {
+      own: own.map((one) => decodeRecord(variable, one)),
+      sets: sets.map((one) => decodeRecord(variableSet, one)),
+      accountSets: accountSets.map((one) => decodeRecord(accountVariableSet, one)),
+    },
   );
+}
+
+/** Values that a run was requested with, without those of variables that a set with priority has. */
+export function withoutEnforced(
+  values: Readonly<Record<string, string>>,
+  enforced: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !enforced.includes(key)));
 }
 
 /** The variables of a stack and its sets for an executor, decrypted; of each key the one that wins. */
@@ -71,19 +96,29 @@ export async function readRunVariables(
     readonly variables: readonly string[];
     readonly environment: readonly string[];
   };
+  /** Names of those of the configuration that nothing replaces. */
+  readonly enforced: readonly string[];
 }> {
   const found = await readEffectiveVariables(storage, stack, stackName);
   const cipher = await keys.ensure(stack);
-  const isSealedInSet = found.some(({ set, variable }) => set !== undefined && variable.sensitive);
-  const openOfSet = isSealedInSet
-    ? await projectCipher(keys, { ...stack, of: "set variable" })
-    : undefined;
-  const values = found.map(({ variable: { key, value, sensitive, ...rest }, set }) => {
+  const { account, project } = stack;
+  const isSealed = (scope: SetOrigin["scope"]) =>
+    found.some(({ from, variable }) => from?.scope === scope && variable.sensitive);
+  const openOf = {
+    project: isSealed("project")
+      ? await projectCipher(keys, { account, project, of: "set variable" })
+      : undefined,
+    account: isSealed("account")
+      ? await projectCipher(keys, { account, of: "account set variable" })
+      : undefined,
+  };
+  const values = found.map(({ variable: { key, value, sensitive, ...rest }, from }) => {
     const category = categoryOf(rest);
+    const openOfSet = from && openOf[from.scope];
     const open = (): Uint8Array =>
-      set === undefined || openOfSet === undefined
+      from === undefined || openOfSet === undefined
         ? cipher.open(value, variableContext(stack, category, key))
-        : openOfSet([set, category, key], value);
+        : openOfSet([from.set, category, key], value);
     const plain = sensitive ? open() : value;
     return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });
@@ -99,5 +134,8 @@ export async function readRunVariables(
     variables: of("terraform"),
     environment: of("env"),
     sensitive: { variables: hidden("terraform"), environment: hidden("env") },
+    enforced: found.flatMap(({ variable, isEnforced }) =>
+      isEnforced && categoryOf(variable) === "terraform" ? [variable.key] : [],
+    ),
   };
 }

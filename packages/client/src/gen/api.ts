@@ -3,6 +3,25 @@
 /** The content of an upload. */
 export type UploadBody = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
+export interface AccountVariableSet {
+  readonly name: string;
+  readonly description: string;
+  readonly projects: readonly string[];
+  readonly stacks: readonly string[];
+  readonly priority: boolean;
+  readonly variables: readonly Variable[];
+}
+
+export interface AccountVariableSetSettings {
+  readonly description?: string | undefined;
+  /** patterns of names of projects, with * for any characters; empty for all projects */
+  readonly projects?: readonly string[] | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  readonly stacks?: readonly string[] | undefined;
+  /** whether its values win over all others, those of runs included */
+  readonly priority?: boolean | undefined;
+}
+
 export interface Applying {
   readonly epoch: string;
 }
@@ -350,6 +369,8 @@ export interface EffectiveVariable {
   readonly origin: "stack" | "set";
   /** name of the set */
   readonly set?: string | undefined;
+  /** what the set is of */
+  readonly scope?: "project" | "account" | undefined;
   /** whose values it wins over, the strongest first */
   readonly hides: readonly VariableOrigin[];
 }
@@ -583,6 +604,17 @@ export interface NamedProviderSchema {
   /** Address of the provider, such as registry.terraform.io/hashicorp/aws. */
   readonly provider: string;
   readonly version: string;
+}
+
+export interface NewAccountVariableSet {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** patterns of names of projects, with * for any characters; empty for all projects */
+  readonly projects?: readonly string[] | undefined;
+  /** patterns of names of stacks, with * for any characters; empty for all stacks */
+  readonly stacks?: readonly string[] | undefined;
+  /** whether its values win over all others, those of runs included */
+  readonly priority?: boolean | undefined;
 }
 
 export interface NewApproval {
@@ -827,7 +859,7 @@ export interface NewVariableSet {
   readonly description?: string | undefined;
   /** patterns of names of stacks, with * for any characters; empty for all stacks */
   readonly stacks?: readonly string[] | undefined;
-  /** whether its values win over those of the stacks */
+  /** whether its values win over those of the stacks and of runs */
   readonly priority?: boolean | undefined;
 }
 
@@ -1975,6 +2007,8 @@ export interface VariableOrigin {
   readonly origin: "stack" | "set";
   /** name of the set */
   readonly set?: string | undefined;
+  /** what the set is of */
+  readonly scope?: "project" | "account" | undefined;
 }
 
 export interface VariableSet {
@@ -1989,7 +2023,7 @@ export interface VariableSetSettings {
   readonly description?: string | undefined;
   /** patterns of names of stacks, with * for any characters; empty for all stacks */
   readonly stacks?: readonly string[] | undefined;
-  /** whether its values win over those of the stacks */
+  /** whether its values win over those of the stacks and of runs */
   readonly priority?: boolean | undefined;
 }
 
@@ -2143,6 +2177,15 @@ export interface Operations {
     };
     readonly output: Run;
   };
+  /** Change the projects, the stacks, the priority or the description of a variable set of the account: `PATCH /api/v1/variable-sets/{set}`. */
+  readonly ChangeAccountVariableSet: {
+    readonly input: {
+      readonly set: string;
+      readonly ifMatch?: string | undefined;
+      readonly body?: AccountVariableSetSettings | undefined;
+    };
+    readonly output: AccountVariableSet;
+  };
   /** Change the settings of an audit webhook that the request names; it is tried at once: `PATCH /api/v1/audit/webhooks/{webhook}`. */
   readonly ChangeAuditWebhook: {
     readonly input: {
@@ -2285,6 +2328,13 @@ export interface Operations {
   readonly changes: readonly ObjectChange[];
 };
   };
+  /** Create a variable set of the account: for all projects, or those and the stacks that patterns name: `POST /api/v1/variable-sets`. */
+  readonly CreateAccountVariableSet: {
+    readonly input: {
+      readonly body: NewAccountVariableSet;
+    };
+    readonly output: AccountVariableSet;
+  };
   /** Create a webhook that is sent the audit trail of the account: `POST /api/v1/audit/webhooks`. */
   readonly CreateAuditWebhook: {
     readonly input: {
@@ -2413,6 +2463,24 @@ export interface Operations {
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
+  };
+  /** Delete a variable of a set of the account; If-Match names the entity tag of the set: `DELETE /api/v1/variable-sets/{set}/variables/{category}/{key}`. */
+  readonly DeleteAccountSetVariable: {
+    readonly input: {
+      readonly set: string;
+      readonly category: "terraform" | "env";
+      readonly key: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
+  };
+  /** Delete a variable set of the account with its variables: `DELETE /api/v1/variable-sets/{set}`. */
+  readonly DeleteAccountVariableSet: {
+    readonly input: {
+      readonly set: string;
+      readonly ifMatch?: string | undefined;
+    };
+    readonly output: undefined;
   };
   /** Delete an audit webhook; nothing more is sent to it: `DELETE /api/v1/audit/webhooks/{webhook}`. */
   readonly DeleteAuditWebhook: {
@@ -2712,6 +2780,15 @@ export interface Operations {
       readonly body: NewUserIdentity;
     };
     readonly output: UserIdentity;
+  };
+  /** List the variable sets of the account, for projects that the caller sees: `GET /api/v1/variable-sets`. */
+  readonly ListAccountVariableSets: {
+    readonly input: {
+      readonly project?: string | undefined;
+    };
+    readonly output: {
+  readonly sets: readonly AccountVariableSet[];
+};
   };
   /** List the last requests that were sent to an audit webhook, the newest first: `GET /api/v1/audit/webhooks/{webhook}/deliveries`. */
   readonly ListAuditDeliveries: {
@@ -3252,6 +3329,17 @@ export interface Operations {
   readonly more: boolean;
 };
   };
+  /** Set a variable of a set of the account; to replace one, If-Match names the entity tag of the set: `PUT /api/v1/variable-sets/{set}/variables/{category}/{key}`. */
+  readonly SetAccountSetVariable: {
+    readonly input: {
+      readonly set: string;
+      readonly category: "terraform" | "env";
+      readonly key: string;
+      readonly ifMatch?: string | undefined;
+      readonly body: NewVariable;
+    };
+    readonly output: Variable;
+  };
   /** Give a stack a rule of its own by which it is checked for drift: `PUT /api/v1/projects/{project}/stacks/{stack}/drift`. */
   readonly SetDriftRule: {
     readonly input: {
@@ -3321,6 +3409,13 @@ export interface Operations {
       readonly body: NewVariable;
     };
     readonly output: Variable;
+  };
+  /** Show a variable set of the account; its entity tag is what If-Match takes: `GET /api/v1/variable-sets/{set}`. */
+  readonly ShowAccountVariableSet: {
+    readonly input: {
+      readonly set: string;
+    };
+    readonly output: AccountVariableSet;
   };
   /** Show an audit webhook; its entity tag is what If-Match takes: `GET /api/v1/audit/webhooks/{webhook}`. */
   readonly ShowAuditWebhook: {
@@ -3806,6 +3901,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
   CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":[]},
   CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
+  ChangeAccountVariableSet: {"method":"PATCH","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeAuditWebhook: {"method":"PATCH","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
   ChangePolicySet: {"method":"PATCH","path":"/api/v1/policy-sets/{policy_set}","query":[],"headers":["if-match"]},
@@ -3820,6 +3916,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareProviderSchemas: {"method":"GET","path":"/api/v1/registry/provider-schemas/changes","query":["provider","from","to"],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
+  CreateAccountVariableSet: {"method":"POST","path":"/api/v1/variable-sets","query":[],"headers":[]},
   CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
   CreateDriftHook: {"method":"POST","path":"/api/v1/projects/{project}/drift-hooks","query":[],"headers":[]},
@@ -3836,6 +3933,8 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
   CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
   CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  DeleteAccountSetVariable: {"method":"DELETE","path":"/api/v1/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  DeleteAccountVariableSet: {"method":"DELETE","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   DeleteAuditWebhook: {"method":"DELETE","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   DeleteDriftHook: {"method":"DELETE","path":"/api/v1/projects/{project}/drift-hooks/{hook}","query":[],"headers":[]},
   DeleteDriftRule: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
@@ -3869,6 +3968,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   IgnoreDriftOfSeveral: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/several","query":[],"headers":[]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
   LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  ListAccountVariableSets: {"method":"GET","path":"/api/v1/variable-sets","query":["project"],"headers":[]},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
   ListCachedPackages: {"method":"GET","path":"/api/v1/registry/upstream-packages","query":[],"headers":[]},
@@ -3925,6 +4025,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
+  SetAccountSetVariable: {"method":"PUT","path":"/api/v1/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   SetDriftRule: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/drift","query":[],"headers":[]},
   SetProjectHooks: {"method":"PUT","path":"/api/v1/projects/{project}/hooks","query":[],"headers":["if-match"]},
   SetProviderReaction: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/provider-reaction","query":[],"headers":[]},
@@ -3932,6 +4033,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   SetStackHooks: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/hooks","query":[],"headers":["if-match"]},
   SetStackTool: {"method":"PATCH","path":"/api/v1/projects/{project}/stacks/{stack}/tool","query":[],"headers":[]},
   SetVariable: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
+  ShowAccountVariableSet: {"method":"GET","path":"/api/v1/variable-sets/{set}","query":[],"headers":[]},
   ShowAuditWebhook: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":[]},
   ShowCaller: {"method":"GET","path":"/api/v1/caller","query":[],"headers":[]},
   ShowClaim: {"method":"GET","path":"/api/v1/worker/claims/{run}","query":[],"headers":[]},

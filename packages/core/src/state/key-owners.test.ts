@@ -5,12 +5,14 @@ import { countWrapped, listKeyOwners, rewrapAllKeys } from "./key-owners.ts";
 import { stackTenancy } from "./kinds.ts";
 import { createStoredKeys } from "./stack-keys.ts";
 import type { StackReference } from "./stack-state.ts";
+import { accountSetKeys } from "./variable-set-keys.ts";
 
 const OLD = keyEncryptionKey(new Uint8Array(32).fill(1));
 const NEW = keyEncryptionKey(new Uint8Array(32).fill(2));
 const FOREIGN = keyEncryptionKey(new Uint8Array(32).fill(3));
 const ONE = { account: "acme", project: "web", stack: "one" };
 const SETS = { account: "acme", project: "web", stack: "variable-sets" };
+const OF_ACCOUNT = accountSetKeys({ account: "acme" });
 const OTHER = { account: "other", project: "own", stack: "two" };
 
 function start() {
@@ -23,7 +25,7 @@ function start() {
 
 it("all data keys of a store are encrypted with the current key, but for those of keys that were not given", async () => {
   const { storage, keysOf, wrapped } = start();
-  for (const reference of [ONE, SETS]) await keysOf().ensure(reference);
+  for (const reference of [ONE, SETS, OF_ACCOUNT]) await keysOf().ensure(reference);
   await keysOf().rotate(ONE);
   await keysOf(FOREIGN).ensure(OTHER);
   const before = await keysOf().dataKeys(ONE);
@@ -36,12 +38,12 @@ it("all data keys of a store are encrypted with the current key, but for those o
       seen = await wrapped(ONE);
     },
   });
-  expect(rewrapped).toEqual({ rewrapped: 3, left: new Map([[FOREIGN.id, 1]]) });
+  expect(rewrapped).toEqual({ rewrapped: 4, left: new Map([[FOREIGN.id, 1]]) });
   expect(seen).toEqual([OLD.id, OLD.id]);
   expect(await keysOf(NEW).dataKeys(ONE)).toEqual(before);
   expect(countWrapped(await listKeyOwners(storage))).toEqual(
     new Map([
-      [NEW.id, 3],
+      [NEW.id, 4],
       [FOREIGN.id, 1],
     ]),
   );

@@ -10,7 +10,7 @@ import { decodeKind, STATE_KINDS } from "./kinds.ts";
 import { createStoredKeys } from "./stack-keys.ts";
 import type { StackReference } from "./stack-state.ts";
 
-/** What has data keys: a stack, or what a project keeps secrets for beside its stacks, such as its variable sets. */
+/** What has data keys: a stack, or what a project or an account keeps secrets for beside stacks, such as its variable sets. */
 export interface KeyOwner {
   readonly reference: StackReference;
   /** The id of the key-encryption key of each data key. */

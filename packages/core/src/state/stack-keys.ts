@@ -16,8 +16,9 @@ import {
   unwrapKey,
   wrapKey,
 } from "../secrets/stack-cipher.ts";
-import { decodeKind, STATE_KINDS, stackResourceId, typeUrl } from "./kinds.ts";
+import { decodeKind, typeUrl } from "./kinds.ts";
 import type { StackReference } from "./stack-state.ts";
+import { keysId } from "./variable-set-keys.ts";
 
 /** The source of the data keys of stacks: a store, or a server that passes them to a remote worker. */
 export interface CipherFactory {
@@ -254,7 +255,7 @@ class Keys implements StoredKeys {
     reference: StackReference,
     options?: CallOptions,
   ): Promise<{ readonly resource: Resource | undefined; readonly keys: StackKeys_DataKey[] }> {
-    const id = stackResourceId(reference, STATE_KINDS.keys);
+    const id = keysId(reference);
     const resource = await readStored(this.#storage, "strong", id, options);
     return { resource, keys: resource === undefined ? [] : decodeKind(resource, StackKeys).keys };
   }
@@ -267,7 +268,7 @@ class Keys implements StoredKeys {
   ): Promise<void> {
     for (;;) {
       const { resource, keys } = await this.#stored(reference, options);
-      const id = stackResourceId(reference, STATE_KINDS.keys);
+      const id = keysId(reference);
       const changed = change(keys);
       if (changed === keys) return;
       const message = StackKeys.create({ keys: [...changed] });

@@ -150,6 +150,7 @@ it("a token that is limited to stacks sees and changes no others, nor what belon
   expect((json["stacks"] as { name: string }[]).map(({ name }) => name)).toEqual(["one"]);
   for (const path of [
     `${P}/variable-sets`,
+    "/api/v1/variable-sets",
     "/api/v1/search",
     "/api/v1/watch?topics=stacks",
     "/api/v1/users",

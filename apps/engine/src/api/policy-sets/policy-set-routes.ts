@@ -11,7 +11,6 @@ import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
-import { matchesStack } from "../../domain/stack-pattern.ts";
 import { judgeInput } from "../../policy/judge-plan.ts";
 import { policyInput } from "../../policy/policy-input.ts";
 import { MAX_ENTRYPOINTS, MAX_POLICY_BYTES } from "../../policy/policy-limits.ts";
@@ -35,6 +34,7 @@ import {
 } from "../api-parts.ts";
 import { seesProject } from "../authorize.ts";
 import { endOfRequest } from "../end-of-request.ts";
+import { isShownTo, shownTo } from "../project-patterns.ts";
 import {
   findingViewOf,
   NewPolicySet,
@@ -136,7 +136,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
   const readSet = async (request: FastifyRequest<InSet>) => {
     const found = await readStored(storage, "strong", idOf(KIND, placeOf(request)));
     const set = found && decodeRecord(KIND, found);
-    if (found === undefined || set === undefined || !isShown(set, principalOf(request))) {
+    if (found === undefined || set === undefined || !isShownTo(principalOf(request), set)) {
       throw noSet(request.params.policy_set);
     }
     return { set, generation: found.generation };
@@ -173,7 +173,7 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
     },
     async (request) => {
       const principal = principalOf(request);
-      const sets = (await listSets(principal)).filter((set) => isShown(set, principal));
+      const sets = (await listSets(principal)).filter((set) => isShownTo(principal, set));
       const inOrder = sets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       return { sets: inOrder.map((set) => policySetViewOf(shownTo(principal, set))) };
     },
@@ -390,22 +390,6 @@ export function policySetRoutes(fastify: FastifyInstance, parts: ApiParts): void
       };
     },
   );
-}
-
-/** Whether a set is for a project that a caller sees. */
-function isShown({ projects }: PolicySet, principal: Principal): boolean {
-  return projects.length === 0 || projects.some((one) => isShownPattern(principal, one));
-}
-
-/** A set with the patterns of those projects alone that a caller sees: names of others are not its business. */
-function shownTo(principal: Principal, set: PolicySet): PolicySet {
-  return { ...set, projects: set.projects.filter((one) => isShownPattern(principal, one)) };
-}
-
-function isShownPattern({ projects: own, roles, projectRoles }: Principal, pattern: string) {
-  if (own.length === 0 && roles.length > 0) return true;
-  const names = own.length > 0 ? own : [...(projectRoles?.keys() ?? [])];
-  return names.some((name) => matchesStack(pattern, name));
 }
 
 function versionOf(set: PolicySet, digest: string): PolicyVersion {

@@ -6,6 +6,7 @@ import { searchResources, sortedStacks } from "../../live/search-resources.ts";
 import type { StackFact } from "../../live/stack-facts.ts";
 import {
   type StackUse,
+  usesOfAccountSet,
   usesOfModule,
   usesOfProvider,
   usesOfStack,
@@ -14,6 +15,7 @@ import {
 } from "../../live/where-used.ts";
 import { type ApiParts, ProjectName, routeSchema } from "../api-parts.ts";
 import { endOfRequest } from "../end-of-request.ts";
+import { isShownTo } from "../project-patterns.ts";
 import { synced } from "../watch/synced.ts";
 import { visibleTo } from "../watch/topic.ts";
 
@@ -57,7 +59,7 @@ const UseQuery = Type.Object(
       minLength: 1,
       maxLength: 256,
       description:
-        "of a provider or a module its source address or the end of it; PROJECT/NAME of a stack or a variable set",
+        "of a provider or a module its source address or the end of it; PROJECT/NAME of a stack or a variable set, NAME of a variable set of the account",
     }),
     version: Type.Optional(
       Type.String({ maxLength: 128, description: "of a provider or a module" }),
@@ -219,6 +221,10 @@ export function searchRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       else if (kind === "stack") {
         producer = namedStack(seenStacks, name);
         uses = usesOfStack(live, stacks, producer);
+      } else if (!name.includes("/")) {
+        const set = live.accountSets.get(`${principal.account}/${name}`);
+        const isShown = set !== undefined && isShownTo(principal, set);
+        uses = usesOfAccountSet(stacks, isShown ? set : undefined);
       } else {
         const place = { account: principal.account, ...placeOf(name) };
         uses = visibleTo(principal)(place) ? usesOfVariableSet(live, stacks, place) : undefined;

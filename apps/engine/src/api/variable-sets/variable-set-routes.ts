@@ -1,4 +1,4 @@
-import { Variable, VariableSet } from "@stackwright/proto/stackwright";
+import { VariableSet } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
@@ -10,7 +10,7 @@ import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { sealProjectSecret } from "../../queue/project-secrets.ts";
 import { requireRoom } from "../../queue/require-room.ts";
 import { idOf, type StoredRow, type Transaction, transact } from "../../queue/transaction.ts";
-import { CATEGORIES, setVariableSecret } from "../../worker/run-variables.ts";
+import { setVariableSecret } from "../../worker/run-variables.ts";
 import {
   type ApiParts,
   checkProjectName,
@@ -28,6 +28,7 @@ import {
   VariableView,
   variableViewOf,
 } from "../variables/variable-view.ts";
+import { MAX_SETS, noSet, storedVariable, withoutVariable, withVariable } from "./set-variables.ts";
 import {
   NewVariableSet,
   SetName,
@@ -52,11 +53,6 @@ const KIND = SERVER_KINDS.variableSet;
 type InProject = { Params: Static<typeof ProjectParams> };
 type InSet = { Params: Static<typeof SetParams> };
 type InVariable = { Params: Static<typeof SetVariableParams> };
-
-/** Sets of a project; variables of a set; bytes of their values together, so that a set is one record. */
-const MAX_SETS = 100;
-const MAX_SET_VARIABLES = 200;
-const MAX_SET_BYTES = 256 * 1024;
 
 /** `/projects/{project}/variable-sets` */
 export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
@@ -141,7 +137,7 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     async (request, reply) => {
       const place = placeOf(request, request.params);
       const found = await readStored(storage, "strong", idOf(KIND, place));
-      if (found === undefined) throw noSet(place);
+      if (found === undefined) throw noSet(place.name);
       reply.header("etag", etagOf(found.generation));
       return variableSetViewOf(decodeRecord(KIND, found));
     },
@@ -213,29 +209,20 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
     async (request, reply) => {
       const { category, key, project, set } = request.params;
       const place = placeOf(request, request.params);
-      const { value, sensitive = false, description = "" } = request.body;
-      if (category === "env") requireEnvironmentValues({ [key]: value });
-      const owner = { ...principalOf(request), project };
-      const plain = Buffer.from(value);
+      if (category === "env") requireEnvironmentValues({ [key]: request.body.value });
+      const secret = setVariableSecret({ ...principalOf(request), project }, set, category, key);
       const { variable, isNew, generation } = await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
-        const variable = Variable.create({
-          key,
-          category: CATEGORIES[category],
-          value: sensitive
-            ? await sealProjectSecret(tx, keys, setVariableSecret(owner, set, category, key), plain)
-            : plain,
-          sensitive,
-          description,
-          updatedAtMs: BigInt(tx.nowMs),
-        });
-        const others = row.message.variables.filter((one) => !isSame(one, variable));
-        const isAdded = others.length === row.message.variables.length;
+        const variable = await storedVariable(
+          request.params,
+          request.body,
+          async (plain) => sealProjectSecret(tx, keys, secret, plain),
+          tx.nowMs,
+        );
+        const { variables, isAdded } = withVariable(row.message.variables, variable);
         if (!isAdded || request.headers["if-match"] !== undefined) {
           requireMatch(request, row.resource.generation);
         }
-        const variables = [...others, variable];
-        requireRoomForVariables(variables);
         tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
         return { variable, isNew: isAdded, generation: tx.generation };
       });
@@ -257,15 +244,10 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
       config: { access: "admin" },
     },
     async (request, reply) => {
-      const { category, key } = request.params;
       const place = placeOf(request, request.params);
-      const deleted = { category: CATEGORIES[category], key };
       await transact(parts.audited(request), async (tx) => {
         const row = await findSet(tx, place);
-        const variables = row.message.variables.filter((one) => !isSame(one, deleted));
-        if (variables.length === row.message.variables.length) {
-          throw new ServerError("not_found", `the set "${place.name}" has no variable "${key}"`);
-        }
+        const variables = withoutVariable(row.message, request.params);
         requireMatch(request, row.resource.generation);
         tx.update(row, { variables, updatedAtMs: BigInt(tx.nowMs) });
       });
@@ -274,29 +256,8 @@ export function variableSetRoutes(fastify: FastifyInstance, parts: ApiParts): vo
   );
 }
 
-function isSame(a: Pick<Variable, "category" | "key">, b: Pick<Variable, "category" | "key">) {
-  return a.category === b.category && a.key === b.key;
-}
-
 async function findSet(tx: Transaction, place: Place): Promise<StoredRow<VariableSet>> {
   const row = await tx.find(KIND, place);
-  if (row === undefined) throw noSet(place);
+  if (row === undefined) throw noSet(place.name);
   return row;
-}
-
-function noSet({ name }: Place): ServerError {
-  return new ServerError("not_found", `there is no variable set "${name}"`);
-}
-
-/** `unprocessable` where the variables of a set are too many or too large. */
-function requireRoomForVariables(variables: readonly Variable[]): void {
-  const bytes = variables.reduce(
-    (sum, { value, description }) => sum + value.byteLength + Buffer.byteLength(description),
-    0,
-  );
-  if (bytes <= MAX_SET_BYTES && variables.length <= MAX_SET_VARIABLES) return;
-  throw new ServerError(
-    "unprocessable",
-    `the variables of a set have at most ${MAX_SET_BYTES} bytes, and are at most ${MAX_SET_VARIABLES}`,
-  );
 }

@@ -1,20 +1,22 @@
-import type { VariableSet } from "@stackwright/proto/stackwright";
+import type { AccountVariableSet, VariableSet } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { VariableView, variableViewOf } from "../variables/variable-view.ts";
 
 export const SetName = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" });
 
-const SETTINGS = {
-  description: Type.Optional(Type.String({ maxLength: 1024 })),
-  stacks: Type.Optional(
+const patterns = (what: string) =>
+  Type.Optional(
     Type.Array(Type.String({ pattern: STACK_PATTERN }), {
       maxItems: 50,
-      description: "patterns of names of stacks, with * for any characters; empty for all stacks",
+      description: `patterns of names of ${what}, with * for any characters; empty for all ${what}`,
     }),
-  ),
+  );
+const SETTINGS = {
+  description: Type.Optional(Type.String({ maxLength: 1024 })),
+  stacks: patterns("stacks"),
   priority: Type.Optional(
-    Type.Boolean({ description: "whether its values win over those of the stacks" }),
+    Type.Boolean({ description: "whether its values win over those of the stacks and of runs" }),
   ),
 };
 export const VariableSetSettings = Type.Object(SETTINGS, {
@@ -36,6 +38,34 @@ export const VariableSetView = Type.Object(
   { title: "VariableSet" },
 );
 
+const ACCOUNT_SETTINGS = {
+  description: SETTINGS.description,
+  projects: patterns("projects"),
+  stacks: SETTINGS.stacks,
+  priority: Type.Optional(
+    Type.Boolean({ description: "whether its values win over all others, those of runs included" }),
+  ),
+};
+export const AccountVariableSetSettings = Type.Object(ACCOUNT_SETTINGS, {
+  additionalProperties: false,
+  title: "AccountVariableSetSettings",
+});
+export const NewAccountVariableSet = Type.Object(
+  { name: SetName, ...ACCOUNT_SETTINGS },
+  { additionalProperties: false, title: "NewAccountVariableSet" },
+);
+export const AccountVariableSetView = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.String(),
+    projects: Type.Array(Type.String()),
+    stacks: Type.Array(Type.String()),
+    priority: Type.Boolean(),
+    variables: Type.Array(VariableView),
+  },
+  { title: "AccountVariableSet" },
+);
+
 /** What a request changes of a set. */
 export function setChangeOf(given: Static<typeof VariableSetSettings>): Partial<VariableSet> {
   const { description, stacks, priority } = given;
@@ -46,8 +76,27 @@ export function setChangeOf(given: Static<typeof VariableSetSettings>): Partial<
   };
 }
 
+/** What a request changes of a set of an account. */
+export function accountSetChangeOf(
+  given: Static<typeof AccountVariableSetSettings>,
+): Partial<AccountVariableSet> {
+  const { projects, ...others } = given;
+  return {
+    ...setChangeOf(others),
+    ...(projects !== undefined && { projects: [...new Set(projects)] }),
+  };
+}
+
+/** A set of an account as the API shows it: without sensitive values. */
+export function accountSetViewOf(set: AccountVariableSet): Static<typeof AccountVariableSetView> {
+  const { name, description, projects, stacks, priority, variables } = set;
+  return { ...variableSetViewOf({ name, description, stacks, priority, variables }), projects };
+}
+
 /** A set as the API shows it: without sensitive values. */
-export function variableSetViewOf(set: VariableSet): Static<typeof VariableSetView> {
+export function variableSetViewOf(
+  set: Pick<VariableSet, "name" | "description" | "stacks" | "priority" | "variables">,
+): Static<typeof VariableSetView> {
   const { name, description, stacks, priority, variables } = set;
   const views = variables.map(variableViewOf);
   return {

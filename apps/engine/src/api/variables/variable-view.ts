@@ -1,6 +1,6 @@
 import type { Variable } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
-import type { OwnedVariable } from "../../domain/variable-precedence.ts";
+import type { OwnedVariable, VariableOrigin } from "../../domain/variable-precedence.ts";
 import { categoryOf } from "../../worker/run-variables.ts";
 
 export const VariableCategory = Type.Union([Type.Literal("terraform"), Type.Literal("env")]);
@@ -19,6 +19,11 @@ export const VariableView = Type.Object(
 const Origin = {
   origin: Type.Union([Type.Literal("stack"), Type.Literal("set")]),
   set: Type.Optional(Type.String({ description: "name of the set" })),
+  scope: Type.Optional(
+    Type.Union([Type.Literal("project"), Type.Literal("account")], {
+      description: "what the set is of",
+    }),
+  ),
 };
 export const EffectiveVariableView = Type.Object(
   {
@@ -54,12 +59,14 @@ export function variableViewOf(variable: Variable): Static<typeof VariableView> 
 /** A variable that runs of a stack have. */
 export function effectiveViewOf({
   variable,
-  set,
+  from,
   hides,
 }: OwnedVariable): Static<typeof EffectiveVariableView> {
-  return { ...variableViewOf(variable), ...originOf(set), hides: hides.map(originOf) };
+  return { ...variableViewOf(variable), ...originOf(from), hides: hides.map(originOf) };
 }
 
-function originOf(set: string | undefined): { origin: "stack" } | { origin: "set"; set: string } {
-  return set === undefined ? { origin: "stack" } : { origin: "set", set };
+function originOf(from: VariableOrigin) {
+  return from === undefined
+    ? { origin: "stack" as const }
+    : { origin: "set" as const, set: from.set, scope: from.scope };
 }

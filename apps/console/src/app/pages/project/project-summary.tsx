@@ -9,7 +9,7 @@ import { ProjectKeysCard } from "./project-keys-card.tsx";
 import { ProjectProvidersCard } from "./project-providers-card.tsx";
 import { ProjectReactionCard } from "./project-reaction-card.tsx";
 
-/** The stacks of a project, its rules of approval, its variable sets. */
+/** The stacks of a project, its rules of approval, its variable sets and those of the account that concern it. */
 export function ProjectSummary() {
   const { project = "" } = usePath<"project">();
   const { client } = useServer();
@@ -19,7 +19,18 @@ export function ProjectSummary() {
   });
   const sets = useQuery({
     queryKey: ["variable-sets", project],
-    queryFn: async ({ signal }) => (await client.listVariableSets({ project }, { signal })).data,
+    queryFn: async ({ signal }) => {
+      const [own, ofAccount] = await Promise.all([
+        client.listVariableSets({ project }, { signal }),
+        client.listAccountVariableSets({ project }, { signal }),
+      ]);
+      return {
+        sets: [
+          ...own.data.sets.map((set) => ({ ...set, isOfAccount: false })),
+          ...ofAccount.data.sets.map((set) => ({ ...set, isOfAccount: true })),
+        ],
+      };
+    },
   });
   return (
     <Loaded query={settings} what="project">
@@ -87,12 +98,13 @@ export function ProjectSummary() {
                   ) : (
                     <ul className="plain-list">
                       {found.map((set) => (
-                        <li key={set.name}>
+                        <li key={`${set.isOfAccount ? "account" : "project"}/${set.name}`}>
                           <strong>{set.name}</strong>
                           <span>
                             {set.variables.length} for{" "}
                             {set.stacks.length === 0 ? "all stacks" : set.stacks.join(", ")}
                           </span>
+                          {set.isOfAccount && <span className="badge quiet">account</span>}
                           {set.priority && <span className="badge quiet">priority</span>}
                         </li>
                       ))}

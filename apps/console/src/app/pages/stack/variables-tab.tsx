@@ -1,3 +1,4 @@
+import type { EffectiveVariable } from "@stackwright/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -57,7 +58,7 @@ export function VariablesTab() {
                 </thead>
                 <tbody>
                   {variables.map(
-                    ({ category, key, sensitive, value, description, origin, set, hides }) => (
+                    ({ category, key, sensitive, value, description, origin, hides, ...from }) => (
                       <tr key={`${category}/${key}`}>
                         <th scope="row">
                           <code>{key}</code>
@@ -72,11 +73,11 @@ export function VariablesTab() {
                           )}
                         </td>
                         <td>
-                          {origin === "stack" ? "this stack" : `set ${set ?? ""}`}
+                          {originText({ origin, ...from })}
                           {hides.length > 0 && (
                             <span className="quiet">
                               {" "}
-                              instead of {hides.map((one) => one.set ?? "this stack").join(", ")}
+                              instead of {hides.map(originText).join(", ")}
                             </span>
                           )}
                         </td>
@@ -113,6 +114,16 @@ export function VariablesTab() {
       )}
     </>
   );
+}
+
+/** `this stack`, `set shared`, `set shared of the account` */
+function originText({
+  origin,
+  set = "",
+  scope,
+}: Pick<EffectiveVariable, "origin" | "set" | "scope">): string {
+  if (origin === "stack") return "this stack";
+  return `set ${set}${scope === "account" ? " of the account" : ""}`;
 }
 
 interface EditedVariable {

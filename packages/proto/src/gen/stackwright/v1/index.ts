@@ -116,6 +116,7 @@ export {
   RunHooks,
 } from "./run_hook.ts";
 export {
+  AccountVariableSet,
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,

@@ -487,6 +487,27 @@ export interface VariableSet {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Variables that stacks of several projects of an account have. Name: the name of the set. */
+export interface AccountVariableSet {
+  /** Name, which does not change. */
+  name: string;
+  /** Explains the set. */
+  description: string;
+  /** Patterns of names of projects, with "*" for any characters; empty: all projects of the account. */
+  projects: string[];
+  /** Patterns of names of stacks; empty: all stacks of these projects. */
+  stacks: string[];
+  /** Its values win over all others. */
+  priority: boolean;
+  /** At most one of each category and key; values are encrypted with the keys of the sets of the account. */
+  variables: Variable[];
+  /** Milliseconds since 1970. */
+  createdAtMs: bigint;
+  /** Milliseconds since 1970. */
+  updatedAtMs: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** Settings of a project of an account. Name: project. */
 export interface Project {
   /** Name, which does not change. */
@@ -3711,6 +3732,187 @@ export const VariableSet: MessageFns<VariableSet> = {
     const message = createBaseVariableSet();
     message.name = object.name ?? "";
     message.description = object.description ?? "";
+    message.stacks = object.stacks?.map((e) => e) || [];
+    message.priority = object.priority ?? false;
+    message.variables = object.variables?.map((e) => Variable.fromPartial(e)) || [];
+    message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
+      ? BigInt(object.createdAtMs)
+      : 0n;
+    message.updatedAtMs = (object.updatedAtMs !== undefined && object.updatedAtMs !== null)
+      ? BigInt(object.updatedAtMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseAccountVariableSet(): AccountVariableSet {
+  return {
+    name: "",
+    description: "",
+    projects: [],
+    stacks: [],
+    priority: false,
+    variables: [],
+    createdAtMs: 0n,
+    updatedAtMs: 0n,
+  };
+}
+
+export const AccountVariableSet: MessageFns<AccountVariableSet> = {
+  encode(message: AccountVariableSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.description !== "") {
+      writer.uint32(18).string(message.description);
+    }
+    for (const v of message.projects) {
+      writer.uint32(26).string(v!);
+    }
+    for (const v of message.stacks) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.priority !== false) {
+      writer.uint32(40).bool(message.priority);
+    }
+    for (const v of message.variables) {
+      Variable.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.createdAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.createdAtMs) !== message.createdAtMs) {
+        throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.createdAtMs);
+    }
+    if (message.updatedAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.updatedAtMs) !== message.updatedAtMs) {
+        throw new globalThis.Error("value provided for field message.updatedAtMs of type int64 too large");
+      }
+      writer.uint32(64).int64(message.updatedAtMs);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccountVariableSet {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccountVariableSet();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string(true);
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.description = reader.string(true);
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.projects.push(reader.string(true));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.stacks.push(reader.string(true));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.priority = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.variables.push(Variable.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.createdAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.updatedAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag >>> 3 === 0) {
+          throw new globalThis.Error("protobuf decode found an invalid tag");
+        }
+        const buf = reader.skip(tag & 7);
+
+        if (message._unknownFields === undefined) {
+          message._unknownFields = {};
+        }
+
+        const list = message._unknownFields[tag];
+
+        if (list === undefined) {
+          message._unknownFields[tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      if (reader.pos !== end) {
+        throw new globalThis.Error("protobuf decode read past the end of a message");
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AccountVariableSet>): AccountVariableSet {
+    return AccountVariableSet.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AccountVariableSet>): AccountVariableSet {
+    const message = createBaseAccountVariableSet();
+    message.name = object.name ?? "";
+    message.description = object.description ?? "";
+    message.projects = object.projects?.map((e) => e) || [];
     message.stacks = object.stacks?.map((e) => e) || [];
     message.priority = object.priority ?? false;
     message.variables = object.variables?.map((e) => Variable.fromPartial(e)) || [];
