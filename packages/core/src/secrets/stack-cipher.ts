@@ -1,4 +1,10 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import {
+  type CipherKey,
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  randomBytes,
+} from "node:crypto";
 import { EngineError } from "../errors.ts";
 
 /** Encrypts and decrypts the secrets of one stack with its data keys. */
@@ -34,15 +40,17 @@ export function createStackCipher(
   keys: readonly [DataKey, ...DataKey[]],
   random: (bytes: number) => Uint8Array = randomBytes,
 ): StackCipher {
-  const byNumber = new Map(keys.map((key) => [key.number, key.bytes]));
+  // As objects: what keys in bytes are is found out again for each secret, which takes longer than its encryption.
+  const byNumber = new Map(keys.map(({ number, bytes }) => [number, createSecretKey(bytes)]));
   const newest = keys.reduce((best, key) => (key.number > best.number ? key : best));
+  const sealing = byNumber.get(newest.number) ?? newest.bytes;
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt8(FORMAT);
   head.writeUInt32BE(newest.number, 1);
   return {
     seal: (plain, context) => {
       const nonce = random(NONCE_BYTES);
-      return Buffer.concat([head, nonce, ...encrypt(newest.bytes, nonce, plain, head, context)]);
+      return Buffer.concat([head, nonce, ...encrypt(sealing, nonce, plain, head, context)]);
     },
     open: (sealed, context) => {
       if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORMAT) {
@@ -79,7 +87,7 @@ export function unwrapKey(wrapping: Uint8Array, wrapped: Uint8Array, context: st
 
 /** Cipher text and tag, in parts: states are long, and are copied once. */
 function encrypt(
-  key: Uint8Array,
+  key: CipherKey,
   nonce: Uint8Array,
   plain: Uint8Array,
   head: Uint8Array,
@@ -91,7 +99,7 @@ function encrypt(
 }
 
 function decrypt(
-  key: Uint8Array,
+  key: CipherKey,
   nonce: Uint8Array,
   sealed: Uint8Array,
   head: Uint8Array,
