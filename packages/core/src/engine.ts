@@ -8,7 +8,12 @@ import { type ApplyResult, type ExecutePlanRequest, executePlan } from "./apply/
 import type { RecoveredOperation } from "./apply/recover.ts";
 import type { RunEventHandler } from "./events.ts";
 import type { Plan, PlanResult } from "./plan/plan.ts";
-import { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+import { decodePlan, encodePlan, planDigest } from "./plan/plan-codec.ts";
+import {
+  type AboutPlan,
+  ephemeralTexts,
+  type PlanDocumentWriter,
+} from "./plan/plan-document-writer.ts";
 import { requireSameSources } from "./plan/require-same-sources.ts";
 import { type CreatePlanRequest, createPlan } from "./planner/planner.ts";
 import { createCatalog, type ProviderCatalog, type ProviderOrigin } from "./providers/catalog.ts";
@@ -17,6 +22,7 @@ import { type RecoverRequest, type RecoverResult, recoverStack } from "./recover
 import { redactDiagnostics, redactError, redactEvents } from "./redact-run.ts";
 import { planFacts, RunRecord } from "./run-record.ts";
 import { createRedactor, type Redactor } from "./secrets/redactor.ts";
+import type { PlanDocuments } from "./state/plan-documents.ts";
 import { cleanUpRuns } from "./state/run-cleanup.ts";
 import type { NewRun, Run, Runs } from "./state/runs.ts";
 import {
@@ -47,6 +53,8 @@ export interface EngineOptions {
   readonly randomBytes?: (size: number) => Uint8Array;
   /** Executes provisioners. @default they are refused */
   readonly provisioners?: ProvisionerRunner;
+  /** Keeps the plans of runs, and those that are saved, without secrets. @default they are not kept */
+  readonly writeDocuments?: PlanDocumentWriter | undefined;
 }
 
 type Shared =
@@ -96,6 +104,8 @@ export interface EngineApplyRequest
   readonly run?: string;
   /** The cause of the run, where the run is not recorded yet. @default "" */
   readonly cause?: string;
+  /** Where the plan is kept without secrets, where the run is not recorded yet. @default nowhere */
+  readonly documents?: PlanDocuments | undefined;
   /** A hold that the caller has; otherwise the stack is taken for the time of the apply. */
   readonly hold?: StackLock;
 }
@@ -128,8 +138,12 @@ export interface Engine {
    * absent. An interrupted run is ended first. Providers are called to read alone.
    */
   resolve(request: EngineResolveRequest): Promise<RecoverResult>;
-  /** Stores a plan under its digest, which is what is approved. */
-  savePlan(state: StackState, plan: Plan): Promise<StoredPlan>;
+  /** Stores a plan under its digest, which is what is approved. `variables`: those that it was made with. */
+  savePlan(
+    state: StackState,
+    plan: Plan,
+    variables?: EnginePlanRequest["variables"],
+  ): Promise<StoredPlan>;
   /** A stored plan. Undefined where there is none; `ENGINE_PLAN_INVALID` where it is of an unknown format. */
   loadPlan(state: StackState, digest: string): Promise<Plan | undefined>;
 }
@@ -142,6 +156,7 @@ export function createEngine({
   clock = systemClock,
   randomBytes = systemRandomBytes,
   provisioners,
+  writeDocuments,
 }: EngineOptions): Engine {
   const catalog = createCatalog(origins, (source) => ProviderAddress.parse(source));
   const ulid = createUlidGenerator({ wallMs: () => clock.wallMs(), randomBytes });
@@ -192,6 +207,16 @@ export function createEngine({
     if (runs === undefined) return;
     const head = await state.head();
     await cleanUpRuns(runs(state.reference), { epoch, head, nowMs: clock.wallMs() });
+  }
+
+  /** Keeps a plan without secrets, where that is done. */
+  async function keep(
+    plan: Plan | undefined,
+    { variables, ...about }: Omit<AboutPlan, "secrets"> & Pick<EnginePlanRequest, "variables">,
+  ): Promise<PlanDocuments | undefined> {
+    if (plan === undefined) return undefined;
+    const secrets = ephemeralTexts(plan, variables);
+    return writeDocuments?.(plan, { ...about, secrets });
   }
 
   /** Writes down how an apply ended. It has ended, whether that can be written or not: a later run tidies up. */
@@ -254,14 +279,17 @@ export function createEngine({
           throw error;
         });
         const found = redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]);
-        await record?.planned(result.plan, found);
+        await record?.planned(result.plan, found, async (digest) => {
+          const { variables, signal } = request;
+          return keep(result.plan, { stack: state.reference, digest, variables, signal });
+        });
         return { ...result, recovered: operations, diagnostics: found };
       });
     },
     async apply(request) {
       return guarded(
         request,
-        async ({ state, hold: given, run = ulid(), cause = "", ...rest }, secrets) => {
+        async ({ state, hold: given, run = ulid(), cause = "", documents, ...rest }, secrets) => {
           const { plan } = rest;
           learnPlan(secrets, plan);
           const approved = {
@@ -269,6 +297,7 @@ export function createEngine({
             cause,
             phase: "approved",
             ...(runs && planFacts(plan)),
+            ...(documents && { planDocuments: documents }),
           } as const;
           const record = await recordOf(state, approved);
           let hold = given;
@@ -322,8 +351,13 @@ export function createEngine({
         await removeEndedRuns(state, given.hold.epoch);
         return { ...result, diagnostics: redactDiagnostics(secrets, result.diagnostics) };
       }),
-    savePlan: async (state, plan) =>
-      state.storePlan({ baseRevision: plan.revision, bytes: encodePlan(plan) }),
+    async savePlan(state, plan, variables = plan.variables) {
+      const bytes = encodePlan(plan);
+      const digest = planDigest(plan);
+      const documents = await keep(plan, { stack: state.reference, digest, variables });
+      const { revision: baseRevision } = plan;
+      return state.storePlan({ baseRevision, bytes, ...(documents && { documents }) });
+    },
     async loadPlan(state, digest) {
       const stored = await state.plan(digest);
       return stored === undefined ? undefined : decodePlan(stored.bytes);

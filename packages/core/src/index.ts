@@ -90,6 +90,7 @@ export type {
 } from "./plan/plan.ts";
 export { hasChanges, summarizePlan } from "./plan/plan.ts";
 export { decodePlan, encodePlan } from "./plan/plan-codec.ts";
+export type { AboutPlan, PlanDocumentWriter } from "./plan/plan-document-writer.ts";
 export { PLAN_JSON_FORMAT, planToJson } from "./plan/plan-json.ts";
 export type { EncodedOutput } from "./plan/planned-outputs.ts";
 export {
@@ -175,6 +176,7 @@ export { countWrapped, listKeyOwners, rewrapAllKeys } from "./state/key-owners.t
 export { ENGINE_KINDS } from "./state/kind-table.ts";
 export { stackTenancy } from "./state/kinds.ts";
 export { outputValue } from "./state/output-value.ts";
+export type { PlanDocuments } from "./state/plan-documents.ts";
 export type { ExpirePlansOptions, PlanRetention } from "./state/plan-retention.ts";
 export { DEFAULT_PLAN_RETENTION, expirePlans, expireStackPlans } from "./state/plan-retention.ts";
 export { recordedAddresses } from "./state/recorded-addresses.ts";

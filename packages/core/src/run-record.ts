@@ -3,6 +3,7 @@ import type { ApplyResult } from "./apply/execute.ts";
 import { isEngineError } from "./errors.ts";
 import { hasChanges, type Plan } from "./plan/plan.ts";
 import { planDigest } from "./plan/plan-codec.ts";
+import type { PlanDocuments } from "./state/plan-documents.ts";
 import type { NewRun, Run, RunPatch, RunPhase, Runs } from "./state/runs.ts";
 import type { StackHead } from "./state/stack-state.ts";
 
@@ -43,12 +44,18 @@ export class RunRecord {
     await this.#to("planning");
   }
 
-  async planned(plan: Plan | undefined, diagnostics: readonly Diagnostic[]): Promise<void> {
+  async planned(
+    plan: Plan | undefined,
+    diagnostics: readonly Diagnostic[],
+    keep: (planDigest: string) => Promise<PlanDocuments | undefined>,
+  ): Promise<void> {
     if (plan === undefined) {
       const first = diagnostics.find(({ severity }) => severity === "error");
       await this.#to("failed", { reason: first === undefined ? "" : textOf(first) });
     } else if (hasChanges(plan)) {
-      await this.#to("planned", planFacts(plan));
+      const facts = planFacts(plan);
+      const planDocuments = await keep(facts.planDigest);
+      await this.#to("planned", { ...facts, ...(planDocuments && { planDocuments }) });
     } else await this.#to("no_changes", { revision: plan.revision });
   }
 

@@ -1,5 +1,7 @@
 import {
   type Content,
+  type PlanDocuments,
+  Run,
   StackOutputs,
   StackPlan,
   StackRevision,
@@ -20,13 +22,13 @@ const BLOBS: Readonly<
 > = {
   head: undefined,
   keys: undefined,
-  run: undefined,
+  run: (resource) => documentBlobs(decodeKind(resource, Run).planDocuments),
   object: (resource) => digests(contentsOf(decodeKind(resource, StateObject))),
   outputs: (resource) =>
     digests(decodeKind(resource, StackOutputs).outputs.flatMap(({ json }) => json ?? [])),
   plan: (resource) => {
-    const { bytes } = decodeKind(resource, StackPlan);
-    return digests(bytes === undefined ? [] : [bytes]);
+    const { bytes, documents } = decodeKind(resource, StackPlan);
+    return [...digests(bytes === undefined ? [] : [bytes]), ...documentBlobs(documents)];
   },
   revision: (resource) => {
     const { changes, blobs } = decodeKind(resource, StackRevision);
@@ -36,8 +38,8 @@ const BLOBS: Readonly<
 };
 
 /**
- * The kinds of the engine with the blobs that they refer to: objects, outputs, plans, and the objects within the
- * history. For the collection of blobs, which has to know every kind. A resource that cannot be decoded fails it.
+ * The kinds of the engine with the blobs that they refer to: objects, outputs, plans, what is kept of the plans of runs, and the objects
+ * within the history. For the collection of blobs, which has to know every kind. A resource that cannot be decoded fails it.
  */
 export const STATE_BLOB_KINDS: readonly BlobReferenceKind[] = [
   ...(Object.keys(STATE_KINDS) as (keyof typeof STATE_KINDS)[]).map((kind): BlobReferenceKind => {
@@ -49,4 +51,9 @@ export const STATE_BLOB_KINDS: readonly BlobReferenceKind[] = [
 
 function digests(contents: readonly Content[]): string[] {
   return blobsOf(contents).map(({ sha256 }) => sha256);
+}
+
+function documentBlobs(documents: PlanDocuments | undefined): string[] {
+  if (documents === undefined) return [];
+  return [documents.documentSha256, documents.viewSha256].filter((sha256) => sha256 !== "");
 }

@@ -90,7 +90,8 @@ describe("runs", () => {
     await runs.create({ id: "r1", cause: "user:ann" });
     await runs.transition("r1", "queued", "preparing");
     await runs.transition("r1", "preparing", "planning");
-    await runs.transition("r1", "planning", "planned", { planDigest: "ab" });
+    const planDocuments = { documentSha256: "d1", viewSha256: "e2" };
+    await runs.transition("r1", "planning", "planned", { planDigest: "ab", planDocuments });
     await runs.transition("r1", "planned", "approved");
     await runs.transition("r1", "approved", "applying", { epoch: 4n });
     await runs.transition("r1", "applying", "partially_applied", {
@@ -102,6 +103,7 @@ describe("runs", () => {
       phase: "partially_applied",
       cause: "user:ann",
       planDigest: "ab",
+      planDocuments,
       epoch: 4n,
       revision: 8n,
       reason: "b failed",

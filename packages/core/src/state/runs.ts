@@ -18,6 +18,7 @@ import {
   stackTenancy,
   typeUrl,
 } from "./kinds.ts";
+import type { PlanDocuments } from "./plan-documents.ts";
 import type { StackReference } from "./stack-state.ts";
 
 /** Where a run is. The last nine are ends, but for those that the table leads on from. */
@@ -107,13 +108,15 @@ export interface Run {
   /** Head revision with which it ended. */
   readonly revision?: bigint;
   readonly reason?: string;
+  /** Its plan without secrets, where that is kept. */
+  readonly planDocuments?: PlanDocuments;
   /** A server executes it: commands read it, and leave every change to the server. @default false */
   readonly ofServer?: boolean;
 }
 
 /** What changes with a phase. */
 export type RunPatch = Partial<
-  Pick<Run, "planDigest" | "baseRevision" | "epoch" | "revision" | "reason">
+  Pick<Run, "planDigest" | "baseRevision" | "epoch" | "revision" | "reason" | "planDocuments">
 >;
 
 /** A run that begins. */
@@ -348,6 +351,7 @@ class StoredRuns implements Runs {
       ...(message.epoch === 0n ? {} : { epoch: message.epoch }),
       ...(message.revision === 0n ? {} : { revision: message.revision }),
       ...(message.reason === "" ? {} : { reason: message.reason }),
+      ...(message.planDocuments && { planDocuments: message.planDocuments }),
       ...(message.mode === Run_Mode.MODE_UNSPECIFIED ? {} : { ofServer: true }),
     };
   }
@@ -368,6 +372,7 @@ class StoredRuns implements Runs {
       epoch: run.epoch ?? 0n,
       revision: run.revision ?? 0n,
       reason: run.reason ?? "",
+      ...(run.planDocuments && { planDocuments: { ...run.planDocuments } }),
     });
     const id = memberId(this.#stack, STATE_KINDS.run, run.id);
     const generation = this.#options.token();

@@ -2,6 +2,7 @@ import type { Value } from "@stackwright/cty";
 import type { CallOptions } from "@stackwright/storage";
 import type { ApplyStatus } from "./apply-status.ts";
 import type { CheckResult } from "./check-result.ts";
+import type { PlanDocuments } from "./plan-documents.ts";
 import type { StateChange } from "./state-change.ts";
 import type { ObjectKey, StateObject } from "./state-object.ts";
 
@@ -96,6 +97,8 @@ export interface StoredPlan {
   readonly baseRevision: bigint;
   readonly createdAtMs: number;
   readonly bytes: Uint8Array;
+  /** The plan without secrets, where that is kept. */
+  readonly documents?: PlanDocuments;
 }
 
 /**
@@ -128,10 +131,11 @@ export interface StackState {
   changes(revision: bigint, options?: CallOptions): Promise<readonly RevisionChange[] | undefined>;
 
   /**
-   * Stores a plan, immutable and encrypted, under the digest of its bytes. Storing the same bytes again is harmless.
+   * Stores a plan, immutable and encrypted, under the digest of its bytes. Storing the same bytes again is harmless. Where the plan is
+   * kept without secrets becomes known with the first time alone.
    */
   storePlan(
-    plan: Pick<StoredPlan, "baseRevision" | "bytes">,
+    plan: Pick<StoredPlan, "baseRevision" | "bytes" | "documents">,
     options?: CallOptions,
   ): Promise<StoredPlan>;
   /** `undefined` when there is no such plan; `ENGINE_STATE_CORRUPT` when its bytes are not what was stored. */

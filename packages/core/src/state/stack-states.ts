@@ -181,7 +181,7 @@ class StoredStackState implements StackState {
   }
 
   async storePlan(
-    { baseRevision, bytes }: Pick<StoredPlan, "baseRevision" | "bytes">,
+    { baseRevision, bytes, documents }: Pick<StoredPlan, "baseRevision" | "bytes" | "documents">,
     options?: CallOptions,
   ): Promise<StoredPlan> {
     const digest = createHash("sha256").update(bytes).digest("hex");
@@ -192,6 +192,7 @@ class StoredStackState implements StackState {
       digest,
       baseRevision,
       createdAtMs: BigInt(createdAtMs),
+      ...(documents && { documents: { ...documents } }),
     });
     message.bytes = content;
     const size = (): number => StackPlan.encode(message).finish().length;
@@ -207,7 +208,7 @@ class StoredStackState implements StackState {
       if (present !== undefined) return present;
       throw error;
     }
-    return { digest, baseRevision, createdAtMs, bytes };
+    return { digest, baseRevision, createdAtMs, bytes, ...(documents && { documents }) };
   }
 
   async plan(digest: string, options?: CallOptions): Promise<StoredPlan | undefined> {
@@ -219,8 +220,14 @@ class StoredStackState implements StackState {
     if (createHash("sha256").update(bytes).digest("hex") !== digest) {
       throw new EngineError("ENGINE_STATE_CORRUPT", `the plan ${digest} is another one`);
     }
-    const { baseRevision, createdAtMs } = stored.message;
-    return { digest, baseRevision, createdAtMs: Number(createdAtMs), bytes };
+    const { baseRevision, createdAtMs, documents } = stored.message;
+    return {
+      digest,
+      baseRevision,
+      createdAtMs: Number(createdAtMs),
+      bytes,
+      ...(documents && { documents }),
+    };
   }
 
   async acquire(options?: CallOptions): Promise<StackLock> {

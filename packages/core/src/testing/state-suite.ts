@@ -489,10 +489,11 @@ export function describeStackState(name: string, open: OpenStore): void {
       "stores plans under the digest of their bytes",
       withState(async ({ state, storage }) => {
         const bytes = Buffer.from(`{"secret":"canary-plan","pad":"${"z".repeat(100_000)}"}`);
-        const stored = await state.storePlan({ baseRevision: 4n, bytes });
+        const documents = { documentSha256: "d1", viewSha256: "e2" };
+        const stored = await state.storePlan({ baseRevision: 4n, bytes, documents });
         await state.storePlan({ baseRevision: 4n, bytes });
         const plan = await state.plan(stored.digest);
-        expect(plan).toMatchObject({ digest: stored.digest, baseRevision: 4n });
+        expect(plan).toMatchObject({ digest: stored.digest, baseRevision: 4n, documents });
         expect(Buffer.from(plan?.bytes ?? []).equals(bytes)).toBe(true);
         expect(await state.plan("0".repeat(64))).toBeUndefined();
         const [record] = await storage.list(

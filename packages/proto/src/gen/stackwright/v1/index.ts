@@ -42,6 +42,9 @@ export {
   NotificationWait,
 } from "./notification.ts";
 export {
+  PlanDocuments,
+} from "./plan_documents.ts";
+export {
   PolicyFinding,
   PolicyOverride,
   PolicyResult,

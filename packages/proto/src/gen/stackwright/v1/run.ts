@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { PlanDocuments } from "./plan_documents.ts";
 
 /** One run of a template over a stack. */
 export interface Run {
@@ -110,6 +111,8 @@ export interface Run {
   protocol: number;
   /** Identities that were issued to it, the oldest first; the last ones of many. */
   identities: RunIdentityIssue[];
+  /** Of a run that a command made: its plan without secrets; absent: not kept. */
+  planDocuments: PlanDocuments | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -339,6 +342,7 @@ function createBaseRun(): Run {
     applyTraceParent: "",
     protocol: 0,
     identities: [],
+    planDocuments: undefined,
   };
 }
 
@@ -508,6 +512,9 @@ export const Run: MessageFns<Run> = {
     }
     for (const v of message.identities) {
       RunIdentityIssue.encode(v!, writer.uint32(642).fork()).join();
+    }
+    if (message.planDocuments !== undefined) {
+      PlanDocuments.encode(message.planDocuments, writer.uint32(650).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -925,6 +932,14 @@ export const Run: MessageFns<Run> = {
             message.identities.push(RunIdentityIssue.decode(reader, reader.uint32()));
             continue;
           }
+          case 81: {
+            if (tag !== 650) {
+              break;
+            }
+
+            message.planDocuments = PlanDocuments.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1018,6 +1033,9 @@ export const Run: MessageFns<Run> = {
     message.applyTraceParent = object.applyTraceParent ?? "";
     message.protocol = object.protocol ?? 0;
     message.identities = object.identities?.map((e) => RunIdentityIssue.fromPartial(e)) || [];
+    message.planDocuments = (object.planDocuments !== undefined && object.planDocuments !== null)
+      ? PlanDocuments.fromPartial(object.planDocuments)
+      : undefined;
     return message;
   },
 };

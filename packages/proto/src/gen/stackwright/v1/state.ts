@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { PlanDocuments } from "./plan_documents.ts";
 
 /** Names a value in the blob store. */
 export interface BlobReference {
@@ -418,7 +419,11 @@ export interface StackPlan {
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
   /** The plan's bytes, sealed. */
-  bytes: Content | undefined;
+  bytes:
+    | Content
+    | undefined;
+  /** The plan without secrets; absent: not kept. */
+  documents: PlanDocuments | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -2814,7 +2819,7 @@ export const StackKeys_DataKey: MessageFns<StackKeys_DataKey> = {
 };
 
 function createBaseStackPlan(): StackPlan {
-  return { digest: "", baseRevision: 0n, createdAtMs: 0n, bytes: undefined };
+  return { digest: "", baseRevision: 0n, createdAtMs: 0n, bytes: undefined, documents: undefined };
 }
 
 export const StackPlan: MessageFns<StackPlan> = {
@@ -2836,6 +2841,9 @@ export const StackPlan: MessageFns<StackPlan> = {
     }
     if (message.bytes !== undefined) {
       Content.encode(message.bytes, writer.uint32(34).fork()).join();
+    }
+    if (message.documents !== undefined) {
+      PlanDocuments.encode(message.documents, writer.uint32(42).fork()).join();
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -2893,6 +2901,14 @@ export const StackPlan: MessageFns<StackPlan> = {
             message.bytes = Content.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.documents = PlanDocuments.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -2934,6 +2950,9 @@ export const StackPlan: MessageFns<StackPlan> = {
       : 0n;
     message.bytes = (object.bytes !== undefined && object.bytes !== null)
       ? Content.fromPartial(object.bytes)
+      : undefined;
+    message.documents = (object.documents !== undefined && object.documents !== null)
+      ? PlanDocuments.fromPartial(object.documents)
       : undefined;
     return message;
   },
