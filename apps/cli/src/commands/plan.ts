@@ -86,7 +86,7 @@ export async function plan(
     if (made === undefined) return EXIT.failed;
     view.planned(made.plan, await schemasOf(engine, made.plan));
     if (options.out !== undefined && session !== undefined) {
-      const stored = await engine.savePlan(state, made.plan);
+      const stored = await engine.savePlan(state, made.plan, made.variables);
       await writePlanFile(resolve(context.directory, options.out), {
         stackwright_plan: 1,
         ...session.project,

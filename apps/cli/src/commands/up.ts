@@ -4,6 +4,7 @@ import {
   decodePlan,
   hasChanges,
   type Plan,
+  type PlanDocuments,
   planVariables,
   replacementsLeft,
   stuckAdvice,
@@ -58,7 +59,7 @@ export async function up(
     inputs,
     ...(stack !== undefined && { stack }),
     // What a saved plan was made with is what its configuration is loaded with.
-    ...(saved && { values: saved.variables }),
+    ...(saved && { values: saved.plan.variables }),
   });
   if (!options.destroy && planFile === undefined) requireConfiguration(project);
   using view = options.json
@@ -92,7 +93,8 @@ export async function up(
     throw planNotFoundError(planFile ?? "", file, session.storeName);
   }
   const given = await givenVariables(run, plan);
-  return given === undefined ? EXIT.failed : await applyPlan(given, run);
+  const documents = saved?.documents;
+  return given === undefined ? EXIT.failed : await applyPlan({ ...given, documents }, run);
 }
 
 /** A saved plan has its options. Other ones cannot change it, so they are errors instead of being ignored. */
@@ -119,13 +121,13 @@ async function requirePlan(
   file: PlanFile,
   place: UpOptions,
   context: CommandContext,
-): Promise<Plan> {
+): Promise<{ readonly plan: Plan; readonly documents: PlanDocuments | undefined }> {
   const session = await openReader(context, place);
   try {
     const stack = session?.stack;
     const plan = stack && (await session.stateOf(stack).plan(file.digest));
     if (plan === undefined) throw planNotFoundError(name, file, session?.storeName);
-    return decodePlan(plan.bytes);
+    return { plan: decodePlan(plan.bytes), documents: plan.documents };
   } finally {
     await session?.[Symbol.asyncDispose]();
   }

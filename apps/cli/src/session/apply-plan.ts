@@ -30,7 +30,7 @@ export interface ApplyGround {
 
 /** Applies an approved plan under the stack lock, and shows how that goes. */
 export async function applyPlan(
-  { plan, variables }: Omit<MadePlan, "unresolved">,
+  { plan, variables, documents }: Omit<MadePlan, "unresolved">,
   run: ApplyGround,
 ): Promise<ExitCode> {
   const { engine, project, session, options, context, view } = run;
@@ -56,6 +56,7 @@ export async function applyPlan(
       hold,
       run: run.id ?? made.id,
       cause: made.cause,
+      documents,
       plan,
       configuration: project.configuration,
       variables,

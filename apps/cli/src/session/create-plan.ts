@@ -2,6 +2,7 @@ import type {
   Engine,
   EnginePlanRequest,
   Plan,
+  PlanDocuments,
   PlanMemory,
   PlannedStackFinder,
   StackState,
@@ -21,6 +22,8 @@ export interface MadePlan {
   readonly variables: ProjectVariables["values"];
   /** Whether an object was left out because the result of an earlier operation is unknown: the plan is incomplete. */
   readonly unresolved: boolean;
+  /** Of a saved plan: where it is kept without secrets. */
+  readonly documents?: PlanDocuments | undefined;
 }
 
 /** Makes a plan and shows what is wrong; undefined where there is none. */

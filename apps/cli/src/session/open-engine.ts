@@ -30,6 +30,7 @@ import type { LoadedFunctionTargets } from "./function-targets.ts";
 import { findInstalled, install, installedLines } from "./install.ts";
 import { installPluginsOf, pluginLines, pulumiHome } from "./install-plugins.ts";
 import { overrideWarning } from "./override-warning.ts";
+import { planDocumentWriter } from "./plan-documents.ts";
 import type { PrivateRegistry } from "./private-registry.ts";
 import type { Project } from "./project.ts";
 import { providerLogs } from "./provider-logs.ts";
@@ -160,7 +161,7 @@ export async function openEngine(
   const { joined } = project;
   const programs = [builtin, ...attachedOrigins, ...kept, privateOnes];
   const engine = createEngine({
-    ...(session && { runs: session.runsOf }),
+    ...(session && { runs: session.runsOf, writeDocuments: planDocumentWriter(session, context) }),
     stacks: async ({ stack, project: named }, options) => {
       if (session === undefined) return undefined;
       const { account, project: own } = session.project;

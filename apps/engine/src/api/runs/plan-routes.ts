@@ -1,4 +1,6 @@
-import type { PlanSummary } from "@stackwright/proto/stackwright";
+import { PLAN_JSON_FORMAT } from "@stackwright/core";
+import { PLAN_VIEW_FORMAT } from "@stackwright/plan-view";
+import { Run_Mode } from "@stackwright/proto/stackwright";
 import { readStored } from "@stackwright/storage";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
@@ -10,6 +12,7 @@ import { PlanRenderer } from "../../plan-rendering/plan-renderer.ts";
 import { idOf } from "../../queue/transaction.ts";
 import { type ApiParts, RunParams, routeSchema, stackOf } from "../api-parts.ts";
 import { callerGone } from "../end-of-request.ts";
+import { blobText, documentsOfCommand, keptText } from "./kept-plan.ts";
 
 const PLAN = "/projects/:project/stacks/:stack/runs/:run/plan";
 
@@ -39,7 +42,11 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
   const { storage, blobs, clock } = parts;
   const renderer = new PlanRenderer({ clock });
 
-  const summaryOf = async (request: FastifyRequest<InRun>): Promise<PlanSummary> => {
+  /** Reads a form of the plan of a run. Those of runs of a command are of foreign origin. */
+  const planText = async (
+    request: FastifyRequest<InRun>,
+    form: "document" | "view",
+  ): Promise<{ readonly text: string; readonly ofCommand: boolean }> => {
     const { run } = request.params;
     const { reference } = await stackOf(parts, parts.principalOf(request), request.params);
     const place = runPlace({ stack: reference, run });
@@ -49,26 +56,31 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
     ]);
     if (storedRun === undefined)
       throw new ServerError("not_found", `the run ${run} does not exist`);
-    const { planDigest } = decodeRecord(RUN_KIND, storedRun);
+    const message = decodeRecord(RUN_KIND, storedRun);
     const summary = stored && decodeRecord(SERVER_KINDS.summary, stored);
-    if (summary === undefined || summary.planDigest !== planDigest) {
-      throw new ServerError("not_found", `the run ${run} has no plan`);
+    const ofCommand = message.mode === Run_Mode.MODE_UNSPECIFIED;
+    const documents = ofCommand
+      ? await documentsOfCommand(storage, reference, message)
+      : summary?.planDigest === message.planDigest
+        ? summary
+        : undefined;
+    if (documents === undefined) {
+      const isKept = ofCommand && message.planDigest !== "";
+      throw new ServerError(
+        "not_found",
+        isKept
+          ? `the command of the run ${run} has not kept its plan in a form to show`
+          : `the run ${run} has no plan`,
+      );
     }
-    return summary;
-  };
-
-  const textOf = async (sha256: string): Promise<string> => {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of blobs.read(sha256)) chunks.push(chunk);
-    return Buffer.concat(chunks).toString("utf8");
-  };
-
-  const viewOf = async (request: FastifyRequest<InRun>): Promise<string> => {
-    const { viewSha256 } = await summaryOf(request);
-    if (viewSha256 === "") {
+    const sha256 = form === "view" ? documents.viewSha256 : documents.documentSha256;
+    if (sha256 === "") {
       throw new ServerError("not_found", "there is no view of the plan; read its document");
     }
-    return textOf(viewSha256);
+    const text = ofCommand
+      ? await keptText(blobs, sha256, form === "view" ? PLAN_VIEW_FORMAT : PLAN_JSON_FORMAT)
+      : await blobText(blobs, sha256);
+    return { text, ofCommand };
   };
 
   const sendJson = (reply: FastifyReply, text: string): FastifyReply => {
@@ -84,12 +96,12 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ShowPlan",
         { 200: Type.Object({}, { additionalProperties: true }) },
         { params: RunParams },
+        { 422: "what a command kept of the plan is too large, or of no such form" },
       ),
       config: { access: "viewer" },
     },
     async (request, reply) => {
-      const { documentSha256 } = await summaryOf(request);
-      return sendJson(reply, await textOf(documentSha256));
+      return sendJson(reply, (await planText(request, "document")).text);
     },
   );
 
@@ -101,10 +113,11 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ShowPlanView",
         { 200: Type.Object({}, { additionalProperties: true }) },
         { params: RunParams },
+        { 422: "what a command kept of the plan is too large, or of no such form" },
       ),
       config: { access: "viewer" },
     },
-    async (request, reply) => sendJson(reply, await viewOf(request)),
+    async (request, reply) => sendJson(reply, (await planText(request, "view")).text),
   );
 
   fastify.get<InRun & { Querystring: Static<typeof Form> }>(
@@ -127,11 +140,14 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { form, limit_bytes: limitBytes } = request.query;
       const signal = callerGone(reply);
       const title = `${request.params.project}/${request.params.stack}`;
-      const text = await renderer.render(
-        await viewOf(request),
-        { form, title, limitBytes },
-        signal,
-      );
+      const view = await planText(request, "view");
+      const text = await renderer
+        .render(view.text, { form, title, limitBytes }, signal)
+        .catch((error: unknown) => {
+          if (error instanceof ServerError || !view.ofCommand || signal.aborted) throw error;
+          const why = "what the command kept of the plan cannot be rendered";
+          throw new ServerError("unprocessable", why, { cause: error });
+        });
       return reply
         .headers({
           // A fragment for other pages: nothing in it may run or load, wherever it is opened.
