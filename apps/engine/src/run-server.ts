@@ -24,6 +24,7 @@ import type { LoginSessions } from "./access/login-sessions.ts";
 import type { AuditTrail } from "./access/registry-audit.ts";
 import { AccountPlaces } from "./api/account-places.ts";
 import { apiPlugin } from "./api/api-plugin.ts";
+import type { IdempotencyKeys } from "./api/idempotency/answer-keeper.ts";
 import { AuditForwarder } from "./audit-webhook/audit-forwarder.ts";
 import type { ServerFacts } from "./doctor/server-facts.ts";
 import type { FindSchemaChanges } from "./domain/find-schema-changes.ts";
@@ -132,6 +133,8 @@ interface RunServerOptions {
   readonly rfsAddressKey: () => Promise<Uint8Array>;
   /** Encrypts the secrets of audit webhooks, the same in all servers of the store. */
   readonly auditWebhookKey: () => Promise<Uint8Array>;
+  /** With what the records of requests with an idempotency key are made. */
+  readonly idempotencyKeys: IdempotencyKeys;
   /** The upstream registries that are mirrored, as `HOST` or `HOST=URL`. @default none */
   readonly upstreamHosts?: readonly string[] | undefined;
   /** Namespaces of this server for theirs, as `NAMESPACE=HOST` or `NAMESPACE=HOST/NAMESPACE`. @default none */
@@ -290,6 +293,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
             hosts,
             notifications,
             auditWebhookKey: options.auditWebhookKey,
+            idempotencyKeys: options.idempotencyKeys,
             tools,
             stuck: stuckBoundsOf(options.limits),
             server: { ...options.facts, directories: directoriesOf(options), refusedWorkers },

@@ -233,6 +233,10 @@ export async function serve(
     clock,
     secret: async (name, make) => registry.secrets.secret(name, make),
   });
+  const idempotencyKeys = {
+    digestKey: async () => registry.secrets.key("idempotency-digest"),
+    answerKey: async () => registry.secrets.key("idempotency-answer"),
+  };
   const runs = stack.use(
     openRunServer({
       release: parts.version,
@@ -277,6 +281,7 @@ export async function serve(
       moduleAddressKey: async () => registry.secrets.key("module-address"),
       upstreamAddressKey: async () => registry.secrets.key("upstream-address"),
       auditWebhookKey: async () => registry.secrets.key("audit-webhook"),
+      idempotencyKeys,
       rfsAddressKey: async () => registry.secrets.key("rfs-address"),
       upstreamHosts: resolved.upstreamHosts,
       upstreamNamespaces: resolved.upstreamNamespaces,
@@ -333,6 +338,13 @@ export async function serve(
     metrics,
     traces: new RequestTraces({ scope, clock, spans }),
     logger,
+    keeping: {
+      storage: store.storage,
+      clock,
+      token,
+      random: Math.random,
+      idempotencyKeys,
+    },
     isDraining: () => draining.signal.aborted,
     mirrorHosts: resolved.mirrorHosts,
     bridge: parts.bridge ?? functions?.bridge,

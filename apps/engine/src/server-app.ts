@@ -6,6 +6,7 @@ import {
   type Authenticator,
   type CredentialStore,
   isAccountAdmin,
+  type Principal,
   type Registry,
 } from "@stackwright/registry";
 import { stackwrightApiPlugin } from "@stackwright/registry/api";
@@ -16,15 +17,23 @@ import {
   terraformPlugin,
 } from "@stackwright/registry/terraform";
 import { type StorageBackend, tenancyOf } from "@stackwright/storage";
-import fastify, { type FastifyInstance, type FastifyPluginAsync } from "fastify";
+import fastify, {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
 import type { Logger } from "pino";
 import { userOfStackIn } from "./access/user-of-stack.ts";
+import { AnswerKeeper, type IdempotencyKeys } from "./api/idempotency/answer-keeper.ts";
 import { hasUnreadBody, limitBodyTime } from "./body-timer.ts";
+import { SERVER_ERRORS, type ServerError } from "./domain/server-error.ts";
 import { answerError } from "./error-answer.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import { openApiOptions } from "./openapi/openapi-options.ts";
 import { openapiPage } from "./openapi/openapi-page.ts";
+import type { TransactionParts } from "./queue/transaction.ts";
 import type { RequestTraces } from "./tracing/trace-requests.ts";
 
 /** A further face of the server: the engine's own API is one. */
@@ -44,6 +53,8 @@ export interface ServerAppOptions {
   /** What requests are part of. */
   readonly traces: RequestTraces;
   readonly logger: Logger;
+  /** With what the answers to requests with an idempotency key are kept. */
+  readonly keeping: TransactionParts & { readonly idempotencyKeys: IdempotencyKeys };
   /** Says whether requests should go elsewhere, as the server is about to stop. */
   readonly isDraining: () => boolean;
   readonly mirrorHosts?: readonly string[];
@@ -115,15 +126,31 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
   const { rateLimit, bridge, mirrorHosts, publishLimits } = options;
   const common = { registry, authenticator, region, rateLimit };
   await app.register(rfsPlugin, { ...common, prefix: "/v1" });
+  const addHooks = (
+    fastify: FastifyInstance,
+    principalOf: (request: FastifyRequest) => Principal,
+  ): void => {
+    const { keeping } = options;
+    // What the registry does is in batches of its own.
+    const keeper = new AnswerKeeper({
+      ...keeping,
+      principalOf,
+      once: "begun-first",
+      refuse: answerRefusal,
+    });
+    keeper.addTo(fastify);
+  };
   const { services } = options;
   await app.register(terraformPlugin, { ...common, bridge, mirrorHosts, services });
   await app.register(publishPlugin, {
     ...common,
+    addHooks,
     limits: publishLimits,
     prefix: "/api/v1/registry",
   });
   await app.register(stackwrightApiPlugin, {
     ...common,
+    addHooks,
     credentials,
     userOfStack: userOfStackIn(options.storage),
     prefix: "/api/v1/registry",
@@ -168,6 +195,16 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
     return reply.type("text/html; charset=utf-8").send(page);
   });
   return app;
+}
+
+/** A refusal of a request with an idempotency key, in the form of the errors of the registry. */
+function answerRefusal(reply: FastifyReply, { code, message, retryAfterMs }: ServerError) {
+  const { httpStatus = 500, retryable } = SERVER_ERRORS[code];
+  if (retryable) reply.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+  return reply
+    .code(httpStatus)
+    .type("application/json")
+    .send(JSON.stringify({ error: { code: code.toUpperCase(), message } }));
 }
 
 /** A linearizable read of something that need not exist: the store answers, or it does not. */

@@ -117,20 +117,30 @@ describe("a call", () => {
     );
   });
 
-  it("does not repeat an approval whose outcome is unknown, and repeats one that was never received", async () => {
+  it("repeats an approval whose outcome is unknown with its key", async () => {
+    const { client, clock, sent } = clientOf(cut, json({ phase: "approved" }, { status: 201 }));
+    const approved = client.approveRun({ ...RUN, body: { plan_digest: "d" } });
+    await expect.poll(() => sent.length).toBe(1);
+    await clock.advance(200);
+    expect((await approved).data.phase).toBe("approved");
+    const keys = sent.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toEqual(["key-0", "key-0"]);
+  });
+
+  it("does not repeat a change without a key whose outcome is unknown, and repeats one that was never received", async () => {
     const lost = clientOf(cut);
-    const body = { plan_digest: "d" };
-    await expect(lost.client.approveRun({ ...RUN, body })).rejects.toMatchObject({
+    const lock = { project: "web", stack: "one", body: { reason: "r" } };
+    await expect(lost.client.lockStack(lock)).rejects.toMatchObject({
       code: "CLIENT_UNREACHABLE",
       retryable: true,
     });
     expect(lost.sent).toHaveLength(1);
 
-    const { client, clock, sent } = clientOf(refused, json({ phase: "approved" }, { status: 201 }));
-    const approved = client.approveRun({ ...RUN, body });
+    const { client, clock, sent } = clientOf(refused, json({ reason: "r" }, { status: 201 }));
+    const locked = client.lockStack(lock);
     await expect.poll(() => sent.length).toBe(1);
     await clock.advance(200);
-    expect((await approved).data.phase).toBe("approved");
+    expect((await locked).status).toBe(201);
   });
 
   it("ends with the problem of the server, which says whether another attempt is worth it", async () => {

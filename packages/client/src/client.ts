@@ -74,7 +74,7 @@ export interface ServerClient extends Calls {
 
 /**
  * A client of the API of a server. Calls reject with `ClientError`, or with the reason of their signal. Reads, and what has an
- * idempotency key, are repeated after failures that may be repeated; `createRun` makes a key where none is given.
+ * idempotency key, are repeated after failures that may be repeated; operations that take a key make one where none is given.
  */
 export function createServerClient(given: ServerClientOptions): ServerClient {
   const options = resolveServerClientOptions(given);

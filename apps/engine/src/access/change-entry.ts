@@ -19,10 +19,10 @@ export class ChangeEntry implements Companion {
     return this.#isWritten;
   }
 
-  next(): BatchOperation | undefined {
-    if (this.#isWritten) return undefined;
+  next(): readonly BatchOperation[] {
+    if (this.#isWritten) return [];
     this.#entry ??= this.#make();
-    return this.#entry;
+    return [this.#entry];
   }
 
   written(): void {

@@ -25,6 +25,8 @@ import type { OutgoingHosts } from "../vcs/provider/outgoing-hosts.ts";
 import type { OfferedTool } from "../worker/offered-tools.ts";
 import type { StoredClaimParts } from "../worker/stored-claim-host.ts";
 import type { StreamObserver } from "./event-streams.ts";
+import type { IdempotencyKeys } from "./idempotency/answer-keeper.ts";
+import type { KeptAnswer } from "./idempotency/request-once.ts";
 
 export interface ApiOptions extends TransactionParts {
   readonly blobs: BlobStore;
@@ -62,6 +64,8 @@ export interface ApiOptions extends TransactionParts {
   readonly notifications: Pick<NotificationParts, "logger" | "hosts" | "origin">;
   /** Encrypts the secrets of audit webhooks, the same in all servers of the store. */
   readonly auditWebhookKey: () => Promise<Uint8Array>;
+  /** With what the records of requests with an idempotency key are made. */
+  readonly idempotencyKeys: IdempotencyKeys;
   /** Programs that the worker of this server executes instead of the engine. */
   readonly tools: readonly OfferedTool[];
   /** What this server says of itself to those who operate it. */
@@ -97,6 +101,8 @@ export interface ApiParts extends ApiOptions {
   readonly administersAccount: (request: FastifyRequest) => boolean;
   /** The same for the change that a request makes: its first batch has the entry of the audit trail. */
   readonly audited: (request: FastifyRequest) => ApiParts;
+  /** What a request with an idempotency key is answered, for the batch of its change. To be called before that; it holds no secret. */
+  readonly answerWithChange: (request: FastifyRequest, answer: KeptAnswer) => void;
   /** The claim whose token a request has. */
   readonly claimOf: (request: FastifyRequest) => RunClaim;
   /** Recognises the caller of a long request again: rejects once its token may no longer make it, or has other rights than it had. */
@@ -150,16 +156,6 @@ const Problem = Type.Object(
   },
   { title: "Problem" },
 );
-
-/** Makes a request safe to repeat. */
-export const IdempotencyHeader = Type.Object({
-  "idempotency-key": Type.Optional(
-    Type.String({
-      maxLength: 128,
-      description: "repeats of a request with the same key have the answer of the first one",
-    }),
-  ),
-});
 
 /** The version that a change is made to. */
 export const MatchHeader = Type.Object({

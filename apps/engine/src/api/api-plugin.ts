@@ -2,10 +2,10 @@ import { isAccountAdmin, type Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ChangeEntry } from "../access/change-entry.ts";
 import { auditCaller } from "../access/registry-audit.ts";
-import { ServerError } from "../domain/server-error.ts";
+import { isServerError, ServerError } from "../domain/server-error.ts";
 import type { RunClaim } from "../queue/claim.ts";
 import { findClaim, isRunToken } from "../queue/run-token.ts";
-import type { TransactionParts } from "../queue/transaction.ts";
+import { type TransactionParts, together } from "../queue/transaction.ts";
 import { identityRoutes } from "./access/identity-routes.ts";
 import { roleRoutes } from "./access/role-routes.ts";
 import { sessionRoutes } from "./access/session-routes.ts";
@@ -25,6 +25,8 @@ import { driftHookRoutes } from "./drift/drift-hook-routes.ts";
 import { driftRoutes } from "./drift/drift-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { hookRoutes } from "./hooks/hook-routes.ts";
+import { AnswerKeeper } from "./idempotency/answer-keeper.ts";
+import type { KeptAnswer } from "./idempotency/request-once.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
 import { planSetRoutes } from "./plan-sets/plan-set-routes.ts";
@@ -101,7 +103,21 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   const limiter = new CallerLimiter(options.rateLimit, options.clock);
   fastify.setValidatorCompiler(compileRequestValidator);
   fastify.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  fastify.setErrorHandler(async (error, request, reply) => answerProblem(request, reply, error));
+  const keeper = new AnswerKeeper({
+    ...options,
+    principalOf: (request) => (claims.has(request) ? undefined : principals.get(request)),
+  });
+  fastify.setErrorHandler(async (error, request, reply) => {
+    let faster: KeptAnswer | undefined;
+    try {
+      // A name is taken, for example, by what the same request made that was sent at the same time.
+      faster = await keeper.findFaster(request);
+    } catch (refusal) {
+      return answerProblem(request, reply, isServerError(refusal) ? refusal : error);
+    }
+    if (faster !== undefined) return keeper.repeat(request, reply, faster);
+    return answerProblem(request, reply, error);
+  });
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
@@ -125,10 +141,12 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     const target = (request.raw.url ?? "").split("?", 1)[0]?.slice("/api/v1/".length, 256) ?? "";
     return { action, target };
   };
+  keeper.addTo(fastify);
   // Before the answer, so that who has it finds the entry: of what no batch has noted.
   fastify.addHook("onSend", async (request, reply) => {
     const { audit } = options;
     const { statusCode: status } = reply;
+    if (keeper.isRepeat(request)) return;
     if (READS.has(request.method) || claims.has(request) || status >= 500) return;
     const outcome = status < 400 ? "done" : `HTTP_${status}`;
     if (outcome === "done" && entries.get(request)?.isWritten === true) return;
@@ -179,8 +197,10 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
       const make = () => options.audit.entry(caller, factsOf(request));
       const companion = entries.get(request) ?? new ChangeEntry(make);
       entries.set(request, companion);
-      return { ...parts, companion };
+      const once = keeper.companionOf(request);
+      return { ...parts, companion: once === undefined ? companion : together(companion, once) };
     },
+    answerWithChange: (request, answer) => keeper.companionOf(request)?.answerWithChange(answer),
     claimOf: (request) => {
       const claim = claims.get(request);
       if (claim === undefined) throw new ServerError("unauthenticated");

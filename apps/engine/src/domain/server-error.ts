@@ -13,6 +13,7 @@ export const SERVER_ERRORS = Object.freeze({
   conflict: kind(409, "the resource is in a state that does not allow this"),
   name_taken: kind(409, "the name is in use"),
   in_progress: kind(409, "a request with this idempotency key is in progress", true),
+  answer_unavailable: kind(409, "the request with this idempotency key has no answer to repeat"),
   illegal_transition: kind(409, "the phase of the run does not allow this"),
   command_run: kind(409, "the run was made by a command, which alone changes it"),
   run_ended: kind(409, "the run has ended"),

@@ -73,7 +73,8 @@ All operations, with what they take and answer. Written from the OpenAPI documen
   ([roles and tokens](../access.md)). The private providers by the API of RFS take signed requests as well.
 - **Lists** come in pages. \`next\` of an answer is the \`after\` of the following request, which the header \`Link\` has as a whole; the last page has none.
 - **Changes** of what others may change at the same time need \`If-Match\` with the \`ETag\` of what was read: 428 without it, 412 where it has changed.
-- **Repeats**: a request with the header \`Idempotency-Key\` has its effect once. The same key with another body answers 422.
+- **Repeats**: a \`POST\` with the header \`Idempotency-Key\` has its effect once ([in detail](../runs.md#requests-that-are-repeated)). The same key with another body
+  answers 422.
 - **Times** are RFC 3339 in UTC; names of members have lower case and underscores.
 - **Failures** are \`application/problem+json\` ([\`Problem\`](schemas.md#problem)). Programs decide by \`code\`; \`detail\` is for their users, and \`request_id\` is in the
   log of the server. Any operation may answer these, which its table leaves out:

@@ -1,15 +1,8 @@
 import type { StackReference } from "@stackwright/core";
-import {
-  type IdempotencyRecord,
-  PlanSet,
-  PlanSet_Phase,
-  PlanSetMember,
-  Run_Mode,
-} from "@stackwright/proto/stackwright";
+import { PlanSet, PlanSet_Phase, PlanSetMember, Run_Mode } from "@stackwright/proto/stackwright";
 import { isSetEnded } from "../domain/plan-set-phases.ts";
 import {
   memberPlace,
-  type Place,
   planSetPlace,
   projectTenancy,
   STACK_KIND,
@@ -38,11 +31,8 @@ interface NewPlanSet {
   readonly mode: Run_Mode;
   readonly actor: string;
   readonly message: string;
-  /** The answer to the request is stored with the set. */
-  readonly idempotency?: {
-    readonly place: Place;
-    readonly record: (set: PlanSet) => IdempotencyRecord;
-  };
+  /** Is given the set before it is stored. @default nothing is */
+  readonly onMade?: (set: PlanSet) => void;
 }
 
 /**
@@ -51,12 +41,8 @@ interface NewPlanSet {
  * configuration and for a stack that another tool plans.
  */
 export async function createPlanSet(parts: TransactionParts, given: NewPlanSet): Promise<PlanSet> {
-  const { reference, members, mode, actor, message, idempotency } = given;
+  const { reference, members, mode, actor, message, onMade } = given;
   return transact(parts, async (tx) => {
-    if (idempotency !== undefined) {
-      const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
-      if (known !== undefined) throw new ServerError("in_progress");
-    }
     for (const member of members) {
       await requirePlannable(tx, member);
       if (mode !== Run_Mode.MODE_PLAN_ONLY) await takeStack(tx, reference, member);
@@ -83,9 +69,7 @@ export async function createPlanSet(parts: TransactionParts, given: NewPlanSet):
       traceParent: tx.traceParent,
     });
     tx.create(SERVER_KINDS.planSet, placeOfSet(reference), set);
-    if (idempotency !== undefined) {
-      tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(set));
-    }
+    onMade?.(set);
     return set;
   });
 }

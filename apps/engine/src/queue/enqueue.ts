@@ -1,6 +1,5 @@
 import { isEnded, STORED_RUN_PHASES, type StackReference } from "@stackwright/core";
 import {
-  type IdempotencyRecord,
   Project_AutoApply,
   Run,
   Run_Mode,
@@ -13,7 +12,6 @@ import {
 import { poolOf } from "../domain/project-settings.ts";
 import {
   memberPlace,
-  type Place,
   projectTenancy,
   RUN_KIND,
   type RunReference,
@@ -79,11 +77,6 @@ interface NewServerRun {
   readonly traceParent?: string;
   /** Applies what can be planned, and leaves the rest to further runs. @default all is planned at once */
   readonly stage?: Partial<Pick<RunStage, "number" | "previous" | "before">>;
-  /** The answer to the request is stored with the run. */
-  readonly idempotency?: {
-    readonly place: Place;
-    readonly record: (run: Run) => IdempotencyRecord;
-  };
 }
 
 /** Runs of one stack that only plan and have not ended. */
@@ -118,8 +111,8 @@ const MAX_PENDING = 100;
  * Adds a run to the queue of its stack; with a free place it becomes the current run and gets a ticket. A run that only
  * plans needs no place: it gets its ticket at once.
  *
- * `not_found` for the stack, `unprocessable` for an unknown configuration, `queue_full`, `conflict` where the idempotency
- * key was used by another request meanwhile, `kept_state` where a terraform or tofu command has the state of the stack.
+ * `not_found` for the stack, `unprocessable` for an unknown configuration, `queue_full`, `kept_state` where a terraform or tofu command has
+ * the state of the stack.
  */
 export async function enqueueRun(parts: TransactionParts, given: NewServerRun): Promise<Run> {
   return transact(parts, async (tx) => addRun(tx, given));
@@ -127,7 +120,7 @@ export async function enqueueRun(parts: TransactionParts, given: NewServerRun): 
 
 /** The same as a part of a transaction. */
 export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run> {
-  const { reference, configuration, mode, actor, idempotency } = given;
+  const { reference, configuration, mode, actor } = given;
   const { stack } = reference;
   const place = { tenancy: projectTenancy(stack), name: given.stackName };
   const named = await tx.get(STACK_KIND, place);
@@ -141,10 +134,6 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
     );
   }
   tx.guardRow(version);
-  if (idempotency !== undefined) {
-    const known = await tx.find(SERVER_KINDS.idempotency, idempotency.place);
-    if (known !== undefined) throw new ServerError("in_progress");
-  }
   const tool = given.shadowOf === undefined ? await requireRunTool(tx, stack) : undefined;
   if (given.stage !== undefined) requireStages(given, tool?.tool ?? "");
   if (mode === Run_Mode.MODE_IMPORT) requireImports(given, tool?.tool ?? "");
@@ -222,9 +211,6 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
       : RunTicket_Class.CLASS_BLOCKING;
     const ticket = freeTicket(run, RunTicket_Step.STEP_PLAN, tx.nowMs, ticketClass);
     tx.create(SERVER_KINDS.ticket, ticketPlace(reference), ticket);
-  }
-  if (idempotency !== undefined) {
-    tx.create(SERVER_KINDS.idempotency, idempotency.place, idempotency.record(run));
   }
   return run;
 }

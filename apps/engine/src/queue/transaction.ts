@@ -30,15 +30,32 @@ export interface StoredRow<M> extends Row<M> {
   readonly resource: Resource;
 }
 
-/** A write that belongs to the first batch which changes something. */
+/** Writes that belong to the first batch which changes something. */
 export interface Companion {
+  /** Throws where nothing is to be changed any more. Each attempt begins with it. @default nothing is checked */
+  check?(tx: Transaction): Promise<void>;
   /**
-   * For the batch that is about to be written, the same for each attempt; undefined where a former batch has it. It adds a
-   * resource that nothing else writes, which therefore tells which attempt was done.
+   * For the batch that is about to be written; none where a former batch has them. Each adds a resource that no two batches add, which
+   * therefore tells which attempt was done.
    */
-  next(): BatchOperation | undefined;
+  next(): readonly BatchOperation[];
   /** The batch was written. */
   written(): void;
+}
+
+/** Two companions of one batch. */
+export function together(first: Companion, second: Companion): Companion {
+  return {
+    check: async (tx) => {
+      await first.check?.(tx);
+      await second.check?.(tx);
+    },
+    next: () => [...first.next(), ...second.next()],
+    written: () => {
+      first.written();
+      second.written();
+    },
+  };
 }
 
 export interface TransactionParts {
@@ -63,8 +80,8 @@ export class Transaction {
   readonly #written = new Set<Row<unknown>>();
   readonly #removed = new Set<Row<unknown>>();
   readonly #guards: Guard[] = [];
-  /** Where the companion of the batch is. */
-  #beside: ResourceId | undefined;
+  /** Where the companions of the batch are. */
+  #beside: readonly ResourceId[] = [];
   /** What all writes of this attempt carry, and no other write does. */
   readonly generation: string;
 
@@ -170,25 +187,21 @@ export class Transaction {
     ];
     if (operations.length === 0) return;
     const { companion, storage } = this.#parts;
-    const beside = companion?.next();
-    if (beside?.kind === "write") {
-      this.#beside = beside.resource.id;
-      operations.push({
-        kind: "write",
-        resource: { ...beside.resource, generation: this.generation },
-      });
-    }
+    const beside = (companion?.next() ?? []).flatMap((one) =>
+      one.kind === "write" ? [{ ...one.resource, generation: this.generation }] : [],
+    );
+    this.#beside = beside.map(({ id }) => id);
+    operations.push(...beside.map((resource) => ({ kind: "write" as const, resource })));
     await storage.batch(operations, { guards: this.#guards });
     companion?.written();
   }
 
   /**
    * Whether the batch was done: its writes carry a generation that no other has. One of them is enough, as others may have
-   * been replaced since; the companion is not.
+   * been replaced since.
    */
   async happened(): Promise<boolean> {
-    const beside = this.#beside === undefined ? [] : [this.#beside];
-    for (const id of [...beside, ...this.#writes().map((row) => row.id)]) {
+    for (const id of [...this.#beside, ...this.#writes().map((row) => row.id)]) {
       const stored = await readStored(this.#parts.storage, "strong", { ...id, uid: "" });
       if (stored?.generation === this.generation) return true;
     }
@@ -253,7 +266,10 @@ export async function transact<T>(
     const tx = new Transaction(parts);
     let decided: OpenAttempt<T> | undefined;
     try {
-      decided = await decideAfter(open, tx, decide);
+      decided = await decideAfter(open, tx, async () => {
+        await parts.companion?.check?.(tx);
+        return decide(tx);
+      });
       if (decided.tx !== tx) {
         parts.companion?.written();
         return decided.result;
@@ -276,9 +292,9 @@ export async function transact<T>(
 async function decideAfter<T>(
   open: readonly OpenAttempt<T>[],
   tx: Transaction,
-  decide: (tx: Transaction) => Promise<T>,
+  decide: () => Promise<T>,
 ): Promise<OpenAttempt<T>> {
-  const [decision] = await Promise.allSettled([decide(tx)]);
+  const [decision] = await Promise.allSettled([decide()]);
   for (const earlier of open) if (await earlier.tx.happened()) return earlier;
   if (decision.status === "rejected") throw decision.reason;
   return { tx, result: decision.value };

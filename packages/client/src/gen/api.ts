@@ -1226,7 +1226,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "answer_unavailable" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -2127,6 +2127,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly plan_set: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewPlanSetApproval;
     };
     readonly output: PlanSet;
@@ -2137,6 +2138,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly run: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewApproval;
     };
     readonly output: Run;
@@ -2161,6 +2163,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly plan_set: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body?: Readonly<Record<string, unknown>> | undefined;
     };
     readonly output: PlanSet;
@@ -2171,6 +2174,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly run: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body?: {
   readonly force?: boolean | undefined;
 } | undefined;
@@ -2286,6 +2290,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly stack: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: Run;
   };
@@ -2331,6 +2336,7 @@ export interface Operations {
   /** Create a variable set of the account: for all projects, or those and the stacks that patterns name: `POST /api/v1/variable-sets`. */
   readonly CreateAccountVariableSet: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewAccountVariableSet;
     };
     readonly output: AccountVariableSet;
@@ -2338,6 +2344,7 @@ export interface Operations {
   /** Create a webhook that is sent the audit trail of the account: `POST /api/v1/audit/webhooks`. */
   readonly CreateAuditWebhook: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewAuditWebhook;
     };
     readonly output: AuditWebhook;
@@ -2356,6 +2363,7 @@ export interface Operations {
   readonly CreateDriftHook: {
     readonly input: {
       readonly project: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewDriftHook;
     };
     readonly output: DriftHook;
@@ -2364,6 +2372,7 @@ export interface Operations {
   readonly CreateNotificationDestination: {
     readonly input: {
       readonly project: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewNotificationDestination;
     };
     readonly output: NotificationDestination;
@@ -2380,6 +2389,7 @@ export interface Operations {
   /** Create a policy set; it judges plans once a version is uploaded: `POST /api/v1/policy-sets`. */
   readonly CreatePolicySet: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewPolicySet;
     };
     readonly output: PolicySet;
@@ -2387,6 +2397,7 @@ export interface Operations {
   /** Create a project with its settings: `POST /api/v1/projects`. */
   readonly CreateProject: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewProject;
     };
     readonly output: Project;
@@ -2406,6 +2417,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly stack: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewSchedule;
     };
     readonly output: Schedule;
@@ -2414,6 +2426,7 @@ export interface Operations {
   readonly CreateStack: {
     readonly input: {
       readonly project: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewStack;
     };
     readonly output: Stack;
@@ -2421,6 +2434,7 @@ export interface Operations {
   /** Create a team; users of its groups at the identity provider are members without being listed: `POST /api/v1/teams`. */
   readonly CreateTeam: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewTeam;
     };
     readonly output: Team;
@@ -2428,6 +2442,7 @@ export interface Operations {
   /** Make a token of the caller, or of a service account; it is shown once: `POST /api/v1/tokens`. */
   readonly CreateToken: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewToken;
     };
     readonly output: MadeToken;
@@ -2437,6 +2452,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly stack: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewTrigger;
     };
     readonly output: Trigger;
@@ -2444,6 +2460,7 @@ export interface Operations {
   /** Create a user, before it signs in, or a service account: `POST /api/v1/users`. */
   readonly CreateUser: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewUser;
     };
     readonly output: User;
@@ -2452,6 +2469,7 @@ export interface Operations {
   readonly CreateVariableSet: {
     readonly input: {
       readonly project: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewVariableSet;
     };
     readonly output: VariableSet;
@@ -2460,6 +2478,7 @@ export interface Operations {
   readonly CreateVcsConnection: {
     readonly input: {
       readonly project: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewVcsConnection;
     };
     readonly output: VcsConnection;
@@ -2612,6 +2631,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly plan_set: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body?: {
   readonly reason?: string | undefined;
 } | undefined;
@@ -2624,6 +2644,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly run: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body?: {
   readonly reason?: string | undefined;
 } | undefined;
@@ -2657,6 +2678,7 @@ export interface Operations {
   /** Drop packages of upstream providers from the cache: `POST /api/v1/registry/upstream-packages/evictions`. */
   readonly EvictPackages: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body?: PackageEviction | undefined;
     };
     readonly output: CachedPackages;
@@ -2751,6 +2773,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly stack: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewDriftIgnore;
     };
     readonly output: DriftIgnore;
@@ -2760,6 +2783,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly stack: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewDriftIgnores;
     };
     readonly output: {
@@ -2777,6 +2801,7 @@ export interface Operations {
   readonly LinkUserIdentity: {
     readonly input: {
       readonly user: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewUserIdentity;
     };
     readonly output: UserIdentity;
@@ -3161,6 +3186,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly run: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: FreezeOverrideReason;
     };
     readonly output: Run;
@@ -3171,6 +3197,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly run: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body: NewPolicyOverride;
     };
     readonly output: Run;
@@ -3229,6 +3256,7 @@ export interface Operations {
       readonly project: string;
       readonly destination: string;
       readonly delivery: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: Readonly<Record<string, unknown>>;
   };
@@ -3245,6 +3273,7 @@ export interface Operations {
   /** Forget the schema of a version of an upstream provider: the next run that uses it hands in what it has: `POST /api/v1/registry/provider-schemas/removals`. */
   readonly RemoveProviderSchema: {
     readonly input: {
+      readonly idempotencyKey?: string | undefined;
       readonly body: NamedProviderSchema;
     };
     readonly output: undefined;
@@ -3281,6 +3310,7 @@ export interface Operations {
   readonly ReplayPolicies: {
     readonly input: {
       readonly policy_set: string;
+      readonly idempotencyKey?: string | undefined;
       readonly body?: PolicyReplay | undefined;
     };
     readonly output: PolicyReplayResult;
@@ -3291,6 +3321,7 @@ export interface Operations {
       readonly project: string;
       readonly stack: string;
       readonly version: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: StateVersion;
   };
@@ -3773,6 +3804,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly connection: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: {
   readonly tasks: readonly VcsTask[];
@@ -3799,6 +3831,7 @@ export interface Operations {
   readonly TestAuditWebhook: {
     readonly input: {
       readonly webhook: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: AuditWebhookTest;
   };
@@ -3807,6 +3840,7 @@ export interface Operations {
     readonly input: {
       readonly project: string;
       readonly destination: string;
+      readonly idempotencyKey?: string | undefined;
     };
     readonly output: NotificationDelivery;
   };
@@ -3895,12 +3929,12 @@ export interface OperationRow {
 export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } = {
   AddTeamMember: {"method":"PUT","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   AppendEvents: {"method":"POST","path":"/api/v1/worker/claims/{run}/events","query":[],"headers":[]},
-  ApprovePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/approvals","query":[],"headers":[]},
-  ApproveRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals","query":[],"headers":[]},
+  ApprovePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/approvals","query":[],"headers":["idempotency-key"]},
+  ApproveRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/approvals","query":[],"headers":["idempotency-key"]},
   BeginApply: {"method":"POST","path":"/api/v1/worker/claims/{run}/applying","query":[],"headers":[]},
   BeginPlanning: {"method":"POST","path":"/api/v1/worker/claims/{run}/planning","query":[],"headers":[]},
-  CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":[]},
-  CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":[]},
+  CancelPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/cancel","query":[],"headers":["idempotency-key"]},
+  CancelRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/cancel","query":[],"headers":["idempotency-key"]},
   ChangeAccountVariableSet: {"method":"PATCH","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeAuditWebhook: {"method":"PATCH","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
   ChangeNotificationDestination: {"method":"PATCH","path":"/api/v1/projects/{project}/notifications/{destination}","query":[],"headers":["if-match"]},
@@ -3912,27 +3946,27 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ChangeUser: {"method":"PATCH","path":"/api/v1/users/{user}","query":[],"headers":[]},
   ChangeVariableSet: {"method":"PATCH","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   ChangeVcsConnection: {"method":"PATCH","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
-  CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":[]},
+  CheckDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/check","query":[],"headers":["idempotency-key"]},
   ClaimStep: {"method":"POST","path":"/api/v1/worker/claims","query":[],"headers":[]},
   CompareProviderSchemas: {"method":"GET","path":"/api/v1/registry/provider-schemas/changes","query":["provider","from","to"],"headers":[]},
   CompareRevisions: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/revisions/compare","query":["from","to"],"headers":[]},
-  CreateAccountVariableSet: {"method":"POST","path":"/api/v1/variable-sets","query":[],"headers":[]},
-  CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
+  CreateAccountVariableSet: {"method":"POST","path":"/api/v1/variable-sets","query":[],"headers":["idempotency-key"]},
+  CreateAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks","query":[],"headers":["idempotency-key"]},
   CreateConfiguration: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/configurations","query":["root"],"headers":[],"upload":"application/gzip"},
-  CreateDriftHook: {"method":"POST","path":"/api/v1/projects/{project}/drift-hooks","query":[],"headers":[]},
-  CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":[]},
+  CreateDriftHook: {"method":"POST","path":"/api/v1/projects/{project}/drift-hooks","query":[],"headers":["idempotency-key"]},
+  CreateNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications","query":[],"headers":["idempotency-key"]},
   CreatePlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets","query":[],"headers":["idempotency-key"]},
-  CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":[]},
-  CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":[]},
+  CreatePolicySet: {"method":"POST","path":"/api/v1/policy-sets","query":[],"headers":["idempotency-key"]},
+  CreateProject: {"method":"POST","path":"/api/v1/projects","query":[],"headers":["idempotency-key"]},
   CreateRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs","query":[],"headers":["idempotency-key"]},
-  CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":[]},
-  CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":[]},
-  CreateTeam: {"method":"POST","path":"/api/v1/teams","query":[],"headers":[]},
-  CreateToken: {"method":"POST","path":"/api/v1/tokens","query":[],"headers":[]},
-  CreateTrigger: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":[]},
-  CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":[]},
-  CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":[]},
-  CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
+  CreateSchedule: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/schedules","query":[],"headers":["idempotency-key"]},
+  CreateStack: {"method":"POST","path":"/api/v1/projects/{project}/stacks","query":[],"headers":["idempotency-key"]},
+  CreateTeam: {"method":"POST","path":"/api/v1/teams","query":[],"headers":["idempotency-key"]},
+  CreateToken: {"method":"POST","path":"/api/v1/tokens","query":[],"headers":["idempotency-key"]},
+  CreateTrigger: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/triggers","query":[],"headers":["idempotency-key"]},
+  CreateUser: {"method":"POST","path":"/api/v1/users","query":[],"headers":["idempotency-key"]},
+  CreateVariableSet: {"method":"POST","path":"/api/v1/projects/{project}/variable-sets","query":[],"headers":["idempotency-key"]},
+  CreateVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":["idempotency-key"]},
   DeleteAccountSetVariable: {"method":"DELETE","path":"/api/v1/variable-sets/{set}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteAccountVariableSet: {"method":"DELETE","path":"/api/v1/variable-sets/{set}","query":[],"headers":["if-match"]},
   DeleteAuditWebhook: {"method":"DELETE","path":"/api/v1/audit/webhooks/{webhook}","query":[],"headers":["if-match"]},
@@ -3949,12 +3983,12 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   DeleteVariable: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/variables/{category}/{key}","query":[],"headers":["if-match"]},
   DeleteVariableSet: {"method":"DELETE","path":"/api/v1/projects/{project}/variable-sets/{set}","query":[],"headers":["if-match"]},
   DeleteVcsConnection: {"method":"DELETE","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":["if-match"]},
-  DiscardPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/discard","query":[],"headers":[]},
-  DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":[]},
+  DiscardPlanSet: {"method":"POST","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/discard","query":[],"headers":["idempotency-key"]},
+  DiscardRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/discard","query":[],"headers":["idempotency-key"]},
   DownloadStateVersion: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/content","query":[],"headers":[],"bytes":true},
   EndClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/end","query":[],"headers":[]},
   EndSession: {"method":"DELETE","path":"/api/v1/sessions/{session}","query":[],"headers":[]},
-  EvictPackages: {"method":"POST","path":"/api/v1/registry/upstream-packages/evictions","query":[],"headers":[]},
+  EvictPackages: {"method":"POST","path":"/api/v1/registry/upstream-packages/evictions","query":[],"headers":["idempotency-key"]},
   Examine: {"method":"GET","path":"/api/v1/doctor","query":[],"headers":[]},
   ExportAudit: {"method":"GET","path":"/api/v1/audit","query":["after","limit"],"headers":[],"items":"entries"},
   FindOrphans: {"method":"POST","path":"/api/v1/worker/orphans","query":[],"headers":[]},
@@ -3964,10 +3998,10 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   GiveRole: {"method":"PUT","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
   HandInSchema: {"method":"POST","path":"/api/v1/worker/claims/{run}/schemas","query":[],"headers":[]},
   HeedDrift: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/{ignore}","query":[],"headers":[]},
-  IgnoreDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores","query":[],"headers":[]},
-  IgnoreDriftOfSeveral: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/several","query":[],"headers":[]},
+  IgnoreDrift: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores","query":[],"headers":["idempotency-key"]},
+  IgnoreDriftOfSeveral: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/drift/ignores/several","query":[],"headers":["idempotency-key"]},
   IssueRunIdentity: {"method":"POST","path":"/api/v1/worker/claims/{run}/identity","query":[],"headers":[]},
-  LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":[]},
+  LinkUserIdentity: {"method":"POST","path":"/api/v1/users/{user}/identities","query":[],"headers":["idempotency-key"]},
   ListAccountVariableSets: {"method":"GET","path":"/api/v1/variable-sets","query":["project"],"headers":[]},
   ListAuditDeliveries: {"method":"GET","path":"/api/v1/audit/webhooks/{webhook}/deliveries","query":[],"headers":[]},
   ListAuditWebhooks: {"method":"GET","path":"/api/v1/audit/webhooks","query":[],"headers":[]},
@@ -4007,21 +4041,21 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ListVcsConnections: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections","query":[],"headers":[]},
   ListVcsTasks: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}/tasks","query":[],"headers":[]},
   LockStack: {"method":"PUT","path":"/api/v1/projects/{project}/stacks/{stack}/lock","query":[],"headers":[]},
-  OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":[]},
-  OverridePolicies: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-override","query":[],"headers":[]},
+  OverrideFreeze: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/freeze-override","query":[],"headers":["idempotency-key"]},
+  OverridePolicies: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/policy-override","query":[],"headers":["idempotency-key"]},
   PublishModule: {"method":"PUT","path":"/api/v1/registry/modules/{namespace}/{name}/{system}/{version}","query":["source","commit"],"headers":[],"upload":"application/gzip"},
   QuarantineVersion: {"method":"PUT","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
   ReadOtherStack: {"method":"POST","path":"/api/v1/worker/claims/{run}/read-stack","query":[],"headers":[]},
   ReadRegistry: {"method":"POST","path":"/api/v1/worker/claims/{run}/registry","query":[],"headers":[]},
   RecordState: {"method":"POST","path":"/api/v1/worker/claims/{run}/state","query":[],"headers":[]},
-  RedeliverNotification: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver","query":[],"headers":[]},
+  RedeliverNotification: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/deliveries/{delivery}/redeliver","query":[],"headers":["idempotency-key"]},
   ReleaseVersion: {"method":"DELETE","path":"/api/v1/registry/quarantine/{host}/{namespace}/{type}/{version}","query":[],"headers":[]},
-  RemoveProviderSchema: {"method":"POST","path":"/api/v1/registry/provider-schemas/removals","query":[],"headers":[]},
+  RemoveProviderSchema: {"method":"POST","path":"/api/v1/registry/provider-schemas/removals","query":[],"headers":["idempotency-key"]},
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RenderPlanSet: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/rendered","query":["form"],"headers":[],"text":true},
-  ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":[]},
-  RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":[]},
+  ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":["idempotency-key"]},
+  RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":["idempotency-key"]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},
   SearchResources: {"method":"GET","path":"/api/v1/search","query":["q","type","project","limit"],"headers":[]},
@@ -4076,11 +4110,11 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   ShowVcsConnection: {"method":"GET","path":"/api/v1/projects/{project}/vcs-connections/{connection}","query":[],"headers":[]},
   ShowWorkerEndpoint: {"method":"GET","path":"/api/v1/worker","query":[],"headers":[]},
   StartClaim: {"method":"POST","path":"/api/v1/worker/claims/{run}/start","query":[],"headers":[]},
-  SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":[]},
+  SyncVcsConnection: {"method":"POST","path":"/api/v1/projects/{project}/vcs-connections/{connection}/sync","query":[],"headers":["idempotency-key"]},
   TakeProjectRole: {"method":"DELETE","path":"/api/v1/projects/{project}/roles/{kind}/{subject}","query":[],"headers":[]},
   TakeRole: {"method":"DELETE","path":"/api/v1/roles/{kind}/{subject}","query":[],"headers":[]},
-  TestAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks/{webhook}/test","query":[],"headers":[]},
-  TestNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/test","query":[],"headers":[]},
+  TestAuditWebhook: {"method":"POST","path":"/api/v1/audit/webhooks/{webhook}/test","query":[],"headers":["idempotency-key"]},
+  TestNotificationDestination: {"method":"POST","path":"/api/v1/projects/{project}/notifications/{destination}/test","query":[],"headers":["idempotency-key"]},
   TestPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/test","query":["project","stack","version"],"headers":[],"upload":"application/json"},
   UnfreezeProject: {"method":"DELETE","path":"/api/v1/projects/{project}/freeze","query":[],"headers":[]},
   UnfreezeStack: {"method":"DELETE","path":"/api/v1/projects/{project}/stacks/{stack}/freeze","query":[],"headers":[]},

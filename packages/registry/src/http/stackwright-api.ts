@@ -18,6 +18,8 @@ export interface StackwrightApiOptions {
   readonly region: string;
   /** Per account. @default none */
   readonly rateLimit?: RateLimit | undefined;
+  /** Adds hooks, which run once the caller is known and the request is valid. @default none are added */
+  readonly addHooks?: ((fastify: FastifyInstance, principalOf: PrincipalOf) => void) | undefined;
 }
 
 /** Who sent a request that was let through. */
@@ -79,11 +81,13 @@ export function registerStackwrightApi(
     request.body = schema?.body === undefined ? undefined : isLeftOut ? {} : parseBody(raw);
   });
 
-  return (request) => {
+  const principalOf: PrincipalOf = (request) => {
     const principal = principals.get(request);
     if (principal === undefined) throw new RegistryError("REGISTRY_UNAUTHENTICATED");
     return principal;
   };
+  options.addHooks?.(fastify, principalOf);
+  return principalOf;
 }
 
 /** The digest that an upload announces for its body. */

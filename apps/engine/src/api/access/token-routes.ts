@@ -114,7 +114,7 @@ export function tokenRoutes(fastify: FastifyInstance, parts: ApiParts): void {
           422: "the caller has no user, the named one is not a service account, or it has too many tokens",
         },
       ),
-      config,
+      config: { ...config, once: "begun-first" },
     },
     async (request, reply) => {
       const principal = principalOf(request);

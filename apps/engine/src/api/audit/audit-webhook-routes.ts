@@ -249,7 +249,7 @@ export function auditWebhookRoutes(fastify: FastifyInstance, parts: ApiParts): v
         { 200: TestView },
         { params: Params },
       ),
-      config: { access: "account-admin" },
+      config: { access: "account-admin", once: "begun-first" },
     },
     async (request) => {
       const webhook = await readOne(request);

@@ -299,7 +299,7 @@ export function notificationRoutes(fastify: FastifyInstance, parts: ApiParts): v
         { 200: DeliveryView },
         { params: DestinationParams },
       ),
-      config: { access: "admin" },
+      config: { access: "admin", once: "begun-first" },
     },
     async (request) => {
       const { project, destination } = await readDestination(request);

@@ -6,7 +6,7 @@ import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { MODE_OF } from "../../domain/run-modes.ts";
 import { projectTenancy, RUN_KIND, runPlace } from "../../domain/run-places.ts";
-import { isServerError, ServerError } from "../../domain/server-error.ts";
+import { ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { PlanRenderer } from "../../plan-rendering/plan-renderer.ts";
 import { advancePlanSet } from "../../plan-set/advance-plan-set.ts";
@@ -24,7 +24,6 @@ import {
   checkProjectName,
   Digest,
   etagOf,
-  IdempotencyHeader,
   ProjectName,
   ProjectParams,
   routeSchema,
@@ -32,9 +31,7 @@ import {
 } from "../api-parts.ts";
 import { requireApiRole } from "../api-roles.ts";
 import { callerGone } from "../end-of-request.ts";
-import { findReplay, idempotencyOf } from "../idempotency.ts";
 import { nextPage, PageQuery, pageOf } from "../list-page.ts";
-import { replay } from "../runs/request-run.ts";
 import { type MemberFacts, NewPlanSet, PlanSetView, planSetViewOf } from "./plan-set-view.ts";
 import { readPlanView } from "./plan-view.ts";
 
@@ -115,13 +112,13 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "Plan stacks together, each with the planned outputs of the others that it reads",
         "CreatePlanSet",
         { 201: PlanSetView },
-        { params: ProjectParams, body: NewPlanSet, headers: IdempotencyHeader },
+        { params: ProjectParams, body: NewPlanSet },
         {
           409: "a stack is in another plan set, or a request with this key is in progress",
           422: "a configuration is unknown, or another tool plans one of the stacks",
         },
       ),
-      config: { access: "planner" },
+      config: { access: "planner", once: "answered" },
     },
     async (request, reply) => {
       const principal = principalOf(request);
@@ -131,31 +128,17 @@ export function planSetRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const members = await membersOf(parts, principal, project, stacks);
       const reference = { project: { account: principal.account, project }, set: parts.token() };
       const location = `/api/v1/projects/${project}/plan-sets/${reference.set}`;
-      const idempotency = idempotencyOf<PlanSet>(request, principal, parts.clock, (set) => ({
-        status: 201,
-        location,
-        body: JSON.stringify(planSetViewOf(set)),
-      }));
-      const known = idempotency && (await findReplay(parts, idempotency));
-      if (known !== undefined) return replay(reply, known);
-      try {
-        await createPlanSet(parts.audited(request), {
-          reference,
-          members,
-          mode: MODE_OF[mode],
-          actor: principal.actor,
-          message,
-          ...(idempotency !== undefined && { idempotency }),
-        });
-      } catch (error) {
-        // Another request with the key was faster: its answer is the answer.
-        const other =
-          isServerError(error, "in_progress") && idempotency !== undefined
-            ? await findReplay(parts, idempotency)
-            : undefined;
-        if (other === undefined) throw error;
-        return replay(reply, other);
-      }
+      await createPlanSet(parts.audited(request), {
+        reference,
+        members,
+        mode: MODE_OF[mode],
+        actor: principal.actor,
+        message,
+        onMade: (set) => {
+          const body = JSON.stringify(planSetViewOf(set));
+          parts.answerWithChange(request, { status: 201, location, body });
+        },
+      });
       return reply
         .code(201)
         .header("location", location)

@@ -1,19 +1,16 @@
 import { isEnded, type NamedStack } from "@stackwright/core";
-import { type IdempotencyRecord, type Run, Run_Mode } from "@stackwright/proto/stackwright";
+import { type Run, Run_Mode } from "@stackwright/proto/stackwright";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isServerError, ServerError } from "../../domain/server-error.ts";
-import { enqueueRun } from "../../queue/enqueue.ts";
+import { ServerError } from "../../domain/server-error.ts";
+import { addRun } from "../../queue/enqueue.ts";
 import { phaseOf } from "../../queue/run-row.ts";
+import { transact } from "../../queue/transaction.ts";
 import type { ApiParts } from "../api-parts.ts";
-import { findReplay, idempotencyOf } from "../idempotency.ts";
 import { runViewOf } from "./run-view.ts";
 
-type Requested = Omit<
-  Parameters<typeof enqueueRun>[1],
-  "reference" | "stackName" | "actor" | "idempotency"
->;
+type Requested = Omit<Parameters<typeof addRun>[1], "reference" | "stackName" | "actor">;
 
-/** Enqueues the run of a request, and answers; a repetition with the same idempotency key gets the first answer. */
+/** Enqueues the run of a request, and answers; the answer is stored with the run where the request has an idempotency key. */
 export async function requestRun(
   parts: ApiParts,
   request: FastifyRequest,
@@ -21,34 +18,19 @@ export async function requestRun(
   { reference: stack, name }: NamedStack,
   requested: Requested,
 ): Promise<FastifyReply> {
-  const principal = parts.principalOf(request);
+  const { actor } = parts.principalOf(request);
   const reference = { stack, run: parts.token() };
   const location = `/api/v1/projects/${stack.project}/stacks/${name}/runs/${reference.run}`;
-  const idempotency = idempotencyOf<Run>(request, principal, parts.clock, (run) => ({
-    status: 201,
-    location,
-    body: JSON.stringify(runViewOf(run)),
-  }));
-  const known = idempotency && (await findReplay(parts, idempotency));
-  if (known !== undefined) return replay(reply, known);
-  try {
-    const run = await enqueueRun(parts.audited(request), {
-      ...requested,
-      reference,
-      stackName: name,
-      actor: principal.actor,
-      ...(idempotency !== undefined && { idempotency }),
+  const run = await transact(parts.audited(request), async (tx) => {
+    const added = await addRun(tx, { ...requested, reference, stackName: name, actor });
+    parts.answerWithChange(request, {
+      status: 201,
+      location,
+      body: JSON.stringify(runViewOf(added)),
     });
-    return await reply.code(201).header("location", location).send(runViewOf(run));
-  } catch (error) {
-    // Another request with the key was faster: its answer is the answer.
-    const other =
-      isServerError(error, "in_progress") && idempotency !== undefined
-        ? await findReplay(parts, idempotency)
-        : undefined;
-    if (other === undefined) throw error;
-    return replay(reply, other);
-  }
+    return added;
+  });
+  return reply.code(201).header("location", location).send(runViewOf(run));
 }
 
 /** `illegal_transition` for a run that has not ended or has done all, or whose options are a command's, `command_run` for one of a command. */
@@ -66,17 +48,4 @@ export function requireRetry(run: Run): void {
     "illegal_transition",
     `the run ${run.id} is ${phase}; runs that ended without applying all of their plan can be requested again`,
   );
-}
-
-/** Answers a request again that was answered before. */
-export function replay(
-  reply: FastifyReply,
-  { status, body, location }: IdempotencyRecord,
-): FastifyReply {
-  reply.serializer((text) => text as string);
-  return reply
-    .code(status)
-    .headers({ location, "idempotency-replayed": "true" })
-    .type("application/json")
-    .send(body);
 }

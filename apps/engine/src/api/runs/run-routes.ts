@@ -26,7 +26,6 @@ import {
   type ApiParts,
   Digest,
   etagOf,
-  IdempotencyHeader,
   RunParams,
   routeSchema,
   StackParams,
@@ -151,14 +150,14 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "Request a run",
         "CreateRun",
         { 201: RunSchema },
-        { params: StackParams, body: NewRun, headers: IdempotencyHeader },
+        { params: StackParams, body: NewRun },
         {
           409: "a request with this key is in progress",
           422: "the configuration is unknown",
           429: "the queue is full",
         },
       ),
-      config: { access: "planner" },
+      config: { access: "planner", once: "answered" },
     },
     async (request, reply) => {
       const principal = principalOf(request);
@@ -251,10 +250,10 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "Request an ended run again, with its configuration and options and a new plan",
         "RetryRun",
         { 201: RunSchema },
-        { params: RunParams, body: Retry, headers: IdempotencyHeader },
+        { params: RunParams, body: Retry },
         { 409: ENDED, 422: "the configuration is gone", 429: "the queue is full" },
       ),
-      config: { access: "operator" },
+      config: { access: "operator", once: "answered" },
     },
     async (request, reply) => {
       const named = await stackOf(parts, principalOf(request), request.params);

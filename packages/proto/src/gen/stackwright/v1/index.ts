@@ -123,6 +123,7 @@ export {
   ConfigurationVersion,
   Freeze,
   IdempotencyRecord,
+  IdempotencyRecord_Progress,
   PlanSet,
   PlanSetMember,
   PlanSet_Phase,

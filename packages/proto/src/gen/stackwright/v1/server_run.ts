@@ -442,17 +442,52 @@ export namespace Variable_Category {
 
 /** The answer to a request that carried an idempotency key. Name: actor "." SHA-256 of the key. */
 export interface IdempotencyRecord {
-  /** SHA-256 of method, path and body, in hexadecimal. */
+  /** SHA-256 of method, path and body, in hexadecimal; for requests that may have secrets, HMAC with a key of the servers. */
   requestDigest: string;
-  /** HTTP status of the answer. */
+  /** HTTP status of the answer; 0 without one. */
   status: number;
-  /** Body of the answer. */
+  /** Body of an answer that has no secrets. */
   body: string;
   /** Where the created resource is. */
   location: string;
   /** Milliseconds since 1970. */
   createdAtMs: bigint;
+  /** How far the request is. */
+  progress: IdempotencyRecord_Progress;
+  /** Body of the answer, encrypted with a key of the servers. */
+  sealedBody: Uint8Array;
+  /** The body is too large to be kept. */
+  withoutBody: boolean;
+  /** Entity tag of the answer. */
+  etag: string;
+  /** Media type of the answer; empty: JSON. */
+  contentType: string;
+  /** SHA-256 of the credential of the request, in hexadecimal: an encrypted body is shown to no other one. */
+  credentialDigest: string;
+  /** What no other request has. */
+  attempt: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** How far a request is. */
+export const IdempotencyRecord_Progress = {
+  /** PROGRESS_UNSPECIFIED - Done and answered; records of older servers have no other. */
+  PROGRESS_UNSPECIFIED: 0,
+  /** PROGRESS_BEGUN - Noted before it did anything that is outside of the store. */
+  PROGRESS_BEGUN: 1,
+  /** PROGRESS_CHANGED - The change was made, and is being answered. */
+  PROGRESS_CHANGED: 2,
+  /** PROGRESS_FAILED - It may have had an effect, and was answered by a failure. */
+  PROGRESS_FAILED: 3,
+} as const;
+
+export type IdempotencyRecord_Progress = typeof IdempotencyRecord_Progress[keyof typeof IdempotencyRecord_Progress];
+
+export namespace IdempotencyRecord_Progress {
+  export type PROGRESS_UNSPECIFIED = typeof IdempotencyRecord_Progress.PROGRESS_UNSPECIFIED;
+  export type PROGRESS_BEGUN = typeof IdempotencyRecord_Progress.PROGRESS_BEGUN;
+  export type PROGRESS_CHANGED = typeof IdempotencyRecord_Progress.PROGRESS_CHANGED;
+  export type PROGRESS_FAILED = typeof IdempotencyRecord_Progress.PROGRESS_FAILED;
 }
 
 /** While it is there, no run begins to apply; plans are made. Name: "project", or the ULID of a stack. */
@@ -3335,7 +3370,20 @@ export const Variable: MessageFns<Variable> = {
 };
 
 function createBaseIdempotencyRecord(): IdempotencyRecord {
-  return { requestDigest: "", status: 0, body: "", location: "", createdAtMs: 0n };
+  return {
+    requestDigest: "",
+    status: 0,
+    body: "",
+    location: "",
+    createdAtMs: 0n,
+    progress: 0,
+    sealedBody: emptyBytes,
+    withoutBody: false,
+    etag: "",
+    contentType: "",
+    credentialDigest: "",
+    attempt: "",
+  };
 }
 
 export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
@@ -3357,6 +3405,27 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
         throw new globalThis.Error("value provided for field message.createdAtMs of type int64 too large");
       }
       writer.uint32(40).int64(message.createdAtMs);
+    }
+    if (message.progress !== 0) {
+      writer.uint32(48).int32(message.progress);
+    }
+    if (message.sealedBody.length !== 0) {
+      writer.uint32(58).bytes(message.sealedBody);
+    }
+    if (message.withoutBody !== false) {
+      writer.uint32(64).bool(message.withoutBody);
+    }
+    if (message.etag !== "") {
+      writer.uint32(74).string(message.etag);
+    }
+    if (message.contentType !== "") {
+      writer.uint32(82).string(message.contentType);
+    }
+    if (message.credentialDigest !== "") {
+      writer.uint32(90).string(message.credentialDigest);
+    }
+    if (message.attempt !== "") {
+      writer.uint32(98).string(message.attempt);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3422,6 +3491,62 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
             message.createdAtMs = reader.int64() as bigint;
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.progress = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.sealedBody = reader.bytes();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withoutBody = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.etag = reader.string(true);
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.contentType = reader.string(true);
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.credentialDigest = reader.string(true);
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.attempt = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3461,6 +3586,13 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
     message.createdAtMs = (object.createdAtMs !== undefined && object.createdAtMs !== null)
       ? BigInt(object.createdAtMs)
       : 0n;
+    message.progress = object.progress ?? 0;
+    message.sealedBody = object.sealedBody ?? emptyBytes;
+    message.withoutBody = object.withoutBody ?? false;
+    message.etag = object.etag ?? "";
+    message.contentType = object.contentType ?? "";
+    message.credentialDigest = object.credentialDigest ?? "";
+    message.attempt = object.attempt ?? "";
     return message;
   },
 };
