@@ -2,11 +2,27 @@ import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { expect, it } from "vitest";
-import { type ApiOperation, operationsOf } from "../testing/api-document.ts";
+import { type ApiOperation, allOperationsOf } from "../testing/api-document.ts";
 import { type JsonSchema, NASTY, valuesFor } from "../testing/json-schema-arbitrary.ts";
 import { P, S, startApi } from "../testing/start-api.ts";
 
 const RUNS = Math.round(25 * Number(process.env["STACKWRIGHT_RUNS"] ?? 1));
+
+const TERRAFORM =
+  "its answers have the forms of Terraform's protocols, which its own tests compare";
+const PROBES = "it is for probes and scrapers, and has no schema";
+
+/** Operations whose answers the document does not describe: of these it is only judged that they do not fail. */
+const UNDESCRIBED: Readonly<Record<string, string>> = {
+  "/.well-known/terraform.json": TERRAFORM,
+  "/terraform/v1/providers/{namespace}/{type}/versions": TERRAFORM,
+  "/terraform/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}": TERRAFORM,
+  "/terraform/v1/mirror/{hostname}/{namespace}/{type}/{*}": TERRAFORM,
+  "/terraform/v1/files/{token}/{filename}": TERRAFORM,
+  "/healthz": PROBES,
+  "/readyz": PROBES,
+  "/metrics": PROBES,
+};
 
 /** What a request of an operation consists of. */
 function requestsOf(
@@ -73,14 +89,21 @@ it(
       "if-match": ["*"],
       body: [digest, "web", "one", "word", "shared"],
     };
-    const operations = operationsOf((await call("GET", "/openapi.json")).json);
-    expect(operations.length).toBeGreaterThan(24);
+    const operations = allOperationsOf((await call("GET", "/openapi.json")).json);
+    expect(operations.length).toBeGreaterThan(220);
+    const undescribed = operations.filter(
+      ({ responses }) => Object.keys(responses).join() === "200",
+    );
+    expect(undescribed.map(({ path }) => path).filter((path) => !(path in UNDESCRIBED))).toEqual(
+      [],
+    );
+    expect(undescribed).toHaveLength(Object.keys(UNDESCRIBED).length);
     const statuses = new Set<number>();
     for (const operation of operations) {
       const { method, name, responses } = operation;
       await fc.assert(
         fc.asyncProperty(requestsOf(operation, known), async (generated) => {
-          const path = operation.path.replaceAll(/\{([a-z_]+)\}/g, (_, key: string) =>
+          const path = operation.path.replaceAll(/\{([a-z_]+|\*)\}/g, (_, key: string) =>
             encodeURIComponent(textOf(generated.path[key])),
           );
           // Such a segment is the address of another route.
@@ -116,6 +139,10 @@ it(
           statuses.add(status);
           const described = `${name} ${method} ${path} ${JSON.stringify(generated)}: ${status}`;
           expect(status, described).toBeLessThan(500);
+          if (operation.path in UNDESCRIBED) {
+            await answer.body?.cancel();
+            return;
+          }
           expect(Object.keys(responses), described).toContain(String(status));
           const [type = ""] = (answer.headers.get("content-type") ?? "").split(";");
           if (type === "text/event-stream") {
