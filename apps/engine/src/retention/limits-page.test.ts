@@ -20,6 +20,12 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
     "domain/server-kinds.ts",
     "IDEMPOTENCY_KEPT_MS = 24 * 3_600_000",
   ],
+  [
+    "answers to requests",
+    "up to 16 KiB",
+    "api/idempotency/request-once.ts",
+    "MAX_KEPT_BYTES = 16 * 1024",
+  ],
   ["login sessions", "12 hours without use, 7 days", "access/login-sessions.ts", "12 * "],
   [
     "codes of logins",

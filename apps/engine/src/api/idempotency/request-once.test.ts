@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ProjectDeletion } from "@stackwright/proto/stackwright";
+import { IdempotencyRecord, ProjectDeletion } from "@stackwright/proto/stackwright";
 import { tenancyOf } from "@stackwright/storage";
 import { expect, it } from "vitest";
 import { projectDeletionPlace } from "../../domain/kinds-of-projects.ts";
@@ -13,7 +13,7 @@ const ANSWER = { status: 201, body: '{"token":"s3cret"}', location: "/x", etag: 
 const DAY_MS = 24 * 3_600_000;
 
 function start() {
-  const { parts, clock, storage } = createRunFixture();
+  const { parts, clock, storage, put } = createRunFixture();
   const requestOf = ({ digest = "d", credential = "c" } = {}) =>
     new RequestOnce(parts, {
       place: PLACE,
@@ -33,7 +33,7 @@ function start() {
     storage.list("strong", SERVER_KINDS.idempotency.type, PLACE.tenancy, "");
   const count = async () =>
     (await storage.list("strong", SERVER_KINDS.projectDeletion.type, PLACE.tenancy, "")).length;
-  return { clock, requestOf, change, stored, count };
+  return { clock, requestOf, change, stored, count, put };
 }
 
 const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
@@ -139,6 +139,20 @@ it("an answer beyond 16 KiB is not kept, and a repeat says where to read", async
     code: "answer_unavailable",
     message: expect.stringContaining("read /x"),
   });
+});
+
+it("the answer that an older server stored is repeated to any credential of the actor", async () => {
+  const { requestOf, put } = start();
+  // It has the first five members alone.
+  const record = IdempotencyRecord.create({
+    requestDigest: "d",
+    status: 201,
+    body: "{}",
+    location: "/run",
+    createdAtMs: BigInt(createRunFixture().clock.wallMs()),
+  });
+  await put(SERVER_KINDS.idempotency, PLACE, record);
+  expect(await requestOf().find()).toMatchObject({ status: 201, body: "{}", location: "/run" });
 });
 
 it("a later change of the same request does not add the record again", async () => {

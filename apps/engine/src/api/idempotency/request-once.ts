@@ -37,7 +37,7 @@ const KIND = SERVER_KINDS.idempotency;
 const { PROGRESS_UNSPECIFIED, PROGRESS_BEGUN, PROGRESS_CHANGED, PROGRESS_FAILED } =
   IdempotencyRecord_Progress;
 
-/** Characters of a body that is kept. */
+/** Bytes of a body that is kept. */
 export const MAX_KEPT_BYTES = 16 * 1024;
 
 /** How long a request without an answer counts as one that is in progress: after that its server was killed. */
