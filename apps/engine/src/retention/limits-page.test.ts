@@ -75,7 +75,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   [
     "variable sets of a project",
     "100, with 200",
-    "api/variable-sets/variable-set-routes.ts",
+    "api/variable-sets/set-variables.ts",
     "MAX_SETS = 100;\nconst MAX_SET_VARIABLES = 200",
   ],
   [
