@@ -165,7 +165,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 function setHead(reply: FastifyReply, answer: KeptAnswer): void {
   const { status, location = "", etag = "", contentType = "" } = answer;
-  reply.code(status).header("idempotency-replayed", "true");
+  // It may have a secret.
+  reply.code(status).headers({ "idempotency-replayed": "true", "cache-control": "no-store" });
   if (location !== "") reply.header("location", location);
   if (etag !== "") reply.header("etag", etag);
   if (status !== 204) reply.type(contentType === "" ? JSON_TYPE : contentType);

@@ -150,6 +150,7 @@ it("a POST with the key of before has its effect once, and the answer of before"
     const again = await post(path, bodies[name], name);
     expect([name, again.status, again.text]).toEqual([name, first.status, first.text]);
     expect([name, again.headers.get("idempotency-replayed")]).toEqual([name, "true"]);
+    expect([name, again.headers.get("cache-control")]).toEqual([name, "no-store"]);
     for (const header of ["location", "etag", "content-type"]) {
       expect([name, header, again.headers.get(header)]).toEqual([
         name,
