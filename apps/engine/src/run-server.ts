@@ -73,6 +73,7 @@ import { VcsWorker } from "./vcs/vcs-worker.ts";
 import { DeliveryLimits } from "./vcs-api/delivery-limits.ts";
 import { driftHookPlugin } from "./vcs-api/drift-hook-plugin.ts";
 import { hookPlugin } from "./vcs-api/hook-plugin.ts";
+import { keptKeys } from "./worker/kept-keys.ts";
 import { LiveServers } from "./worker/live-servers.ts";
 import type { OfferedTool } from "./worker/offered-tools.ts";
 import type { FindProvider } from "./worker/read-registry.ts";
@@ -189,7 +190,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
   const { store, address, clock, logger, env, directory, capacity } = options;
   const { storage, blobs, renewal } = store;
   const [current, ...former] = options.keys;
-  const keys = createStoredKeys({ storage, current, former });
+  const keys = keptKeys(createStoredKeys({ storage, current, former }), storage);
   const token = createUlidGenerator({ wallMs: () => clock.wallMs() });
   const policies = new PolicyRunner({ clock });
   const { traces } = options;

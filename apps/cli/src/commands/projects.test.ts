@@ -55,10 +55,14 @@ it("projects are made with rules of approval, changed, shown and deleted", {
   expect(said).toMatch(/keys of its stacks: ask the.*people/);
   expect(said).not.toContain("\u001b[31m");
   expect(await output("set", "web", "--key-instructions", "")).not.toContain("keys of its stacks");
+  const kept = await output("set", "web", "--keys", "client");
+  expect(kept).toContain("who has the keys of its stacks: its members alone");
+  expect(await output("set", "web", "--keys", "either")).not.toContain("who has the keys");
   const reaction = await output("set", "web", "--provider-reaction", "notify");
   expect(reaction).toContain("where a provider changes: notifications are sent");
   for (const [words, message] of [
     [["set", "web", "--provider-reaction", "apply"], "takes none, notify, plan"],
+    [["set", "web", "--keys", "all"], "takes client, server, either"],
     [["set", "web"], "There is nothing to change."],
     [["set", "web", "--required-approvals", "many"], "takes a number"],
     [["set", "web", "--auto-apply", "sometimes"], "takes on_request, never, always"],

@@ -18,6 +18,7 @@ export interface ProjectOptions extends AccountOptions {
   readonly shareOutputsWith: readonly string[];
   readonly shareNoOutputs: boolean;
   readonly keyInstructions?: string;
+  readonly keys?: string;
   readonly pureProvider: readonly string[];
   readonly askAllProviders: boolean;
   readonly providerReaction?: string;
@@ -27,6 +28,12 @@ const REACTIONS: Readonly<Record<Project["provider_reaction"], string>> = {
   none: "nothing follows, unless a stack says otherwise",
   notify: "notifications are sent, unless a stack says otherwise",
   plan: "notifications are sent and plans are requested, unless a stack says otherwise",
+};
+
+const KEYS: Readonly<Record<Project["keys"], string>> = {
+  either: "the first who ran a stack",
+  client: "its members alone, so the server has no runs",
+  server: "the server",
 };
 
 /** Lists the projects that the caller may see. */
@@ -142,6 +149,7 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     "notify",
     "plan",
   ]);
+  const keys = oneOf(options.keys, "--keys", ["client", "server", "either"]);
   const approvals = numberOf(options.requiredApprovals);
   return {
     ...(displayName !== undefined && { display_name: displayName }),
@@ -151,6 +159,7 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     ...(supersede !== undefined && { supersede }),
     ...(reaction !== undefined && { provider_reaction: reaction }),
+    ...(keys !== undefined && { keys }),
     ...(options.keyInstructions !== undefined && { key_instructions: options.keyInstructions }),
     ...((options.askAllProviders || options.pureProvider.length > 0) && {
       pure_providers: [...options.pureProvider],
@@ -190,6 +199,10 @@ function linesOf(project: Project): readonly string[] {
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,
     `  where a provider changes: ${REACTIONS[project.provider_reaction]}`,
+    // A server of an earlier release does not say it.
+    ...((project.keys ?? "either") === "either"
+      ? []
+      : [`  who has the keys of its stacks: ${KEYS[project.keys]}`]),
     ...(project.pure_providers.length === 0
       ? []
       : [`  providers known to be pure: ${project.pure_providers.join(" ")}`]),

@@ -67,5 +67,9 @@ function withSettings(command: Command): Command {
       "--provider-reaction <what>",
       "none, notify or plan: what follows for stacks without a reaction of their own where a version of a provider changes",
     )
-    .option("--key-instructions <text>", "how members get the keys of its stacks: no key");
+    .option("--key-instructions <text>", "how members get the keys of its stacks: no key")
+    .option(
+      "--keys <who>",
+      "client, server or either: who has the keys of its stacks; with client the server has no runs",
+    );
 }

@@ -25,6 +25,7 @@ export const SERVER_ERRORS = Object.freeze({
   state_conflict: kind(409, "the state is another one than the client began with"),
   engine_state: kind(409, "the engine has the state of the stack"),
   kept_state: kind(409, "a terraform or tofu command has the state of the stack"),
+  client_keys: kind(409, "the keys of the stacks of the project are kept from the server"),
   plan_changed: kind(409, "the run has another plan than the one that was approved"),
   plan_stale: kind(409, "the state was changed since the plan was made"),
   claim_lost: kind(409, "another worker has the claim"),

@@ -9,6 +9,7 @@ import {
   RunTicket_Class,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
+import { requireServerKeys } from "../domain/key-mode.ts";
 import { poolOf } from "../domain/project-settings.ts";
 import {
   memberPlace,
@@ -112,7 +113,7 @@ const MAX_PENDING = 100;
  * plans needs no place: it gets its ticket at once.
  *
  * `not_found` for the stack, `unprocessable` for an unknown configuration, `queue_full`, `kept_state` where a terraform or tofu command has
- * the state of the stack.
+ * the state of the stack, `client_keys` where its project keeps keys from the server.
  */
 export async function enqueueRun(parts: TransactionParts, given: NewServerRun): Promise<Run> {
   return transact(parts, async (tx) => addRun(tx, given));
@@ -138,6 +139,8 @@ export async function addRun(tx: Transaction, given: NewServerRun): Promise<Run>
   if (given.stage !== undefined) requireStages(given, tool?.tool ?? "");
   if (mode === Run_Mode.MODE_IMPORT) requireImports(given, tool?.tool ?? "");
   const rules = await guardedProject(tx, stack);
+  // What a run of the server requests has keys of the server already, or ends without.
+  if (given.shadowOf === undefined && !given.stage?.previous) requireServerKeys(rules);
   const autoApply = given.autoApply ?? rules.autoApply === Project_AutoApply.AUTO_APPLY_ALWAYS;
   if (autoApply) requireAutoApply(rules, "request the run");
   const queue = await readQueue(tx, stack);

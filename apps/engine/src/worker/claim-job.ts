@@ -16,6 +16,7 @@ import { placeOfRun, traceParentOf } from "../span/trace-context.ts";
 import { findCurrentVersion, findStateVersion } from "../terraform-state/state-versions.ts";
 import type { ClaimJob } from "./claim-host.ts";
 import { deployedValues } from "./deployed-values.ts";
+import { requireKeysOfServer } from "./kept-keys.ts";
 import { executionName } from "./orphan-sweep.ts";
 import { requireRecord } from "./require-record.ts";
 import { readRunHooks } from "./run-hooks.ts";
@@ -47,6 +48,8 @@ export async function claimJob(
   );
   const named = await parts.stackOf(stack);
   const runMode = modeNameOf(run.mode);
+  // The project may have changed since the run was requested.
+  if (step !== "recover") await requireKeysOfServer(parts.storage, stack);
   await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
   const { enforced, ...variables } = await readRunVariables(parts, stack, named?.name);

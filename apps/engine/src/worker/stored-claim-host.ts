@@ -436,13 +436,25 @@ async function giveUp(
   const reason = error instanceof Error ? error.message : String(error);
   try {
     if (isEngineError(error, "ENGINE_KEY_UNAVAILABLE") && claim.step !== "recover") {
-      const failed = { phase: "failed", reason, reasonCode: "key_unavailable" } as const;
+      const advised = `${reason}. ${await keyAdvice(parts, claim)}`;
+      const failed = { phase: "failed", reason: advised, reasonCode: "key_unavailable" } as const;
       await writeResult(parts, claim, failed);
+    } else if (isServerError(error, "client_keys")) {
+      await writeResult(parts, claim, { phase: "failed", reason, reasonCode: "client_keys" });
     } else await release(parts, claim, reason, ending);
   } catch (thrown) {
     // The lease of the worker ends with it; a sweep releases the claim then.
     parts.logger.error({ run: claim.reference.run, err: thrown }, "a claim was not released");
   }
+}
+
+/** How a stack whose keys are those of commands gets runs of the server. */
+async function keyAdvice(
+  { stackOf }: StoredClaimParts,
+  { reference: { stack } }: RunClaim,
+): Promise<string> {
+  const name = (await stackOf(stack).catch(() => undefined))?.name ?? "NAME";
+  return `Encrypt its data keys with the key of the server, where both keys are: stackwright keys rewrap --project ${stack.project} --stack ${name} --from-key-file YOUR-KEY; or run it by commands alone: stackwright projects set ${stack.project} --keys client`;
 }
 
 async function release(

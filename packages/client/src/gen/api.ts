@@ -756,6 +756,8 @@ export interface NewProject {
   readonly outputs_shared_with?: readonly string[] | undefined;
   /** how members get the keys of the stacks, in words: no key */
   readonly key_instructions?: string | undefined;
+  /** who has the keys of the stacks. client: the server makes none, and has no runs; server: it has those of every stack; either: the first who ran a stack */
+  readonly keys?: "either" | "client" | "server" | undefined;
   /** providers that are known to be pure, by their source addresses or the ends of them: asked to plan an object of which nothing has changed they answer with the object and report nothing. Plans ask them about one such object of each type */
   readonly pure_providers?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
@@ -1226,7 +1228,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "answer_unavailable" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "answer_unavailable" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "client_keys" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -1241,6 +1243,8 @@ export interface Project {
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
   readonly key_instructions: string;
+  /** who has the keys of the stacks. client: the server makes none, and has no runs; server: it has those of every stack; either: the first who ran a stack */
+  readonly keys: "either" | "client" | "server";
   readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
   /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */
@@ -1267,6 +1271,8 @@ export interface ProjectSettings {
   readonly outputs_shared_with?: readonly string[] | undefined;
   /** how members get the keys of the stacks, in words: no key */
   readonly key_instructions?: string | undefined;
+  /** who has the keys of the stacks. client: the server makes none, and has no runs; server: it has those of every stack; either: the first who ran a stack */
+  readonly keys?: "either" | "client" | "server" | undefined;
   /** providers that are known to be pure, by their source addresses or the ends of them: asked to plan an object of which nothing has changed they answer with the object and report nothing. Plans ask them about one such object of each type */
   readonly pure_providers?: readonly string[] | undefined;
   /** the workers of runs: the first pool counts that names a stack */
@@ -1682,6 +1688,8 @@ export interface ShownProject {
   readonly pools: readonly PoolRule[];
   readonly outputs_shared_with: readonly string[];
   readonly key_instructions: string;
+  /** who has the keys of the stacks. client: the server makes none, and has no runs; server: it has those of every stack; either: the first who ran a stack */
+  readonly keys: "either" | "client" | "server";
   readonly pure_providers: readonly string[];
   readonly drift?: DriftRule | undefined;
   /** what follows where a version of a provider that a stack uses changes: nothing; it is noted and notifications are sent; a run that only plans is requested, too */

@@ -22,6 +22,7 @@ import {
 import { seesProject } from "../authorize.ts";
 import { readFreeze } from "../stacks/freeze-view.ts";
 import { requireAllowedPools } from "./allowed-pools.ts";
+import { requireKeysFor } from "./change-keys.ts";
 import {
   NewProject,
   ProjectSettings,
@@ -82,7 +83,9 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "CreateProject",
         { 201: ProjectView },
         { body: NewProject },
-        { 409: "the name is in use, or the project of this name is being deleted" },
+        {
+          409: "the name is in use, the project of this name is being deleted, or the keys of stacks are others than the settings say",
+        },
       ),
       config: { access: "admin" },
     },
@@ -93,6 +96,7 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       if (own.length > 0 && !own.includes(name)) {
         throw new ServerError("forbidden", `${actor} is limited to the projects ${own.join(", ")}`);
       }
+      await requireKeysFor(settings.keys ?? "either", { account, project: name }, parts);
       const made = await transact(parts.audited(request), async (tx) => {
         const place = projectPlace({ account, project: name });
         if ((await tx.find(SERVER_KINDS.project, place)) !== undefined) {
@@ -146,7 +150,10 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ChangeProject",
         { 200: ProjectView },
         { params: ProjectParams, body: ProjectSettings, headers: MatchHeader },
-        { ...CHANGED, 409: "the project is being deleted" },
+        {
+          ...CHANGED,
+          409: "the project is being deleted, or the keys of stacks are others than the settings say",
+        },
       ),
       config: { access: "admin" },
     },
@@ -155,6 +162,8 @@ export function projectRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const { project: name } = request.params;
       checkProjectName(name);
       const isKnown = await hasStacks(principal, name);
+      const { account } = principal;
+      await requireKeysFor(request.body.keys ?? "either", { account, project: name }, parts);
       const { project, generation } = await transact(parts.audited(request), async (tx) => {
         const place = projectPlace({ ...principal, project: name });
         const change = { ...settingsOf(request.body), updatedAtMs: BigInt(tx.nowMs) };

@@ -1,5 +1,6 @@
 import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { KEY_MODES, keyModeName } from "../../domain/key-mode.ts";
 import { PROVIDER_REACTIONS, providerReactionName } from "../../domain/provider-reaction.ts";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
 import { ProjectName } from "../api-parts.ts";
@@ -26,6 +27,11 @@ const SUPERSEDE: Readonly<Record<Static<typeof Supersede>, Project_Supersede>> =
   pending: Project_Supersede.SUPERSEDE_PENDING,
   unapproved: Project_Supersede.SUPERSEDE_UNAPPROVED,
 };
+
+const Keys = Type.Union([Type.Literal("either"), Type.Literal("client"), Type.Literal("server")], {
+  description:
+    "who has the keys of the stacks. client: the server makes none, and has no runs; server: it has those of every stack; either: the first who ran a stack",
+});
 
 const PoolRule = Type.Object(
   {
@@ -64,6 +70,7 @@ const SETTINGS = {
       description: "how members get the keys of the stacks, in words: no key",
     }),
   ),
+  keys: Type.Optional(Keys),
   pure_providers: Type.Optional(
     Type.Array(Type.String({ pattern: SOURCE_PATTERN, maxLength: 256 }), {
       maxItems: 50,
@@ -98,6 +105,7 @@ const FACTS = {
   pools: Type.Array(PoolRule),
   outputs_shared_with: Type.Array(Type.String()),
   key_instructions: Type.String(),
+  keys: Keys,
   pure_providers: Type.Array(Type.String()),
   drift: Type.Optional(DriftRuleSettings),
   provider_reaction: Reaction,
@@ -125,6 +133,7 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
       outputsSharedWith: [...new Set(given.outputs_shared_with)],
     }),
     ...(given.key_instructions !== undefined && { keyInstructions: given.key_instructions }),
+    ...(given.keys !== undefined && { keys: KEY_MODES[given.keys] }),
     ...(given.pure_providers !== undefined && {
       pureProviders: [...new Set(given.pure_providers)],
     }),
@@ -149,6 +158,7 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
     outputs_shared_with: [...project.outputsSharedWith],
     key_instructions: project.keyInstructions,
+    keys: keyModeName(project.keys),
     pure_providers: [...project.pureProviders],
     ...(project.drift !== undefined && { drift: ruleViewOf(project.drift) }),
     provider_reaction: providerReactionName(project.providerReaction),

@@ -87,7 +87,7 @@ export function ProjectSummary() {
             </section>
             <ProjectDriftCard rule={rules.drift} />
             <ProjectReactionCard reaction={rules.provider_reaction} />
-            <ProjectKeysCard instructions={rules.key_instructions} />
+            <ProjectKeysCard instructions={rules.key_instructions} keys={rules.keys} />
             <ProjectProvidersCard pure={rules.pure_providers} />
             <section className="card" aria-labelledby="sets">
               <h2 id="sets">Variable sets</h2>

@@ -130,6 +130,7 @@ export {
   PlanSummary,
   Project,
   Project_AutoApply,
+  Project_Keys,
   Project_Pool,
   Project_Supersede,
   ProviderConstraint,

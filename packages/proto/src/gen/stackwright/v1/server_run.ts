@@ -577,6 +577,8 @@ export interface Project {
   pureProviders: string[];
   /** What follows for its stacks that have no reaction of their own where a version of a provider changes. */
   providerReaction: ProviderReaction_Kind;
+  /** Who has the keys of its stacks. */
+  keys: Project_Keys;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -614,6 +616,24 @@ export namespace Project_Supersede {
   export type SUPERSEDE_UNSPECIFIED = typeof Project_Supersede.SUPERSEDE_UNSPECIFIED;
   export type SUPERSEDE_PENDING = typeof Project_Supersede.SUPERSEDE_PENDING;
   export type SUPERSEDE_UNAPPROVED = typeof Project_Supersede.SUPERSEDE_UNAPPROVED;
+}
+
+/** Who has keys. */
+export const Project_Keys = {
+  /** KEYS_UNSPECIFIED - Of each stack, the first who ran it. */
+  KEYS_UNSPECIFIED: 0,
+  /** KEYS_CLIENT - The members alone: the server makes none, and has no runs. */
+  KEYS_CLIENT: 1,
+  /** KEYS_SERVER - The server. */
+  KEYS_SERVER: 2,
+} as const;
+
+export type Project_Keys = typeof Project_Keys[keyof typeof Project_Keys];
+
+export namespace Project_Keys {
+  export type KEYS_UNSPECIFIED = typeof Project_Keys.KEYS_UNSPECIFIED;
+  export type KEYS_CLIENT = typeof Project_Keys.KEYS_CLIENT;
+  export type KEYS_SERVER = typeof Project_Keys.KEYS_SERVER;
 }
 
 /** The pool of some stacks. */
@@ -4075,6 +4095,7 @@ function createBaseProject(): Project {
     keyInstructions: "",
     pureProviders: [],
     providerReaction: 0,
+    keys: 0,
   };
 }
 
@@ -4130,6 +4151,9 @@ export const Project: MessageFns<Project> = {
     }
     if (message.providerReaction !== 0) {
       writer.uint32(480).int32(message.providerReaction);
+    }
+    if (message.keys !== 0) {
+      writer.uint32(560).int32(message.keys);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -4275,6 +4299,14 @@ export const Project: MessageFns<Project> = {
             message.providerReaction = reader.int32() as any;
             continue;
           }
+          case 70: {
+            if (tag !== 560) {
+              break;
+            }
+
+            message.keys = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -4328,6 +4360,7 @@ export const Project: MessageFns<Project> = {
     message.keyInstructions = object.keyInstructions ?? "";
     message.pureProviders = object.pureProviders?.map((e) => e) || [];
     message.providerReaction = object.providerReaction ?? 0;
+    message.keys = object.keys ?? 0;
     return message;
   },
 };
