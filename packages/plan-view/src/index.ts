@@ -42,6 +42,7 @@ export type {
 } from "./model/plan-view.ts";
 export { PLAN_VIEW_FORMAT } from "./model/plan-view.ts";
 export { repeatsName } from "./model/repeats-name.ts";
+export type { ObjectView } from "./model/revision-view.ts";
 export type { Shown, ShownMember, ShownRefinement } from "./model/shown.ts";
 export { VIEW_SCHEMA } from "./model/view-schema.ts";
 export type { HtmlOptions } from "./render/html.ts";
@@ -62,4 +63,6 @@ export type {
 } from "./view/given-plan.ts";
 export type { PlanViewOptions } from "./view/plan-view.ts";
 export { planView } from "./view/plan-view.ts";
+export type { GivenObject, RevisionViewOptions } from "./view/revision-view.ts";
+export { revisionView } from "./view/revision-view.ts";
 export type { RiskOptions, RiskRule } from "./view/risk.ts";

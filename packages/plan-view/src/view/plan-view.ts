@@ -1,6 +1,6 @@
 import { Mark, type Value } from "@stackwright/cty";
-import { diffValues, type PairingOptions } from "../diff/diff-values.ts";
-import { type ShowOptions, showDiff, showValue } from "../diff/show-diff.ts";
+import type { PairingOptions } from "../diff/diff-values.ts";
+import type { ShowOptions } from "../diff/show-diff.ts";
 import type { Diff } from "../model/diff.ts";
 import {
   type ChangeView,
@@ -18,6 +18,7 @@ import { likenessOf } from "./likeness.ts";
 import { pathText } from "./path-text.ts";
 import { reasonOf } from "./reasons.ts";
 import { type RiskOptions, riskOf } from "./risk.ts";
+import { sides } from "./sides.ts";
 
 /** How a view is made. */
 export interface PlanViewOptions extends ShowOptions {
@@ -118,20 +119,6 @@ function bodyOf(
     default:
       return sides(before, after, diff, show);
   }
-}
-
-function sides(
-  before: Value | undefined,
-  after: Value | undefined,
-  diff: PairingOptions,
-  show: ShowOptions,
-): Diff {
-  if (before === undefined && after === undefined) return { kind: "same", value: { kind: "null" } };
-  if (before === undefined) {
-    return { kind: "add", value: showValue(after as Value, show) };
-  }
-  if (after === undefined) return { kind: "remove", value: showValue(before, show) };
-  return showDiff(diffValues(before, after, diff), show);
 }
 
 function outputView(

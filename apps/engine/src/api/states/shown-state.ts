@@ -9,7 +9,7 @@ import {
   type StateObject,
 } from "@stackwright/core";
 import { CtyError, type Value } from "@stackwright/cty";
-import { type Diff, diffValues, type Shown, showDiff, showValue } from "@stackwright/plan-view";
+import { type ObjectView, revisionView, type Shown, showValue } from "@stackwright/plan-view";
 import { BUILTIN_ADDRESS, BUILTIN_SCHEMA } from "@stackwright/tfplugin/builtin";
 import { ServerError } from "../../domain/server-error.ts";
 import type { ApiParts } from "../api-parts.ts";
@@ -18,15 +18,6 @@ import type { ApiParts } from "../api-parts.ts";
 const SHOW = { maxTextLength: 16_384, withoutSecrets: true } as const;
 /** Revisions of one comparison. */
 const MAX_REVISIONS = 200;
-
-/** What became of one object between two revisions. */
-interface ObjectChange {
-  readonly address: string;
-  readonly deposed: string;
-  readonly type: string;
-  readonly change: "created" | "updated" | "deleted";
-  readonly body: Diff;
-}
 
 type StateParts = Pick<ApiParts, "storage" | "blobs" | "clock">;
 
@@ -86,7 +77,7 @@ export async function compareRevisions(
   parts: StateParts,
   stack: NamedStack,
   { from, to }: { readonly from: bigint; readonly to: bigint },
-): Promise<readonly ObjectChange[]> {
+): Promise<readonly ObjectView[]> {
   const state = keylessState(parts, stack);
   const history = await state.history();
   const between = history.filter(({ revision }) => revision > from && revision <= to).toReversed();
@@ -123,30 +114,14 @@ export async function compareRevisions(
       });
     }
   }
-  return [...objects.values()]
-    .flatMap(({ before, after, any }) => changeOf(any, before, after))
-    .toSorted((left, right) => (left.address < right.address ? -1 : 1));
-}
-
-function changeOf(
-  { address, deposed, type }: StateObject,
-  before: StateObject | undefined,
-  after: StateObject | undefined,
-): ObjectChange[] {
-  const was = valueOf(before);
-  const is = valueOf(after);
-  // It came and went, or nothing of it is recorded.
-  if (was === undefined && is === undefined) return [];
-  const head = { address, deposed, type };
-  if (was === undefined) {
-    const body: Diff = { kind: "add", value: showValue(is as Value, SHOW) };
-    return [{ ...head, change: "created", body }];
-  }
-  if (is === undefined) {
-    return [{ ...head, change: "deleted", body: { kind: "remove", value: showValue(was, SHOW) } }];
-  }
-  const body = showDiff(diffValues(was, is, { type }), SHOW);
-  return body.kind === "same" ? [] : [{ ...head, change: "updated", body }];
+  const given = [...objects.values()].map(({ before, after, any }) => ({
+    address: any.address,
+    deposed: any.deposed,
+    type: any.type,
+    before: valueOf(before),
+    after: valueOf(after),
+  }));
+  return revisionView(given, SHOW);
 }
 
 function valueOf(object: StateObject | undefined): Value | undefined {
