@@ -38,7 +38,7 @@ export async function blobText(
     }
   } catch (error) {
     if (!isStorageError(error, "STORAGE_NOT_FOUND")) throw error;
-    throw new ServerError("not_found", "the plan is no longer kept in this form");
+    throw new ServerError("not_found", "this form of the plan was removed");
   }
   return Buffer.concat(chunks).toString("utf8");
 }
