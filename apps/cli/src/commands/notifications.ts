@@ -33,6 +33,7 @@ const EVENTS = [
   "run.failed",
   "run.policy_failed",
   "run.stuck",
+  "run.approval_expired",
   "drift.found",
   "stack.locked_long",
   "provider.changed",

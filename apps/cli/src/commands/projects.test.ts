@@ -33,6 +33,9 @@ it("projects are made with rules of approval, changed, shown and deleted", {
   expect(made).toContain("plans need 2 approvals of any operator, not of who requested the run");
   expect(made).toContain("applied without an approval: never");
   expect(await output("list")).toContain("web\n");
+  expect(made).toContain("a plan waits 7 days for that, and an approval counts for 7 days\n");
+  const times = await output("set", "web", "--approval-wait", "36h", "--approval-valid", "90m");
+  expect(times).toContain("a plan waits 36 hours for that, and an approval counts for 90 minutes");
   // What is not named stays.
   const changed = await output("set", "web", "--no-exclude-author", "--approver", "token:x");
   expect(changed).toContain("plans need 2 approvals of token:x\n");

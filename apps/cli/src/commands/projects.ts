@@ -3,6 +3,7 @@ import { isClientError } from "@stackwright/client";
 import type { CommandContext } from "../command-context.ts";
 import { CommandError } from "../command-error.ts";
 import type { ExitCode } from "../exit-code.ts";
+import { parseDuration } from "../session/session.ts";
 import { printable } from "../terminal/printable.ts";
 import { type AccountOptions, accountCall } from "./account-call.ts";
 
@@ -11,6 +12,10 @@ export interface ProjectOptions extends AccountOptions {
   readonly displayName?: string;
   readonly requiredApprovals?: string;
   readonly excludeAuthor?: boolean;
+  /** How long a plan waits for its approval, such as "2d". */
+  readonly approvalWait?: string;
+  /** How long an approval counts. */
+  readonly approvalValid?: string;
   readonly approver: readonly string[];
   readonly anyApprover: boolean;
   readonly autoApply?: string;
@@ -155,6 +160,12 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     ...(displayName !== undefined && { display_name: displayName }),
     ...(approvals !== undefined && { required_approvals: approvals }),
     ...(excludeAuthor !== undefined && { exclude_author: excludeAuthor }),
+    ...(options.approvalWait !== undefined && {
+      approval_wait_seconds: secondsOf(options.approvalWait),
+    }),
+    ...(options.approvalValid !== undefined && {
+      approval_valid_seconds: secondsOf(options.approvalValid),
+    }),
     ...((anyApprover || approver.length > 0) && { approvers: [...approver] }),
     ...(autoApply !== undefined && { auto_apply: autoApply }),
     ...(supersede !== undefined && { supersede }),
@@ -169,6 +180,24 @@ function settingsOf(options: ProjectOptions): ProjectSettings {
     }),
   };
 }
+
+function secondsOf(text: string): number {
+  return Math.ceil(parseDuration(text) / 1_000);
+}
+
+/** `7 days`, `36 hours`, `90 minutes`, `100 seconds` */
+function spanOf(seconds: number): string {
+  for (const [unit, size] of UNITS) {
+    if (seconds % size === 0) return `${seconds / size} ${unit}${seconds === size ? "" : "s"}`;
+  }
+  return `${seconds} seconds`;
+}
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
 
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -195,6 +224,7 @@ function linesOf(project: Project): readonly string[] {
   return [
     `${project.name}${title}`,
     `  plans need ${many} of ${from}${project.exclude_author ? ", not of who requested the run" : ""}`,
+    `  a plan waits ${spanOf(project.approval_wait_seconds)} for that, and an approval counts for ${spanOf(project.approval_valid_seconds)}`,
     `  applied without an approval: ${project.auto_apply}`,
     `  runs that a new one ends: ${project.supersede}`,
     `  outputs for: ${shared.length === 0 ? "no other project" : shared.join(" ")}`,

@@ -100,6 +100,7 @@ function runLines({ place }: ServerStack, run: Run): readonly string[] {
     ["Replaces", run.replace.length === 0 ? undefined : list(run.replace)],
     ["Revision", run.revision === undefined ? undefined : String(run.revision)],
     ...run.approvals.map(({ actor, at }) => ["Approved", `${at} by ${printable(actor)}`] as const),
+    [run.phase === "approved" ? "Apply until" : "Approve by", run.approval_expires_at],
     [
       "Freeze",
       run.freeze_override &&
@@ -110,7 +111,7 @@ function runLines({ place }: ServerStack, run: Run): readonly string[] {
   return [
     `${phaseText(run.number, run.phase)}${reason}.`,
     ...facts.flatMap(([name, value]) => {
-      return value === undefined ? [] : [`  ${name.padEnd(11)}${value}`];
+      return value === undefined ? [] : [`  ${name.padEnd(12)}${value}`];
     }),
   ];
 }

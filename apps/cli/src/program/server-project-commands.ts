@@ -50,6 +50,8 @@ function withSettings(command: Command): Command {
     .option("--required-approvals <n>", "so many have to approve a plan")
     .option("--exclude-author", "who requested a run cannot approve its plan")
     .option("--no-exclude-author", "who requested a run can approve its plan")
+    .option("--approval-wait <duration>", "so long a plan waits for its approval, such as 72h")
+    .option("--approval-valid <duration>", "so long an approval counts, such as 24h")
     .option("--approver <id>", "this credential may approve; may be repeated", collect, [])
     .option("--any-approver", "all operators may approve", false)
     .option("--auto-apply <when>", "on_request, never or always: without an approval")

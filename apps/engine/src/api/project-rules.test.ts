@@ -49,6 +49,36 @@ it("a plan is applied when n of m others have approved its digest", {
   await reaches(made.json["id"], "applied");
 });
 
+it("a run says until when its plan can be approved, and how long each approval counts", {
+  timeout: 60_000,
+}, async () => {
+  const api = await startApi();
+  const { call } = api;
+  const times = { approval_wait_seconds: 600, approval_valid_seconds: 1_200 };
+  const { request, reaches, etag } = await prepare(api, { required_approvals: 2, ...times });
+  const change = async (body: object) => call("PATCH", P, { body, headers: { "if-match": etag } });
+  for (const seconds of [299, 90 * 86_400 + 1]) {
+    expect((await change({ approval_wait_seconds: seconds })).status).toBe(400);
+    expect((await change({ approval_valid_seconds: seconds })).status).toBe(400);
+  }
+  const made = await request();
+  expect(made.json["approval_expires_at"]).toBeUndefined();
+  const run = `${S}/runs/${String(made.json["id"])}`;
+  await reaches(made.json["id"], "awaiting_approval");
+  const { json } = await call("GET", run);
+  const waits =
+    Date.parse(String(json["approval_expires_at"])) - Date.parse(String(json["updated_at"]));
+  expect(Math.abs(waits - 600_000)).toBeLessThan(60_000);
+  const { digest } = (await call("GET", `${run}/plan`)).json;
+  await call("POST", `${run}/approvals`, { body: { plan_digest: digest } });
+  const [approval] = (await call("GET", run)).json["approvals"] as {
+    at: string;
+    expires_at: string;
+  }[];
+  expect(Date.parse(approval?.expires_at ?? "") - Date.parse(approval?.at ?? "")).toBe(1_200_000);
+  expect((await call("GET", P)).json).toMatchObject(times);
+});
+
 it("a project with stacks exists for If-Match: * before it has settings, and one with neither does not", async () => {
   const { call } = await startApi("none");
   await call("POST", `${P}/stacks`, { body: { name: "one" } });

@@ -7,6 +7,7 @@ export const NOTIFICATION_EVENTS = Object.freeze([
   "run.failed",
   "run.policy_failed",
   "run.stuck",
+  "run.approval_expired",
   "drift.found",
   "stack.locked_long",
   "provider.changed",

@@ -29,6 +29,7 @@ export const SERVER_ERRORS = Object.freeze({
   plan_changed: kind(409, "the run has another plan than the one that was approved"),
   plan_stale: kind(409, "the state was changed since the plan was made"),
   claim_lost: kind(409, "another worker has the claim"),
+  approval_expired: kind(410, "the time for the approval of the plan is over"),
   quarantined: kind(410, "the version is in quarantine"),
   changed: kind(412, "the resource changed since it was read"),
   too_large: kind(413, "the request body is too large"),

@@ -7,6 +7,7 @@ const TEXTS: Readonly<Record<NotificationEventName, string>> = {
   "run.failed": "failed",
   "run.policy_failed": "has a plan that policies forbid",
   "run.stuck": "is stuck",
+  "run.approval_expired": "was not approved, or not applied, in time",
   "drift.found": "differs from its recorded state",
   "stack.locked_long": "has been locked for long",
   "provider.changed": "is concerned by a change of a provider",

@@ -3,6 +3,7 @@ import type { Guard, ResourceId } from "@stackwright/storage";
 import { FENCE_KIND, type RunReference, runOfTicket } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
+import { isApprovalOver } from "./expire-approval.ts";
 import { passFreezes } from "./freeze.ts";
 import { isPaused } from "./recovery-block.ts";
 import { isExecutable } from "./run-protocol.ts";
@@ -80,6 +81,8 @@ export async function claimTicket(
     const reference = runOfTicket(ticketId.tenancy, ticket.message);
     const run = await readRun(tx, reference);
     if (step === "recover" && isPaused(run.row.message, ticket.message, tx.nowMs)) return undefined;
+    // No worker begins by what no longer counts; a sweep ends the run.
+    if (step === "apply" && isApprovalOver(run, tx.nowMs)) return undefined;
     const isHeldUp = step !== "recover" && !isSpeculative(run.row.message);
     if (isHeldUp && !(await passLock(tx, reference.stack))) return undefined;
     const isFreezable = step === "apply" && run.row.message.freezeOverride === undefined;

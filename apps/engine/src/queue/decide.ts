@@ -1,4 +1,5 @@
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
+import { countingApprovals } from "../domain/approval-time.ts";
 import {
   memberPlace,
   type RunReference,
@@ -8,6 +9,7 @@ import {
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { requireApprovalTime } from "./expire-approval.ts";
 import { requireFreshPlan } from "./require-fresh-plan.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
 import { requireNoSet } from "./set-member.ts";
@@ -27,7 +29,7 @@ interface NewApproval {
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
  * second approval by one actor counts once. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown;
- * `plan_stale` if the state was changed since the plan was made, so that it cannot be applied.
+ * `approval_expired` where the plan has waited for too long; `plan_stale` if the state was changed since the plan was made, so that it cannot be applied.
  */
 export async function approveRun(
   parts: TransactionParts,
@@ -35,7 +37,9 @@ export async function approveRun(
   { actor, planDigest, comment = "", isAutomatic = false }: NewApproval,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const run = requireAt(await readServerRun(tx, reference), "awaiting_approval");
+    const found = await readServerRun(tx, reference);
+    requireApprovalTime(found, tx.nowMs);
+    const run = requireAt(found, "awaiting_approval");
     const { message } = run.row;
     requireNoSet(message);
     if (message.planDigest !== planDigest) {
@@ -44,7 +48,8 @@ export async function approveRun(
         `the plan of the run is ${message.planDigest}; show it, and approve that digest`,
       );
     }
-    if (message.approvals.some((one) => one.actor === actor)) return;
+    const counting = countingApprovals(message, tx.nowMs);
+    if (counting.some((one) => one.actor === actor)) return;
     if (message.excludeAuthor && message.actor === actor) throw new ServerError("self_approval");
     if (message.approvers.length > 0 && !message.approvers.includes(actor)) {
       throw new ServerError(
@@ -64,10 +69,7 @@ export async function approveRun(
       throw new ServerError("conflict", "the plan was deleted; request another run");
     tx.guardRow(plan);
     await requireFreshPlan(tx, reference, message);
-    const approvals = [
-      ...message.approvals,
-      { actor, planDigest, comment, atMs: BigInt(tx.nowMs) },
-    ];
+    const approvals = [...counting, { actor, planDigest, comment, atMs: BigInt(tx.nowMs) }];
     const event = { type: "approval", actor, plan_digest: planDigest, comment };
     await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
     if (approvals.length < message.requiredApprovals) {

@@ -3,6 +3,7 @@ import { type RunReference, runPlace } from "../domain/run-places.ts";
 import { ServerError } from "../domain/server-error.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { appendEvents } from "./append-events.ts";
+import { requireApprovalTime } from "./expire-approval.ts";
 import { move, readServerRun, requireAt } from "./run-row.ts";
 import { type TransactionParts, transact } from "./transaction.ts";
 
@@ -19,7 +20,7 @@ interface NewOverride {
 /**
  * Lets the plan of a run pass although overridable policies forbid it: it then waits for its approvals. `forbidden` for a caller without the
  * role of each set that failed, `self_approval` for the author of the run where the project wants another person to decide, `plan_changed`
- * if the run has another plan than the one that was shown.
+ * if the run has another plan than the one that was shown, `approval_expired` where the plan has waited for too long.
  */
 export async function overridePolicies(
   parts: TransactionParts,
@@ -27,7 +28,9 @@ export async function overridePolicies(
   { actor, reason, planDigest, requireRole }: NewOverride,
 ): Promise<void> {
   await transact(parts, async (tx) => {
-    const run = requireAt(await readServerRun(tx, reference), "policy_failed");
+    const found = await readServerRun(tx, reference);
+    requireApprovalTime(found, tx.nowMs);
+    const run = requireAt(found, "policy_failed");
     const { message } = run.row;
     if (message.planDigest !== planDigest) {
       throw new ServerError(

@@ -7,6 +7,7 @@ import {
   type Run,
   RunTicket_Step,
 } from "@stackwright/proto/stackwright";
+import { approvalRuleOf } from "../domain/approval-time.ts";
 import { type FoundDrift, NO_DRIFT } from "../domain/found-drift.ts";
 import { projectPlace, requiresApproval } from "../domain/project-settings.ts";
 import type { RunLogEvent } from "../domain/run-log-event.ts";
@@ -106,6 +107,7 @@ export async function recordPlan(
       requiredApprovals: Math.max(1, project?.message.requiredApprovals ?? 1),
       excludeAuthor: project?.message.excludeAuthor ?? false,
       approvers: project?.message.approvers ?? [],
+      ...approvalRuleOf(project?.message, message, tx.nowMs),
       ...(message.stage !== undefined && {
         stage: {
           ...message.stage,

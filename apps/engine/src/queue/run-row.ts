@@ -17,7 +17,7 @@ import { noteEvent } from "./note-event.ts";
 import type { StoredRow, Transaction } from "./transaction.ts";
 
 /** A run that was read in a phase. */
-interface RunAt<P extends RunPhase> {
+export interface RunAt<P extends RunPhase> {
   readonly reference: RunReference;
   readonly row: StoredRow<Run>;
   readonly phase: P;
@@ -28,7 +28,9 @@ type RunChange = Partial<
   Pick<
     Run,
     | "applyTraceParent"
+    | "approvalDeadlineMs"
     | "approvals"
+    | "approvalValidMs"
     | "attempts"
     | "autoApply"
     | "baseRevision"

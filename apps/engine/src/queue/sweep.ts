@@ -13,6 +13,7 @@ import {
 } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import type { ListedTicket } from "./choose-ticket.ts";
+import { expireApproval } from "./expire-approval.ts";
 import { listReadable, logDamaged } from "./list-readable.ts";
 import { isAt, move, phaseOf } from "./run-row.ts";
 import { freeTicket, leaveQueue, readQueue } from "./stack-queue.ts";
@@ -62,7 +63,7 @@ interface QueueSweepParts extends SweepParts {
 
 /**
  * Repairs what no writer leaves and a foreign one may: tickets of ended runs, queues whose current run has ended or has no
- * ticket where it needs one. Ends runs that only plan and have waited too long for a worker. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
+ * ticket where it needs one. Ends runs that only plan and have waited too long for a worker, and those whose time for an approval is over. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
  */
 export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions): Promise<number> {
   const { planWaitMs = DEFAULT_PLAN_WAIT_MS } = parts;
@@ -129,6 +130,8 @@ async function repairCurrent(
     await leaveQueue(tx, reference);
     return 1;
   }
+  if (run !== undefined && (await expireApproval(tx, { reference, row: run, phase }, SWEEP_ACTOR)))
+    return 1;
   const step = STEP_OF[phase];
   if (run === undefined || step === undefined) return 0;
   if ((await tx.find(SERVER_KINDS.ticket, ticketPlace(reference))) !== undefined) return 0;

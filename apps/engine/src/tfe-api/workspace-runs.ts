@@ -256,7 +256,8 @@ export function workspaceRuns(parts: RunParts): RunPort {
         await approveRun(approved, reference, { actor, planDigest });
       } catch (error) {
         // The override is done. Whom the rules do not let approve leaves the plan to others, as without `auto_apply`.
-        if (!isServerError(error, "forbidden", "self_approval", "conflict")) throw error;
+        if (!isServerError(error, "forbidden", "self_approval", "conflict", "approval_expired"))
+          throw error;
       }
     },
     discard: async (caller, { workspace, id }, reason) => {

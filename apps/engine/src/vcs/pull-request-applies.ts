@@ -188,7 +188,8 @@ async function approveOne(
     });
   } catch (error) {
     if (isServerError(error, "run_ended", "illegal_transition", "plan_changed")) return "";
-    if (!isServerError(error, "self_approval", "forbidden", "conflict")) throw error;
+    if (!isServerError(error, "self_approval", "forbidden", "conflict", "approval_expired"))
+      throw error;
     return `${error.message}: ${how}`;
   }
   return run.requiredApprovals > 1 ? `further approvals are needed: ${how}` : "";

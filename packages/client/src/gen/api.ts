@@ -748,6 +748,10 @@ export interface NewProject {
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
   readonly approvers?: readonly string[] | undefined;
+  /** how long a plan waits for its approval; 7 days by default. For plans that are made from then on */
+  readonly approval_wait_seconds?: number | undefined;
+  /** how long an approval counts; 7 days by default. For plans that are made from then on */
+  readonly approval_valid_seconds?: number | undefined;
   /** whether plans are applied without an approval */
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
@@ -944,7 +948,7 @@ export interface NotificationDestinationChange {
   readonly new_secret?: true | undefined;
 }
 
-export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "run.stuck" | "drift.found" | "stack.locked_long" | "provider.changed";
+export type NotificationEvent = "run.needs_approval" | "run.applied" | "run.failed" | "run.policy_failed" | "run.stuck" | "run.approval_expired" | "drift.found" | "stack.locked_long" | "provider.changed";
 
 export type NotificationKind = "webhook" | "slack" | "email";
 
@@ -1228,7 +1232,7 @@ export interface Problem {
 })[] | undefined;
 }
 
-export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "answer_unavailable" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "client_keys" | "plan_changed" | "plan_stale" | "claim_lost" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
+export type ProblemCode = "invalid_request" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "name_taken" | "in_progress" | "answer_unavailable" | "illegal_transition" | "command_run" | "run_ended" | "stack_locked" | "last_administrator" | "not_empty" | "deletion_protected" | "self_approval" | "state_conflict" | "engine_state" | "kept_state" | "client_keys" | "plan_changed" | "plan_stale" | "claim_lost" | "approval_expired" | "quarantined" | "changed" | "too_large" | "unsupported_media_type" | "bundle_invalid" | "hook_failed" | "state_invalid" | "unprocessable" | "idempotency_mismatch" | "precondition_required" | "rate_limited" | "queue_full" | "internal" | "key_unavailable" | "upstream_failed" | "store_unavailable" | "quota_exceeded" | "draining";
 
 export interface Project {
   readonly name: string;
@@ -1236,6 +1240,8 @@ export interface Project {
   readonly required_approvals: number;
   readonly exclude_author: boolean;
   readonly approvers: readonly string[];
+  readonly approval_wait_seconds: number;
+  readonly approval_valid_seconds: number;
   /** whether plans are applied without an approval */
   readonly auto_apply: "on_request" | "never" | "always";
   /** which older runs of a stack a new run ends */
@@ -1263,6 +1269,10 @@ export interface ProjectSettings {
   readonly required_approvals?: number | undefined;
   readonly exclude_author?: boolean | undefined;
   readonly approvers?: readonly string[] | undefined;
+  /** how long a plan waits for its approval; 7 days by default. For plans that are made from then on */
+  readonly approval_wait_seconds?: number | undefined;
+  /** how long an approval counts; 7 days by default. For plans that are made from then on */
+  readonly approval_valid_seconds?: number | undefined;
   /** whether plans are applied without an approval */
   readonly auto_apply?: "on_request" | "never" | "always" | undefined;
   /** which older runs of a stack a new run ends */
@@ -1557,7 +1567,11 @@ export interface Run {
   readonly plan_digest: string;
   readonly comment: string;
   readonly at: string;
+  /** when it counts no longer */
+  readonly expires_at?: string | undefined;
 })[];
+  /** when the time for an approval, or for an apply by the approvals that were given, is over; the run ends a minute later */
+  readonly approval_expires_at?: string | undefined;
   /** what plans and applies it: stackwright, terraform or tofu */
   readonly tool: string;
   /** the run of a tool whose plan this one is compared with */
@@ -1681,6 +1695,8 @@ export interface ShownProject {
   readonly required_approvals: number;
   readonly exclude_author: boolean;
   readonly approvers: readonly string[];
+  readonly approval_wait_seconds: number;
+  readonly approval_valid_seconds: number;
   /** whether plans are applied without an approval */
   readonly auto_apply: "on_request" | "never" | "always";
   /** which older runs of a stack a new run ends */

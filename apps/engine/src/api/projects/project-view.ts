@@ -1,5 +1,6 @@
 import { type Project, Project_AutoApply, Project_Supersede } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { APPROVAL_BOUNDS, orDefault } from "../../domain/approval-time.ts";
 import { KEY_MODES, keyModeName } from "../../domain/key-mode.ts";
 import { PROVIDER_REACTIONS, providerReactionName } from "../../domain/provider-reaction.ts";
 import { STACK_PATTERN } from "../../domain/stack-pattern.ts";
@@ -46,6 +47,15 @@ const PoolRule = Type.Object(
   { additionalProperties: false, title: "PoolRule" },
 );
 
+function ApprovalSeconds(what: string) {
+  const { leastMs, mostMs } = APPROVAL_BOUNDS;
+  return Type.Integer({
+    minimum: leastMs / 1_000,
+    maximum: mostMs / 1_000,
+    description: `${what}; 7 days by default. For plans that are made from then on`,
+  });
+}
+
 /** NAMESPACE/TYPE, with a host before it or without. */
 const SOURCE_PATTERN = "^(?:[A-Za-z0-9.:-]+/)?[A-Za-z0-9_-]+/[A-Za-z0-9_-]+$";
 
@@ -56,6 +66,8 @@ const SETTINGS = {
   required_approvals: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
   exclude_author: Type.Optional(Type.Boolean()),
   approvers: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 100 })),
+  approval_wait_seconds: Type.Optional(ApprovalSeconds("how long a plan waits for its approval")),
+  approval_valid_seconds: Type.Optional(ApprovalSeconds("how long an approval counts")),
   auto_apply: Type.Optional(AutoApply),
   supersede: Type.Optional(Supersede),
   outputs_shared_with: Type.Optional(
@@ -100,6 +112,8 @@ const FACTS = {
   required_approvals: Type.Integer(),
   exclude_author: Type.Boolean(),
   approvers: Type.Array(Type.String()),
+  approval_wait_seconds: Type.Integer(),
+  approval_valid_seconds: Type.Integer(),
   auto_apply: AutoApply,
   supersede: Supersede,
   pools: Type.Array(PoolRule),
@@ -125,6 +139,12 @@ export function settingsOf(given: Static<typeof ProjectSettings>): Partial<Proje
     ...(required_approvals !== undefined && { requiredApprovals: required_approvals }),
     ...(exclude_author !== undefined && { excludeAuthor: exclude_author }),
     ...(approvers !== undefined && { approvers: [...new Set(approvers)] }),
+    ...(given.approval_wait_seconds !== undefined && {
+      approvalWaitMs: BigInt(given.approval_wait_seconds) * 1_000n,
+    }),
+    ...(given.approval_valid_seconds !== undefined && {
+      approvalValidMs: BigInt(given.approval_valid_seconds) * 1_000n,
+    }),
     ...(auto_apply !== undefined && { autoApply: AUTO_APPLY[auto_apply] }),
     ...(given.pools !== undefined && {
       pools: given.pools.map(({ pool, stacks = [] }) => ({ pool, stacks })),
@@ -154,6 +174,8 @@ export function projectViewOf(project: Project): Static<typeof ProjectView> {
     required_approvals: Math.max(1, requiredApprovals),
     exclude_author: excludeAuthor,
     approvers: [...approvers],
+    approval_wait_seconds: Number(orDefault(project.approvalWaitMs) / 1_000n),
+    approval_valid_seconds: Number(orDefault(project.approvalValidMs) / 1_000n),
     auto_apply: nameOf(AUTO_APPLY, project.autoApply) ?? "never",
     supersede: nameOf(SUPERSEDE, project.supersede) ?? "none",
     outputs_shared_with: [...project.outputsSharedWith],

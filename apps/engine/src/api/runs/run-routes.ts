@@ -230,7 +230,10 @@ export function runRoutes(fastify: FastifyInstance, parts: ApiParts): void {
         "ApproveRun",
         { 201: RunSchema },
         { params: RunParams, body: NewApproval },
-        { 409: "the run has another plan, or does not wait for approval" },
+        {
+          409: "the run has another plan, or does not wait for approval",
+          410: "the time for the approval is over",
+        },
       ),
       config: { access: "operator" },
     },

@@ -1,6 +1,7 @@
 import { RUN_TRANSITIONS, type RunPhase } from "@stackwright/core";
 import type { Run } from "@stackwright/proto/stackwright";
 import { type Static, Type } from "typebox";
+import { approvalEndMs, approvalLimitMs } from "../../domain/approval-time.ts";
 import { modeNameOf } from "../../domain/run-modes.ts";
 import { DEFAULT_POOL } from "../../domain/run-places.ts";
 import { phaseOf } from "../../queue/run-row.ts";
@@ -72,6 +73,13 @@ export const RunSchema = Type.Object(
         plan_digest: Type.String(),
         comment: Type.String(),
         at: Type.String(),
+        expires_at: Type.Optional(Type.String({ description: "when it counts no longer" })),
+      }),
+    ),
+    approval_expires_at: Type.Optional(
+      Type.String({
+        description:
+          "when the time for an approval, or for an apply by the approvals that were given, is over; the run ends a minute later",
       }),
     ),
     tool: Type.String({ description: "what plans and applies it: stackwright, terraform or tofu" }),
@@ -151,7 +159,9 @@ export function runViewOf(run: Run, stuck?: NotedStuck): Static<typeof RunSchema
       plan_digest: digest,
       comment,
       at: timeOf(atMs),
+      ...expiryOf("expires_at", approvalEndMs(run, { atMs })),
     })),
+    ...expiryOf("approval_expires_at", approvalLimitMs(run, phaseOf(run))),
     ...(freezeOverride !== undefined && {
       freeze_override: {
         actor: freezeOverride.actor,
@@ -175,6 +185,13 @@ export function runViewOf(run: Run, stuck?: NotedStuck): Static<typeof RunSchema
     }),
     ...(cancel !== undefined && { cancel: { stage: cancel.stage, actor: cancel.actor } }),
   };
+}
+
+function expiryOf<N extends string>(name: N, ms: number | undefined): Partial<Record<N, string>> {
+  if (ms === undefined) return {};
+  const member: Partial<Record<N, string>> = {};
+  member[name] = timeOf(BigInt(ms));
+  return member;
 }
 
 /** A time in RFC 3339. */

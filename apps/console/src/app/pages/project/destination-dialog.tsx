@@ -16,6 +16,7 @@ const EVENTS: Readonly<Record<EventName, string>> = {
   "run.failed": "a run failed",
   "run.policy_failed": "policies forbid a plan",
   "run.stuck": "a run is stuck",
+  "run.approval_expired": "the time for an approval is over",
   "drift.found": "drift was found",
   "stack.locked_long": "a stack has been locked for hours",
   "provider.changed": "a provider of a stack changed",

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { LoadedStacks } from "../../parts/loaded-stacks.tsx";
+import { spanText } from "../../parts/span-text.ts";
 import { StackTable } from "../../parts/stack-table.tsx";
 import { Empty, Loaded } from "../../parts/states.tsx";
 import { usePath } from "../../parts/use-address.ts";
@@ -74,6 +75,14 @@ export function ProjectSummary() {
                       ? "all with the role registry:deployer"
                       : rules.approvers.join(", ")}
                   </dd>
+                </div>
+                <div>
+                  <dt>A plan waits for it</dt>
+                  <dd>{spanText(rules.approval_wait_seconds)}</dd>
+                </div>
+                <div>
+                  <dt>An approval counts for</dt>
+                  <dd>{spanText(rules.approval_valid_seconds)}</dd>
                 </div>
                 <div>
                   <dt>Applied without an approval</dt>

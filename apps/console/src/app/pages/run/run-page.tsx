@@ -136,6 +136,14 @@ function RunHead({ run, place, isStale }: RunHeadProps) {
           <Time at={run.stuck.noted_at} />. <code>stackwright admin doctor</code> says what to do.
         </p>
       )}
+      {run.approval_expires_at !== undefined && (
+        <p className="reason">
+          {run.phase === "approved"
+            ? "The approval counts until "
+            : "The plan can be approved until "}
+          <Time at={run.approval_expires_at} />.
+        </p>
+      )}
       {run.reason !== undefined && run.reason !== "" && (
         <p
           className={

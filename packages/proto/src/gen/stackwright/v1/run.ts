@@ -112,7 +112,13 @@ export interface Run {
   /** Identities that were issued to it, the oldest first; the last ones of many. */
   identities: RunIdentityIssue[];
   /** Of a run that a command made: its plan without secrets; absent: not kept. */
-  planDocuments: PlanDocuments | undefined;
+  planDocuments:
+    | PlanDocuments
+    | undefined;
+  /** When its plan has waited for long enough to be approved, in milliseconds since 1970; 0: never. */
+  approvalDeadlineMs: bigint;
+  /** How long an approval of its plan counts, in milliseconds; 0: for ever. */
+  approvalValidMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -343,6 +349,8 @@ function createBaseRun(): Run {
     protocol: 0,
     identities: [],
     planDocuments: undefined,
+    approvalDeadlineMs: 0n,
+    approvalValidMs: 0n,
   };
 }
 
@@ -515,6 +523,18 @@ export const Run: MessageFns<Run> = {
     }
     if (message.planDocuments !== undefined) {
       PlanDocuments.encode(message.planDocuments, writer.uint32(650).fork()).join();
+    }
+    if (message.approvalDeadlineMs !== 0n) {
+      if (BigInt.asIntN(64, message.approvalDeadlineMs) !== message.approvalDeadlineMs) {
+        throw new globalThis.Error("value provided for field message.approvalDeadlineMs of type int64 too large");
+      }
+      writer.uint32(720).int64(message.approvalDeadlineMs);
+    }
+    if (message.approvalValidMs !== 0n) {
+      if (BigInt.asUintN(64, message.approvalValidMs) !== message.approvalValidMs) {
+        throw new globalThis.Error("value provided for field message.approvalValidMs of type uint64 too large");
+      }
+      writer.uint32(728).uint64(message.approvalValidMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -940,6 +960,22 @@ export const Run: MessageFns<Run> = {
             message.planDocuments = PlanDocuments.decode(reader, reader.uint32());
             continue;
           }
+          case 90: {
+            if (tag !== 720) {
+              break;
+            }
+
+            message.approvalDeadlineMs = reader.int64() as bigint;
+            continue;
+          }
+          case 91: {
+            if (tag !== 728) {
+              break;
+            }
+
+            message.approvalValidMs = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -1036,6 +1072,12 @@ export const Run: MessageFns<Run> = {
     message.planDocuments = (object.planDocuments !== undefined && object.planDocuments !== null)
       ? PlanDocuments.fromPartial(object.planDocuments)
       : undefined;
+    message.approvalDeadlineMs = (object.approvalDeadlineMs !== undefined && object.approvalDeadlineMs !== null)
+      ? BigInt(object.approvalDeadlineMs)
+      : 0n;
+    message.approvalValidMs = (object.approvalValidMs !== undefined && object.approvalValidMs !== null)
+      ? BigInt(object.approvalValidMs)
+      : 0n;
     return message;
   },
 };

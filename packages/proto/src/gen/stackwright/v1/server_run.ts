@@ -579,6 +579,10 @@ export interface Project {
   providerReaction: ProviderReaction_Kind;
   /** Who has the keys of its stacks. */
   keys: Project_Keys;
+  /** How long a plan waits for its approval, in milliseconds; 0: 7 days. */
+  approvalWaitMs: bigint;
+  /** How long an approval counts, in milliseconds; 0: 7 days. */
+  approvalValidMs: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -4096,6 +4100,8 @@ function createBaseProject(): Project {
     pureProviders: [],
     providerReaction: 0,
     keys: 0,
+    approvalWaitMs: 0n,
+    approvalValidMs: 0n,
   };
 }
 
@@ -4154,6 +4160,18 @@ export const Project: MessageFns<Project> = {
     }
     if (message.keys !== 0) {
       writer.uint32(560).int32(message.keys);
+    }
+    if (message.approvalWaitMs !== 0n) {
+      if (BigInt.asUintN(64, message.approvalWaitMs) !== message.approvalWaitMs) {
+        throw new globalThis.Error("value provided for field message.approvalWaitMs of type uint64 too large");
+      }
+      writer.uint32(640).uint64(message.approvalWaitMs);
+    }
+    if (message.approvalValidMs !== 0n) {
+      if (BigInt.asUintN(64, message.approvalValidMs) !== message.approvalValidMs) {
+        throw new globalThis.Error("value provided for field message.approvalValidMs of type uint64 too large");
+      }
+      writer.uint32(648).uint64(message.approvalValidMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -4307,6 +4325,22 @@ export const Project: MessageFns<Project> = {
             message.keys = reader.int32() as any;
             continue;
           }
+          case 80: {
+            if (tag !== 640) {
+              break;
+            }
+
+            message.approvalWaitMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 81: {
+            if (tag !== 648) {
+              break;
+            }
+
+            message.approvalValidMs = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -4361,6 +4395,12 @@ export const Project: MessageFns<Project> = {
     message.pureProviders = object.pureProviders?.map((e) => e) || [];
     message.providerReaction = object.providerReaction ?? 0;
     message.keys = object.keys ?? 0;
+    message.approvalWaitMs = (object.approvalWaitMs !== undefined && object.approvalWaitMs !== null)
+      ? BigInt(object.approvalWaitMs)
+      : 0n;
+    message.approvalValidMs = (object.approvalValidMs !== undefined && object.approvalValidMs !== null)
+      ? BigInt(object.approvalValidMs)
+      : 0n;
     return message;
   },
 };
