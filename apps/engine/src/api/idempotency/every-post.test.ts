@@ -175,6 +175,21 @@ it("another body with the same key is refused, another actor has keys of its own
   expect(sets).toHaveLength(2);
 });
 
+it("an access key is rotated once by one key, and its new secret is repeated", async () => {
+  const { post } = await start();
+  const made = await post("/api/v1/registry/access-keys", { roles: ["registry:reader"] }, "made");
+  expect(made.status).toBe(201);
+  const path = `/api/v1/registry/access-keys/${String(made.json["access_key"])}/rotation`;
+  const first = await post(path, { overlap_hours: 1 }, "rotated");
+  expect([first.status < 300, first.text]).toEqual([true, first.text]);
+  const again = await post(path, { overlap_hours: 1 }, "rotated");
+  expect([again.status, again.text]).toEqual([first.status, first.text]);
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  // Another key rotates it again.
+  const next = await post(path, { overlap_hours: 1 }, "once more");
+  expect([next.status, next.text === first.text]).toEqual([first.status, false]);
+});
+
 it("the key of a refused request is free", async () => {
   const { post, call } = await start();
   const stack = { name: "late" };
