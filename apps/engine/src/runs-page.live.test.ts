@@ -42,7 +42,7 @@ describe("the page about runs", { timeout: 300_000 }, () => {
     );
     context.skip(!hasCurl, "the requests of the page are made with curl, which is not installed");
     const [serve = "", ...requests] = await commandsOfWalk();
-    expect(requests).toHaveLength(6);
+    expect(requests).toHaveLength(7);
     await writeFile(join(folder, "main.tf"), TEMPLATE);
     const { url } = await startServerProcess(MAIN, serve.trim().split(" ").slice(2), {
       cwd: folder,
@@ -75,6 +75,11 @@ describe("the page about runs", { timeout: 300_000 }, () => {
         { key: "word", origin: "stack", sensitive: true },
         { key: "TOKEN", origin: "set", set: "shared", sensitive: true },
       ],
+    });
+    // Of the account, for projects that are called otherwise.
+    expect(JSON.parse(await readFile(join(folder, "account-set.json"), "utf8"))).toMatchObject({
+      name: "baseline",
+      priority: true,
     });
     // What is sensitive is in no answer.
     for (const name of [
