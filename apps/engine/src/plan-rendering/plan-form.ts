@@ -1,4 +1,5 @@
 import { type PlanView, renderHtml, renderMarkdown, renderTerminal } from "@stackwright/plan-view";
+import { parseForeignView } from "./foreign-view.ts";
 import { renderedPlan } from "./rendered-plan.ts";
 
 /** What a view is rendered as. */
@@ -8,12 +9,17 @@ export interface PlanForm {
   readonly title?: string;
   /** Bytes of Markdown. */
   readonly limitBytes?: number | undefined;
+  /** Whether something else than a server wrote the view. Such a one is checked, in a thread. @default false */
+  readonly isForeign?: boolean;
 }
 
 /** A stored view as text, Markdown or HTML, or a stored plan as commands render it. */
-export function renderPlanForm(view: string, { form, title = "", limitBytes }: PlanForm): string {
+export function renderPlanForm(
+  view: string,
+  { form, title = "", limitBytes, isForeign = false }: PlanForm,
+): string {
   if (form === "terraform") return renderedPlan(view);
-  const parsed = JSON.parse(view) as PlanView;
+  const parsed = isForeign ? parseForeignView(view) : (JSON.parse(view) as PlanView);
   switch (form) {
     case "html":
       return renderHtml(parsed, { title });

@@ -3,5 +3,11 @@ import { type PlanForm, renderPlanForm } from "./plan-form.ts";
 
 // A thread that renders one view of a plan.
 
-const { view, form } = workerData as { readonly view: string; readonly form: PlanForm };
-parentPort?.postMessage(renderPlanForm(view, form), []);
+const { view, form, maxLength } = workerData as {
+  readonly view: string;
+  readonly form: PlanForm;
+  readonly maxLength: number;
+};
+const text = renderPlanForm(view, form);
+if (text.length > maxLength) throw new RangeError(`the text has ${text.length} characters`);
+parentPort?.postMessage(text, []);

@@ -16,6 +16,8 @@ interface PlanRendererOptions {
 const MAX_THREADS = 2;
 /** Requests that wait for a thread. */
 const MAX_WAITING = 16;
+/** Characters that the server takes of a thread. */
+const MAX_RENDERED = 64 * 1024 * 1024;
 /** Megabytes of the heap of a thread. */
 const HEAP_MIB = 1_024;
 
@@ -38,10 +40,11 @@ export class PlanRenderer {
 
   /**
    * `unprocessable` for a view that cannot be rendered within the bounds, `rate_limited` where too many requests wait. A reader that
-   * has gone away takes no thread.
+   * has gone away takes no thread. A view of foreign origin is rendered in a thread whatever its length.
    */
   async render(view: string, form: PlanForm, gone: AbortSignal): Promise<string> {
-    if (view.length <= this.#directLength) return renderPlanForm(view, form);
+    const isForeign = form.isForeign === true;
+    if (view.length <= this.#directLength && !isForeign) return renderPlanForm(view, form);
     if (this.#threads >= MAX_THREADS) {
       if (this.#waiting.length >= MAX_WAITING) {
         throw new ServerError("rate_limited", "too many large plans are being rendered");
@@ -62,7 +65,7 @@ export class PlanRenderer {
   async #inThread(view: string, form: PlanForm): Promise<string> {
     const entry = new URL(`./plan-renderer-thread${extname(import.meta.url)}`, import.meta.url);
     const thread = new Worker(entry, {
-      workerData: { view, form },
+      workerData: { view, form, maxLength: MAX_RENDERED },
       name: "stackwright-plan-view",
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
     });

@@ -45,7 +45,7 @@ export function renderHtml(view: PlanView, options: HtmlOptions = {}): string {
       const folded = entry.changes.length > 1 ? [foldText(view, entry)] : [];
       return changeHtml(change, folded, risk === "data-loss" || risk === "high");
     });
-    return `<section class="group ${risk}">\n${changes.join("\n")}\n</section>`;
+    return `<section class="group ${escape(risk)}">\n${changes.join("\n")}\n</section>`;
   });
   const outputs = view.outputs
     .filter(hasOutputChange)
@@ -80,7 +80,7 @@ function changeHtml(change: ChangeView, folded: readonly string[], open: boolean
   const reasons = [...folded, ...reasonTexts(change)].map((text) => `<li>${escape(text)}</li>`);
   const list = reasons.length > 0 ? `<ul class="reasons">${reasons.join("")}</ul>` : "";
   const lines = bodyLines(change.body, { replacePaths: change.replacePaths });
-  return `<details class="change ${change.action}"${open ? " open" : ""}><summary><span class="sign">${escape(
+  return `<details class="change ${escape(change.action)}"${open ? " open" : ""}><summary><span class="sign">${escape(
     signOf(change),
   )}</span> ${escape(headText(change))}</summary>${list}${pre(lines)}</details>`;
 }

@@ -56,7 +56,7 @@ it("a run of an earlier release, and one whose documents are gone, have no plan 
 it("what a token of the store wrote in place of a plan is shown only if it is one", async () => {
   const { call, record, keep } = await start();
   const page = await keep("<script>alert(1)</script>");
-  const bare = await keep('{"format": "stackwright.plan-view/1"}');
+  const bare = await keep('{"format":"stackwright.plan-view/1"}');
   const forged = await record({ documentSha256: page, viewSha256: page });
   const hollow = await record({ documentSha256: bare, viewSha256: bare });
   for (const path of [
@@ -69,4 +69,67 @@ it("what a token of the store wrote in place of a plan is shown only if it is on
     expect([path, status, json["code"]]).toEqual([path, 422, "unprocessable"]);
   }
   expect((await call("GET", `${hollow}/plan/view`)).status).toBe(200);
+});
+
+it("a view that is none, or that would be much longer as a text, is not rendered", {
+  timeout: 60_000,
+}, async () => {
+  const { call, record, keep } = await start();
+  const change = {
+    address: "a.b",
+    mode: "managed",
+    type: "a",
+    name: "b",
+    module: "",
+    action: "update",
+    reason: "r".repeat(10_000),
+    causes: [],
+    replacePaths: [],
+    body: { kind: "object", members: [] },
+    risk: { score: 0, reasons: [] },
+    likeness: "",
+  };
+  const view = {
+    format: "stackwright.plan-view/1",
+    planDigest: DIGEST,
+    stack: "s",
+    revision: "1",
+    mode: "normal",
+    partial: false,
+    createdAtMs: 0,
+    summary: {
+      create: 0,
+      update: 1,
+      replace: 0,
+      delete: 0,
+      forget: 0,
+      import: 0,
+      move: 0,
+      read: 0,
+    },
+    rootCauses: [],
+    groups: [{ risk: "ordinary", entries: [{ changes: [0], varies: [] }] }],
+    changes: [change],
+    outputs: [],
+    drift: [],
+    checks: [],
+  };
+  const rendered = async (given: object) => {
+    const viewSha256 = await keep(JSON.stringify(given));
+    const run = await record({ documentSha256: "", viewSha256 });
+    return call("GET", `${run}/plan/rendered?form=html`);
+  };
+  expect((await rendered(view)).text).toContain("0 to add, 1 to change, 0 to destroy");
+  const entry = view.groups[0]?.entries[0];
+  const repeated = [{ risk: "ordinary", entries: Array.from({ length: 5_000 }, () => entry) }];
+  const forged = [
+    { ...view, groups: repeated },
+    { ...view, groups: [{ risk: '"><script>', entries: [] }] },
+    { ...view, summary: { ...view.summary, update: "<h1>" } },
+    { ...view, changes: [{ ...change, action: '"><form>' }] },
+  ];
+  for (const one of forged) {
+    const { status, json } = await rendered(one);
+    expect([status, json["code"]]).toEqual([422, "unprocessable"]);
+  }
 });

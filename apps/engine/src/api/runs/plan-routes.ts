@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { decodeRecord } from "../../domain/record-kind.ts";
 import { RUN_KIND, runPlace } from "../../domain/run-places.ts";
-import { ServerError } from "../../domain/server-error.ts";
+import { isServerError, ServerError } from "../../domain/server-error.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { PlanRenderer } from "../../plan-rendering/plan-renderer.ts";
 import { idOf } from "../../queue/transaction.ts";
@@ -142,10 +142,12 @@ export function planRoutes(fastify: FastifyInstance, parts: ApiParts): void {
       const title = `${request.params.project}/${request.params.stack}`;
       const view = await planText(request, "view");
       const text = await renderer
-        .render(view.text, { form, title, limitBytes }, signal)
+        .render(view.text, { form, title, limitBytes, isForeign: view.ofCommand }, signal)
         .catch((error: unknown) => {
-          if (error instanceof ServerError || !view.ofCommand || signal.aborted) throw error;
-          const why = "what the command kept of the plan cannot be rendered";
+          if (!view.ofCommand || !isServerError(error) || error.code !== "unprocessable") {
+            throw error;
+          }
+          const why = "what the command kept of the plan is too large to be rendered, or no view";
           throw new ServerError("unprocessable", why, { cause: error });
         });
       return reply
