@@ -1,6 +1,8 @@
 import { createManualClock } from "@stackwright/base/testing";
 import { describe, expect, it } from "vitest";
 import { createServerClient } from "./client.ts";
+import { OPERATIONS } from "./gen/api.ts";
+import { requestOf } from "./request-of.ts";
 
 interface Sent {
   readonly url: string;
@@ -117,14 +119,32 @@ describe("a call", () => {
     );
   });
 
-  it("repeats an approval whose outcome is unknown with its key", async () => {
-    const { client, clock, sent } = clientOf(cut, json({ phase: "approved" }, { status: 201 }));
-    const approved = client.approveRun({ ...RUN, body: { plan_digest: "d" } });
+  it("does not repeat an approval whose outcome is unknown, as older servers ignore its key, and repeats one that was never received", async () => {
+    const body = { plan_digest: "d" };
+    const lost = clientOf(cut);
+    await expect(lost.client.approveRun({ ...RUN, body })).rejects.toMatchObject({
+      code: "CLIENT_UNREACHABLE",
+      retryable: true,
+    });
+    expect(lost.sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-0"]);
+
+    const { client, clock, sent } = clientOf(refused, json({ phase: "approved" }, { status: 201 }));
+    const approved = client.approveRun({ ...RUN, body });
     await expect.poll(() => sent.length).toBe(1);
     await clock.advance(200);
     expect((await approved).data.phase).toBe("approved");
     const keys = sent.map(({ headers }) => headers["idempotency-key"]);
     expect(keys).toEqual(["key-0", "key-0"]);
+  });
+
+  it("repeats of the POSTs whose outcome is unknown those alone whose keys every server takes", async () => {
+    // Has each parameter of a path.
+    const input = new Proxy({}, { get: () => "a" });
+    const repeated = Object.entries(OPERATIONS).flatMap(([name, operation]) => {
+      if (operation.method !== "POST" || operation.upload !== undefined) return [];
+      return requestOf(name, operation, input, () => "k").isRepeatable ? [name] : [];
+    });
+    expect(repeated).toEqual(["CreatePlanSet", "CreateRun", "RetryRun"]);
   });
 
   it("does not repeat a change without a key whose outcome is unknown, and repeats one that was never received", async () => {

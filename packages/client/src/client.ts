@@ -73,8 +73,9 @@ export interface ServerClient extends Calls {
 }
 
 /**
- * A client of the API of a server. Calls reject with `ClientError`, or with the reason of their signal. Reads, and what has an
- * idempotency key, are repeated after failures that may be repeated; operations that take a key make one where none is given.
+ * A client of the API of a server. Calls reject with `ClientError`, or with the reason of their signal. Operations that take an idempotency
+ * key make one where none is given. Reads, and the requests for runs, retries and plan sets, are repeated after failures that may be
+ * repeated.
  */
 export function createServerClient(given: ServerClientOptions): ServerClient {
   const options = resolveServerClientOptions(given);
@@ -103,6 +104,7 @@ async function call(
 ): Promise<Answer<unknown>> {
   const operation = OPERATIONS[name];
   const request = requestOf(
+    name,
     operation,
     input as Readonly<Record<string, unknown>> & { readonly body?: UploadBody | object },
     options.nextKey,

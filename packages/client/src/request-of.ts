@@ -1,19 +1,21 @@
 import { ClientError } from "./errors.ts";
 import type { OperationRow, UploadBody } from "./gen/api.ts";
+import { isKeyedOnAllServers } from "./keyed-operations.ts";
 import type { ClientRequest } from "./send-request.ts";
 
 /** The request of an operation: its input in path, query, headers and body. */
 export function requestOf(
+  name: string,
   { method, path, query, headers, upload }: OperationRow,
   input: Readonly<Record<string, unknown>> & { readonly body?: UploadBody | object },
   nextKey: () => string,
 ): ClientRequest {
-  const target = path.replace(/\{([^}]+)\}/g, (_text, name: string) =>
-    pathSegment(name, textOf(input[name])),
+  const target = path.replace(/\{([^}]+)\}/g, (_text, part: string) =>
+    pathSegment(part, textOf(input[part])),
   );
   const search = new URLSearchParams();
-  for (const name of query) {
-    if (input[name] !== undefined) search.set(name, textOf(input[name]));
+  for (const part of query) {
+    if (input[part] !== undefined) search.set(part, textOf(input[part]));
   }
   const { body, ifMatch } = input;
   const takesKey = headers.includes("idempotency-key");
@@ -29,7 +31,7 @@ export function requestOf(
     },
     body: upload === undefined ? body && JSON.stringify(body) : (body as UploadBody),
     // An upload is named by its content: the same one again is the same.
-    isRepeatable: method === "GET" || takesKey || upload !== undefined,
+    isRepeatable: method === "GET" || isKeyedOnAllServers(name) || upload !== undefined,
   };
 }
 
