@@ -256,6 +256,10 @@ export function createEngine({
         const { state, run, planned, ...rest } = request;
         const { operations, diagnostics } = await recover(request, secrets);
         const record = run && (await recordOf(state, run));
+        const rejected = async (error: unknown): Promise<never> => {
+          await noteRejection(record, request, redactError(secrets, error));
+          throw error;
+        };
         await record?.planning();
         const result = await createPlan({
           ...rest,
@@ -274,15 +278,14 @@ export function createEngine({
           provisioners: provisioners !== undefined,
           clock,
           sessionId: ulid(),
-        }).catch(async (error: unknown) => {
-          await noteRejection(record, request, redactError(secrets, error));
-          throw error;
-        });
+        }).catch(rejected);
         const found = redactDiagnostics(secrets, [...diagnostics, ...result.diagnostics]);
-        await record?.planned(result.plan, found, async (digest) => {
+        const keepPlan = async (digest: string): Promise<PlanDocuments | undefined> => {
           const { variables, signal } = request;
           return keep(result.plan, { stack: state.reference, digest, variables, signal });
-        });
+        };
+        // Keeping a large plan takes a while, in which it may be canceled.
+        await record?.planned(result.plan, found, keepPlan).catch(rejected);
         return { ...result, recovered: operations, diagnostics: found };
       });
     },

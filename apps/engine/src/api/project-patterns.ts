@@ -19,11 +19,16 @@ export function shownTo<T extends ForProjects & { projects: string[] }>(
   return { ...one, projects: one.projects.filter((name) => isShownPattern(principal, name)) };
 }
 
-function isShownPattern(
-  { projects: own, roles, projectRoles }: Principal,
-  pattern: string,
-): boolean {
-  if (own.length === 0 && roles.length > 0) return true;
-  const names = own.length > 0 ? own : [...(projectRoles?.keys() ?? [])];
-  return names.some((name) => matchesStack(pattern, name));
+/** The projects that a caller sees; undefined for one that sees all of the account. */
+export function projectsOf({
+  projects: own,
+  roles,
+  projectRoles,
+}: Principal): readonly string[] | undefined {
+  if (own.length > 0) return own;
+  return roles.length > 0 ? undefined : [...(projectRoles?.keys() ?? [])];
+}
+
+function isShownPattern(principal: Principal, pattern: string): boolean {
+  return projectsOf(principal)?.some((name) => matchesStack(pattern, name)) ?? true;
 }

@@ -9,7 +9,7 @@ const CLASSES: readonly (readonly [KindClass, RegExp])[] = [
     "runs",
     /^(Run|Plan|StackPlan|StackQueue|Configuration|Schedule|Trigger|Policy|Drift|Notification)/,
   ],
-  ["states", /^(Stack|State|Kept|Freeze|Workspace|Variable|Project)/],
+  ["states", /^(Stack|State|Kept|Freeze|Workspace|Variable|AccountVariable|Project)/],
   ["access", /^(Access|Audit|Idempotency|Login|Role|Team|User$|UserIdentity)/],
   ["repositories", /^Vcs/],
   ["registry", /^(Module|Private|Provider|Registry|Upstream|UsedSignature|VersionTombstone)/],

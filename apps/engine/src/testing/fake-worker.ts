@@ -138,6 +138,7 @@ export async function startFakeWorker(
   return {
     fixture,
     parts,
+    keys,
     states: createStackStates({ storage, blobs, ciphers: keys, owner: "executor" }),
     worker,
     folder: join(scratch.path, "runs"),

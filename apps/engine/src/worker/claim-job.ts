@@ -53,6 +53,12 @@ export async function claimJob(
   await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
   const { enforced, ...variables } = await readRunVariables(parts, stack, named?.name);
+  const compared = run.shadowOf === "" ? undefined : await shadowOf(parts, reference, run);
+  const requested = compared?.requested ?? { reference, run };
+  const given =
+    requested.run.variables.byteLength > 0
+      ? await openRunValues(keys, requested.reference, requested.run)
+      : await deployedValues(parts, stack);
   return {
     name: executionName(reference.run, attempts),
     stack,
@@ -70,7 +76,7 @@ export async function claimJob(
       ...(version.root !== "" && { root: version.root }),
     },
     ...(run.tool !== "" && { tool: await toolOf(parts, stack, run) }),
-    ...(run.shadowOf !== "" && (await shadowOf(parts, reference, run))),
+    ...(compared && { shadow: compared.shadow }),
     provisioners: parts.provisionerProjects?.has(`${stack.account}/${stack.project}`) === true,
     ...(parts.ownHosts !== undefined && { ownHosts: parts.ownHosts() }),
     ...(parts.modules !== undefined && {
@@ -83,12 +89,7 @@ export async function claimJob(
     }),
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...variables,
-    runVariables: withoutEnforced(
-      run.variables.byteLength > 0
-        ? await openRunValues(keys, reference, run)
-        : await deployedValues(parts, stack),
-      enforced,
-    ),
+    runVariables: withoutEnforced(given, enforced),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(step === "plan" && (await pureProvidersOf(parts, stack, run))),
     ...(run.stage !== undefined && {
@@ -197,7 +198,12 @@ async function shadowOf(
   parts: StoredClaimParts,
   { stack }: RunReference,
   run: Run,
-): Promise<Pick<ExecutionJob, "shadow" | "runVariables">> {
+): Promise<
+  Required<Pick<ExecutionJob, "shadow">> & {
+    /** The run that it is compared with, whose values it has. */
+    readonly requested: { readonly reference: RunReference; readonly run: Run };
+  }
+> {
   const original = { stack, run: run.shadowOf };
   const compared = await requireRecord(parts, SERVER_KINDS.comparison, runPlace(original));
   const { planDigest, stateNumber } = compared;
@@ -206,16 +212,16 @@ async function shadowOf(
   if (stateNumber !== 0n && state === undefined) {
     throw new ServerError("not_found", `the state version ${stateNumber} was removed`);
   }
-  const requested = await requireRecord(parts, RUN_KIND, runPlace(original));
   return {
+    requested: {
+      reference: original,
+      run: await requireRecord(parts, RUN_KIND, runPlace(original)),
+    },
     shadow: {
       planDigest,
       ...(state !== undefined && {
         state: { number: state.number.toString(), contentSha256: state.contentSha256 },
       }),
     },
-    ...(requested.variables.byteLength > 0 && {
-      runVariables: await openRunValues(parts.keys, original, requested),
-    }),
   };
 }

@@ -115,3 +115,16 @@ it("a run of a stack whose keys a command has says how the server gets them", {
   expect(code).toBe("key_unavailable");
   expect(reason).toContain("stackwright keys rewrap --project web --stack one --from-key-file");
 });
+
+it("a project keeps no keys from the server that serves a state of it to commands", async () => {
+  const api = await startApi("none");
+  const { change } = await prepare(api);
+  const state = { version: 4, serial: 1, lineage: "l-1", outputs: {}, resources: [] };
+  const pushed = await api.call("POST", "/state/v1/default/web/one", { body: state });
+  expect([pushed.status, pushed.text]).toEqual([200, pushed.text]);
+  const { status, json } = await change("client");
+  expect([status, json["code"]]).toEqual([409, "conflict"]);
+  expect(json["detail"]).toContain(
+    "the server reads and writes the states of the stacks one for terraform",
+  );
+});

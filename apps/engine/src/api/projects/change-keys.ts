@@ -5,13 +5,14 @@ import type { KeyMode } from "../../domain/key-mode.ts";
 import { decodeRecord, recordKind } from "../../domain/record-kind.ts";
 import { projectTenancy } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
+import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 
 const KIND = recordKind("StackKeys", StackKeys);
 const MAX_NAMED = 10;
 
 /**
  * `conflict` where stacks of a project have data keys that another key encrypts than the mode says: those who have both keys encrypt them
- * again first, so that no secret becomes unreadable by a setting.
+ * again first, so that no secret becomes unreadable by a setting. So is a mode without keys of the server where that serves states to commands.
  */
 export async function requireKeysFor(
   mode: KeyMode,
@@ -20,6 +21,21 @@ export async function requireKeysFor(
 ): Promise<void> {
   if (mode === "either") return;
   const tenancy = projectTenancy({ account, project });
+  const namesOf = async (ids: ReadonlySet<string>): Promise<readonly string[]> => {
+    if (ids.size === 0) return [];
+    const stacks = await new StackDirectory({ storage }).list({ account, project });
+    return stacks.flatMap(({ name, reference }) => (ids.has(reference.stack) ? [name] : []));
+  };
+  if (mode === "client") {
+    const states = await storage.list("strong", SERVER_KINDS.keptState.type, tenancy, "");
+    const served = await namesOf(new Set(states.map(({ id }) => id.name)));
+    if (served.length > 0) {
+      throw new ServerError(
+        "conflict",
+        `the server reads and writes the states of the stacks ${listed(served)} for terraform and tofu. Adopt these states, or take them elsewhere, first`,
+      );
+    }
+  }
   const own = new Set(keys.keyIds);
   const others = new Set<string>();
   for (const resource of await storage.list("strong", KIND.type, tenancy, "")) {
@@ -27,14 +43,9 @@ export async function requireKeysFor(
     const fits = stored.every(({ wrappedBy }) => own.has(wrappedBy) === (mode === "server"));
     if (!fits) others.add(resource.id.name);
   }
-  if (others.size === 0) return;
-  const stacks = await new StackDirectory({ storage }).list({ account, project });
-  const names = stacks.flatMap(({ name, reference }) =>
-    others.has(reference.stack) ? [name] : [],
-  );
+  const names = await namesOf(others);
   if (names.length === 0) return;
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  const which = `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+  const which = listed(names);
   const why =
     mode === "client"
       ? `a key of the server encrypts the data keys of the stacks ${which}. Encrypt them again with yours first, where both are`
@@ -44,4 +55,9 @@ export async function requireKeysFor(
     "conflict",
     `${why}, for each stack: stackwright keys rewrap --project ${project} --stack NAME --from-key-file ${former}`,
   );
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
 }

@@ -152,3 +152,19 @@ it("names and patterns that no set of the account can have are refused", async (
     expect([body, (await call("POST", SETS, { body })).status]).toEqual([body, 400]);
   }
 });
+
+it("those who see some projects alone learn no names of stacks or projects elsewhere", async () => {
+  const api = await startApi("none");
+  const { call, tokenOf } = api;
+  const token = await tokenOf("admin", ["web"]);
+  await call("POST", `${P}/stacks`, { body: { name: "one" } });
+  await makeSet(api, { name: "mixed", stacks: ["one", "hidden-stack"] });
+  await makeSet(api, { name: "of-others", stacks: ["hidden-stack"] });
+  expect((await call("GET", `${SETS}/mixed`, { token })).json["stacks"]).toEqual(["one"]);
+  expect((await call("GET", `${SETS}/of-others`, { token })).status).toBe(404);
+  expect((await call("GET", SETS, { token })).text).not.toMatch(/hidden|of-others/);
+  for (const project of ["hidden-1", "nowhere"]) {
+    const refused = await call("GET", `${SETS}?project=${project}`, { token });
+    expect([refused.status, refused.json["code"]]).toEqual([404, "not_found"]);
+  }
+});

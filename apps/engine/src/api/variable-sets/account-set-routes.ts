@@ -20,7 +20,7 @@ import {
   requireMatch,
   routeSchema,
 } from "../api-parts.ts";
-import { isShownTo, shownTo } from "../project-patterns.ts";
+import { seesProject } from "../authorize.ts";
 import {
   NewVariable,
   VariableCategory,
@@ -29,6 +29,7 @@ import {
   variableViewOf,
 } from "../variables/variable-view.ts";
 import { MAX_SETS, noSet, storedVariable, withoutVariable, withVariable } from "./set-variables.ts";
+import { shownAccountSets } from "./shown-account-sets.ts";
 import {
   AccountVariableSetSettings,
   AccountVariableSetView,
@@ -79,13 +80,17 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
     async (request) => {
       const principal = principalOf(request);
       const { project } = request.query;
+      // Otherwise the patterns that are not shown could be guessed.
+      if (project !== undefined && !seesProject(principal, project)) {
+        throw new ServerError("not_found", `there is no project "${project}"`);
+      }
       const found = await storage.list("strong", KIND.type, placeOf(request, "").tenancy, "");
       const sets = found
         .map((one) => decodeRecord(KIND, one))
-        .filter((set) => isShownTo(principal, set))
         .filter((set) => project === undefined || isSetForProject(set, project));
-      const inOrder = sets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-      return { sets: inOrder.map((set) => accountSetViewOf(shownTo(principal, set))) };
+      const shown = await shownAccountSets(storage, principal, sets);
+      const inOrder = shown.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      return { sets: inOrder.map(accountSetViewOf) };
     },
   );
 
@@ -137,10 +142,11 @@ export function accountSetRoutes(fastify: FastifyInstance, parts: ApiParts): voi
       const principal = principalOf(request);
       const { set: name } = request.params;
       const found = await readStored(storage, "strong", idOf(KIND, placeOf(request, name)));
-      const set = found && decodeRecord(KIND, found);
-      if (found === undefined || set === undefined || !isShownTo(principal, set)) throw noSet(name);
+      const sets = found === undefined ? [] : [decodeRecord(KIND, found)];
+      const [set] = await shownAccountSets(storage, principal, sets);
+      if (found === undefined || set === undefined) throw noSet(name);
       reply.header("etag", etagOf(found.generation));
-      return accountSetViewOf(shownTo(principal, set));
+      return accountSetViewOf(set);
     },
   );
 

@@ -2,7 +2,7 @@ import { systemClock } from "@stackwright/base/clock";
 import { EMPTY_BUNDLE } from "@stackwright/lang";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../configuration/configuration.ts";
-import { createEngine, type EngineApplyRequest } from "../../engine.ts";
+import { createEngine, type EngineApplyRequest, type EngineOptions } from "../../engine.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { inProcessOrigin } from "../../providers/builtin-origin.ts";
 import { createRuns, type RunPhase, type Runs } from "../../state/runs.ts";
@@ -32,7 +32,7 @@ function listening(runs: Runs, heard: string[]): Runs {
   };
 }
 
-async function prepare(text: string) {
+async function prepare(text: string, rest: Pick<EngineOptions, "writeDocuments"> = {}) {
   const cloud = new MockCloud();
   const { state, storage, ulid } = createTestState();
   const heard: string[] = [];
@@ -40,6 +40,7 @@ async function prepare(text: string) {
   const engine = createEngine({
     origins: [inProcessOrigin("mock", { "test.local/conf/mock": () => createMockProvider(cloud) })],
     runs: () => listening(runs, heard),
+    ...rest,
   });
   const load = async (content: string) =>
     loadConfiguration({
@@ -129,6 +130,19 @@ describe("a run, as it is written down", () => {
     const stack = await prepare(thing("a"));
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(stack.plan("r1", signal)).rejects.toThrow();
+    expect(await stack.phase("r1")).toBe("canceled");
+  });
+
+  it("is canceled while its plan is kept", async () => {
+    const over = new AbortController();
+    const stack = await prepare(thing("a"), {
+      writeDocuments: async (_plan, { signal }) => {
+        over.abort(new Error("enough"));
+        signal?.throwIfAborted();
+        return undefined;
+      },
+    });
+    await expect(stack.plan("r1", over.signal)).rejects.toThrow("enough");
     expect(await stack.phase("r1")).toBe("canceled");
   });
 
