@@ -128,6 +128,7 @@ export class AnswerKeeper {
       kind === "answered" ? plainDigest(request) : keyedDigest(request, await digestKey());
     const once = new RequestOnce(this.#options, {
       place: recordPlace(principal, key),
+      key,
       digest,
       credential: credentialDigest(principal),
       answerKey,

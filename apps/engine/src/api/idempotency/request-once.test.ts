@@ -1,25 +1,29 @@
 import { createHash } from "node:crypto";
 import { IdempotencyRecord, ProjectDeletion } from "@stackwright/proto/stackwright";
-import { tenancyOf } from "@stackwright/storage";
+import { type Resource, tenancyOf } from "@stackwright/storage";
 import { expect, it } from "vitest";
 import { projectDeletionPlace } from "../../domain/kinds-of-projects.ts";
+import { decodeRecord } from "../../domain/record-kind.ts";
 import { SERVER_KINDS } from "../../domain/server-kinds.ts";
 import { transact } from "../../queue/transaction.ts";
 import { createRunFixture } from "../../testing/run-fixture.ts";
 import { ANSWER_WAIT_MS, MAX_KEPT_BYTES, RequestOnce } from "./request-once.ts";
+import { answerKeyOf, openAnswer } from "./sealed-answer.ts";
 
+const SERVER_KEY = createHash("sha256").update("key").digest();
 const PLACE = { tenancy: tenancyOf({ kind: "account", account: "acme" }), name: "ann.key" };
 const ANSWER = { status: 201, body: '{"token":"s3cret"}', location: "/x", etag: '"1"' };
 const DAY_MS = 24 * 3_600_000;
 
 function start() {
   const { parts, clock, storage, put } = createRunFixture();
-  const requestOf = ({ digest = "d", credential = "c" } = {}) =>
+  const requestOf = ({ key = "k", digest = "d", credential = "c" } = {}) =>
     new RequestOnce(parts, {
       place: PLACE,
+      key,
       digest,
       credential,
-      answerKey: async () => createHash("sha256").update("key").digest(),
+      answerKey: async () => SERVER_KEY,
     });
   let changes = 0;
   /** A change of the store, as a part of the request. */
@@ -119,6 +123,19 @@ it("an answer is stored encrypted, and repeated to the credential that asked alo
   const [record] = await stored();
   expect(Buffer.from(record?.data?.value ?? []).includes("s3cret")).toBe(false);
   expect(await codeOf(requestOf({ credential: "other" }).find())).toBe("answer_unavailable");
+});
+
+it("an encrypted answer is opened with the idempotency key of its request, and not with the keys of the servers alone", async () => {
+  const { requestOf, change, stored } = start();
+  const first = requestOf({ key: "its own" });
+  await change(first);
+  await first.complete(ANSWER);
+  const [record] = await stored();
+  const { sealedBody } = decodeRecord(SERVER_KINDS.idempotency, record as Resource);
+  expect(sealedBody.byteLength).toBeGreaterThan(0);
+  expect(openAnswer(SERVER_KEY, PLACE, sealedBody)).toBeUndefined();
+  expect(openAnswer(answerKeyOf(SERVER_KEY, "another"), PLACE, sealedBody)).toBeUndefined();
+  expect(openAnswer(answerKeyOf(SERVER_KEY, "its own"), PLACE, sealedBody)).toBe(ANSWER.body);
 });
 
 it("an answer that is known before the change is stored with it", async () => {

@@ -11,7 +11,7 @@ import {
   type TransactionParts,
   transact,
 } from "../../queue/transaction.ts";
-import { openAnswer, sealAnswer } from "./sealed-answer.ts";
+import { answerKeyOf, openAnswer, sealAnswer } from "./sealed-answer.ts";
 
 /** An answer as it is repeated. */
 export interface KeptAnswer {
@@ -26,10 +26,12 @@ export interface KeptAnswer {
 /** Which request it is. */
 interface RequestFacts {
   readonly place: Place;
+  /** Its idempotency key, of which the store has a digest alone. */
+  readonly key: string;
   readonly digest: string;
   /** Digest of the credential that asks. */
   readonly credential: string;
-  /** Encrypts answers, the same in all servers of a store. */
+  /** With the idempotency key it encrypts answers; the same in all servers of a store. */
   readonly answerKey: () => Promise<Uint8Array>;
 }
 
@@ -174,16 +176,21 @@ export class RequestOnce implements Companion {
 
   async #sealed(answer: KeptAnswer): Promise<Partial<IdempotencyRecord>> {
     const { body = "" } = answer;
-    const { place, answerKey } = this.#facts;
+    const { place } = this.#facts;
     const isSealed = body !== "" && isKept(answer);
     return {
       ...headOf(answer),
-      ...(isSealed && { sealedBody: sealAnswer(await answerKey(), place, body) }),
+      ...(isSealed && { sealedBody: sealAnswer(await this.#answerKey(), place, body) }),
     };
   }
 
+  async #answerKey(): Promise<Uint8Array> {
+    const { key, answerKey } = this.#facts;
+    return answerKeyOf(await answerKey(), key);
+  }
+
   async #answerOf(record: IdempotencyRecord): Promise<KeptAnswer> {
-    const { place, digest, credential, answerKey } = this.#facts;
+    const { place, digest, credential } = this.#facts;
     if (record.requestDigest !== digest) throw new ServerError("idempotency_mismatch");
     if (record.progress !== PROGRESS_UNSPECIFIED) throw this.#unanswered(record);
     const { status, location, etag, contentType } = record;
@@ -203,7 +210,7 @@ export class RequestOnce implements Companion {
         `${done}; that answer is repeated to the credential that asked for it alone: ${where}`,
       );
     }
-    const body = openAnswer(await answerKey(), place, record.sealedBody);
+    const body = openAnswer(await this.#answerKey(), place, record.sealedBody);
     if (body !== undefined) return { ...answer, body };
     throw new ServerError(
       "answer_unavailable",

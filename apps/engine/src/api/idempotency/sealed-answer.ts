@@ -1,11 +1,19 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { Place } from "../../domain/run-places.ts";
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts the body of an answer, tied to its record. `key` has 32 bytes and is the same in all servers of a store. */
+/**
+ * The key of the answer to one request: of the servers of the store, and of the idempotency key of the request. The store has only a digest
+ * of that, so that who has the store, a backup of it and the keys of the servers opens no answer without a key that cannot be guessed.
+ */
+export function answerKeyOf(serverKey: Uint8Array, idempotencyKey: string): Uint8Array {
+  return createHmac("sha256", serverKey).update(idempotencyKey).digest();
+}
+
+/** Encrypts the body of an answer, tied to its record. `key` is {@link answerKeyOf} its request. */
 export function sealAnswer(key: Uint8Array, place: Place, body: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce).setAAD(contextOf(place));

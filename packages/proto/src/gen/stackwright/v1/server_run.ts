@@ -454,7 +454,7 @@ export interface IdempotencyRecord {
   createdAtMs: bigint;
   /** How far the request is. */
   progress: IdempotencyRecord_Progress;
-  /** Body of the answer, encrypted with a key of the servers. */
+  /** Body of the answer, encrypted with HMAC(key of the servers, idempotency key): it is opened for a repeat alone. */
   sealedBody: Uint8Array;
   /** The body is too large to be kept. */
   withoutBody: boolean;
