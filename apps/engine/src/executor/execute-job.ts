@@ -119,6 +119,11 @@ async function execute(
 ): Promise<ExecutionResult> {
   const { step, tool, shadow } = job;
   if (step !== "recover") requireEnvironmentValues(job.environment);
+  if (step === "plan" && shadow === undefined) {
+    for (const name of job.replacedValues ?? []) {
+      void host.onEvent(diagnosticEvent(replacedValue(name)), Date.now());
+    }
+  }
   if (tool !== undefined) return executeToolJob({ ...job, tool }, host, signals, ground);
   if (shadow !== undefined) return executeShadowJob({ ...job, shadow }, host, signals, ground);
   const { stop: signal } = signals;
@@ -480,4 +485,13 @@ function failure(
   const { code } = error as { code?: unknown };
   const reasonCode = typeof code === "string" ? code : "internal";
   return { phase: "failed", reason, reasonCode };
+}
+
+function replacedValue(name: string): Diagnostic {
+  return {
+    severity: "warning",
+    code: "ENGINE_CONFIG",
+    summary: "Value of a variable replaced",
+    detail: `The run was requested with a value of the variable "${name}". A variable set with priority has another one, which the plan is made with.`,
+  };
 }

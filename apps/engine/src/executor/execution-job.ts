@@ -61,6 +61,8 @@ export interface ExecutionJob {
   readonly variables: Readonly<Record<string, string>>;
   /** Values of root variables that the run was requested with, as expressions of the language. @default none */
   readonly runVariables?: Readonly<Record<string, string>>;
+  /** Names of those that the run was requested with and does not have: variable sets with priority have others. @default none */
+  readonly replacedValues?: readonly string[];
   /** Plans without reading any object. @default false */
   readonly skipRefresh?: boolean;
   /** Source addresses, or the ends of them, of providers that the project says are pure. @default none */

@@ -41,6 +41,7 @@ it("a plan beside that of a tool has the values that the other was requested wit
   await request({ variables: undefined, shadowOf: original.run, planOnly: true, background: true });
 
   await expect.poll(() => jobs.length, { timeout: 20_000 }).toBe(2);
+  expect(jobs.map(({ replacedValues }) => replacedValues)).toEqual([["b"], ["b"]]);
   expect(jobs.map(({ runVariables }) => runVariables)).toEqual([
     { a: '"given"' },
     { a: '"given"' },

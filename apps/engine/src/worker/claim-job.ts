@@ -89,7 +89,7 @@ export async function claimJob(
     }),
     ...(run.planDigest !== "" && { planDigest: run.planDigest }),
     ...variables,
-    runVariables: withoutEnforced(given, enforced),
+    ...withoutEnforced(given, enforced),
     ...(run.skipRefresh && { skipRefresh: true }),
     ...(step === "plan" && (await pureProvidersOf(parts, stack, run))),
     ...(run.stage !== undefined && {

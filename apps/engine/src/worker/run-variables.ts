@@ -9,6 +9,7 @@ import {
   type OwnedVariable,
   type SetOrigin,
 } from "../domain/variable-precedence.ts";
+import type { ExecutionJob } from "../executor/execution-job.ts";
 import { projectCipher } from "../queue/project-secrets.ts";
 
 /** What the names of a stack's variables begin with. */
@@ -75,12 +76,18 @@ export async function readEffectiveVariables(
   );
 }
 
-/** Values that a run was requested with, without those of variables that a set with priority has. */
+/** Values that a run was requested with, without those of variables that a set with priority has, which are named. */
 export function withoutEnforced(
   values: Readonly<Record<string, string>>,
   enforced: readonly string[],
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(values).filter(([key]) => !enforced.includes(key)));
+): Pick<ExecutionJob, "runVariables" | "replacedValues"> {
+  const { kept = [], replaced = [] } = Object.groupBy(Object.entries(values), ([key]) =>
+    enforced.includes(key) ? "replaced" : "kept",
+  );
+  return {
+    runVariables: Object.fromEntries(kept),
+    ...(replaced.length > 0 && { replacedValues: replaced.map(([key]) => key) }),
+  };
 }
 
 /** The variables of a stack and its sets for an executor, decrypted; of each key the one that wins. */
