@@ -50,7 +50,7 @@ export async function claimJob(
   const runMode = modeNameOf(run.mode);
   // The project may have changed since the run was requested.
   if (step !== "recover") await requireKeysOfServer(parts.storage, stack);
-  await keys.ensure(stack);
+  if (step !== "recover") await keys.ensure(stack);
   const delegated = await keys.dataKeys(stack);
   const { enforced, ...variables } = await readRunVariables(parts, stack, named?.name);
   const compared = run.shadowOf === "" ? undefined : await shadowOf(parts, reference, run);

@@ -10,16 +10,15 @@ import { idOf } from "../queue/transaction.ts";
 const STACK_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /**
- * The keys of a server, which makes none for a stack whose project keeps them from it (`client_keys`). What the server has for a project itself, such
- * as the tokens of its repositories, is no secret of a stack.
+ * The keys of a server, which encrypts nothing for a stack whose project keeps its keys from it (`client_keys`), whether there are keys or not: they
+ * may be made in the moment in which the project is changed. What is stored can be opened. What the server has for a project itself, such as the
+ * tokens of its repositories, is no secret of a stack.
  */
 export function keptKeys(keys: StoredKeys, storage: StorageBackend): StoredKeys {
   return {
     ...bound(keys),
     keyIds: keys.keyIds,
     ensure: async (reference, options) => {
-      const present = await keys.load(reference, options);
-      if (present !== undefined) return present;
       if (STACK_ID.test(reference.stack)) await requireKeysOfServer(storage, reference, options);
       return keys.ensure(reference, options);
     },

@@ -1,6 +1,7 @@
 import type { StoredKeys } from "@stackwright/core";
 import type { Run } from "@stackwright/proto/stackwright";
 import type { RunReference } from "../domain/run-places.ts";
+import { storedCipher } from "./stored-cipher.ts";
 
 /** Values of root variables by their names, each as an expression of the language. */
 type RunValues = Readonly<Record<string, string>>;
@@ -20,7 +21,7 @@ export async function openRunValues(
   reference: RunReference,
   { variables }: Pick<Run, "variables">,
 ): Promise<RunValues> {
-  const cipher = await keys.ensure(reference.stack);
+  const cipher = await storedCipher(keys, reference.stack);
   const text = Buffer.from(cipher.open(variables, contextOf(reference))).toString("utf8");
   return JSON.parse(text) as RunValues;
 }

@@ -11,6 +11,7 @@ import {
 } from "../domain/variable-precedence.ts";
 import type { ExecutionJob } from "../executor/execution-job.ts";
 import { projectCipher } from "../queue/project-secrets.ts";
+import { storedCipher } from "./stored-cipher.ts";
 
 /** What the names of a stack's variables begin with. */
 export function variablePrefix({ stack }: StackReference): string {
@@ -107,10 +108,10 @@ export async function readRunVariables(
   readonly enforced: readonly string[];
 }> {
   const found = await readEffectiveVariables(storage, stack, stackName);
-  const cipher = await keys.ensure(stack);
   const { account, project } = stack;
-  const isSealed = (scope: SetOrigin["scope"]) =>
+  const isSealed = (scope: SetOrigin["scope"] | undefined) =>
     found.some(({ from, variable }) => from?.scope === scope && variable.sensitive);
+  const cipher = isSealed(undefined) ? await storedCipher(keys, stack) : undefined;
   const openOf = {
     project: isSealed("project")
       ? await projectCipher(keys, { account, project, of: "set variable" })
@@ -121,12 +122,11 @@ export async function readRunVariables(
   };
   const values = found.map(({ variable: { key, value, sensitive, ...rest }, from }) => {
     const category = categoryOf(rest);
-    const openOfSet = from && openOf[from.scope];
-    const open = (): Uint8Array =>
-      from === undefined || openOfSet === undefined
-        ? cipher.open(value, variableContext(stack, category, key))
-        : openOfSet([from.set, category, key], value);
-    const plain = sensitive ? open() : value;
+    const opened = (): Uint8Array | undefined =>
+      from === undefined
+        ? cipher?.open(value, variableContext(stack, category, key))
+        : openOf[from.scope]?.([from.set, category, key], value);
+    const plain = (sensitive ? opened() : undefined) ?? value;
     return { category, key, sensitive, text: Buffer.from(plain).toString("utf8") };
   });
   const of = (wanted: string) =>
