@@ -83,7 +83,7 @@ it("leaves the values of what a stack went back to, where its apply failed befor
     ...parts,
     storage: failing,
     blobs: new MemoryBlobs(),
-    keys: { ensure: async () => Promise.resolve(cipher) } as unknown as StoredKeys,
+    keys: { load: async () => Promise.resolve(cipher) } as unknown as StoredKeys,
     logger: pino({ level: "silent" }),
   });
   const caller = { account: "acme", actor: "ann" } as Parameters<typeof port.apply>[0];
