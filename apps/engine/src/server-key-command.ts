@@ -50,7 +50,7 @@ export async function listServerKeys(
 }
 
 /**
- * Encrypts all stored secrets of a server with its current key, and the data keys of stacks, variable sets, connections and
+ * Encrypts all stored secrets of a server with its current key, and the data keys of stacks, of variable sets of projects and accounts, of connections and
  * destinations. Where no key is configured for an embedded store, a new key is
  * created first and replaces `registry.key` afterwards. After an interruption at any moment the server starts as before, as it
  * takes both keys, and a repetition completes the rotation.
@@ -152,7 +152,7 @@ export async function runServerKeyRotate(
     ([id, count]) =>
       `The key ${id}, which was not given, still encrypts ${counted(count, "data key")}. It is the key of a user whose commands use the store, or a former key of the server: name it and repeat this.\n`,
   );
-  return `The key ${keyId} encrypts all secrets of the server; ${secrets} ${were} encrypted again, and ${counted(dataKeys, "data key")} of stacks and projects.\n${others.join("")}${where}`;
+  return `The key ${keyId} encrypts all secrets of the server; ${secrets} ${were} encrypted again, and ${counted(dataKeys, "data key")} of stacks, projects and accounts.\n${others.join("")}${where}`;
 }
 
 function counted(count: number, noun: string): string {

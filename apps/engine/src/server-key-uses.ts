@@ -4,7 +4,7 @@ import type { CallOptions, StorageBackend } from "@stackwright/storage";
 
 /** A key-encryption key that a server's store needs. */
 export interface ServerKeyUse extends SecretKeyUse {
-  /** How many data keys of stacks, variable sets, connections and destinations are encrypted with it. */
+  /** How many data keys of stacks, variable sets of projects and accounts, connections and destinations are encrypted with it. */
   readonly dataKeys: number;
 }
 
