@@ -36,6 +36,7 @@ import { answerProblem } from "./problem.ts";
 import { projectRoutes } from "./projects/project-routes.ts";
 import { providerReactionRoutes } from "./provider-reaction/provider-reaction-routes.ts";
 import { readJsonBody } from "./read-body.ts";
+import { rightsText } from "./rights-text.ts";
 import { comparisonRoutes } from "./runs/comparison-routes.ts";
 import { dependentsRoute } from "./runs/dependents-route.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
@@ -267,14 +268,6 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   searchRoutes(fastify, parts);
   doctorRoutes(fastify, parts);
   workerRoutes(fastify, parts);
-}
-
-/** What a caller may do, in a form that is the same for the same rights. */
-function rightsText({ roles, projects, stacks = [], projectRoles }: Principal): string {
-  const inProjects = [...(projectRoles ?? [])].map(([name, some]) =>
-    [name, ...some.toSorted()].join(" "),
-  );
-  return JSON.stringify([roles, projects, stacks, inProjects].map((all) => all.toSorted()));
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   MAX_KEY_CHARACTERS,
   plainDigest,
   recordPlace,
+  rightsDigest,
 } from "./idempotency-key.ts";
 import { type KeptAnswer, RequestOnce } from "./request-once.ts";
 import { takesKeys } from "./routes-without-keys.ts";
@@ -131,6 +132,7 @@ export class AnswerKeeper {
       key,
       digest,
       credential: credentialDigest(principal),
+      rights: rightsDigest(principal),
       answerKey,
     });
     const known = await once.find();

@@ -190,6 +190,34 @@ it("an access key is rotated once by one key, and its new secret is repeated", a
   expect([next.status, next.text === first.text]).toEqual([first.status, false]);
 });
 
+it("a caller who has lost the role for a request has no repeat of its answer", async () => {
+  const { post, call } = await start();
+  for (const name of ["bot", "ci", "boss"]) {
+    await call("POST", "/api/v1/users", { body: { name, service: true } });
+  }
+  const giveRole = async (role: string, user = "bot") => {
+    const { status } = await call("PUT", `/api/v1/roles/user/${user}`, { body: { role } });
+    expect(status).toBe(200);
+  };
+  // Another one has to be left.
+  await giveRole("admin", "boss");
+  await giveRole("admin");
+  const own = await call("POST", "/api/v1/tokens", { body: { user: "bot", role: "admin" } });
+  const token = String(own.json["token"]);
+  const ask = async (key: string) =>
+    post("/api/v1/tokens", { role: "viewer", user: "ci" }, key, token);
+  const made = await ask("k");
+  expect(made.status).toBe(201);
+  expect((await ask("k")).text).toBe(made.text);
+  await giveRole("viewer");
+  expect((await ask("new")).status).toBe(403);
+  const repeat = await ask("k");
+  expect([repeat.status, repeat.json["code"]]).toEqual([409, "answer_unavailable"]);
+  expect(repeat.text).not.toContain(String(made.json["token"]));
+  await giveRole("admin");
+  expect((await ask("k")).text).toBe(made.text);
+});
+
 it("the key of a refused request is free", async () => {
   const { post, call } = await start();
   const stack = { name: "late" };

@@ -4,6 +4,7 @@ import { tenancyOf } from "@stackwright/storage";
 import type { FastifyRequest } from "fastify";
 import type { Place } from "../../domain/run-places.ts";
 import { ServerError } from "../../domain/server-error.ts";
+import { rightsText } from "../rights-text.ts";
 
 /** Characters of a key. */
 export const MAX_KEY_CHARACTERS = 128;
@@ -30,6 +31,11 @@ export function recordPlace({ account, actor }: Principal, key: string): Place {
 /** Names a credential without being of any use to find it. */
 export function credentialDigest({ actor, credential = actor }: Principal): string {
   return sha256(credential);
+}
+
+/** Is the same for callers with the same rights. */
+export function rightsDigest(principal: Principal): string {
+  return sha256(rightsText(principal));
 }
 
 /** What tells a request from others: its method, address and body. */

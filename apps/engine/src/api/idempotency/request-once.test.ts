@@ -17,12 +17,13 @@ const DAY_MS = 24 * 3_600_000;
 
 function start() {
   const { parts, clock, storage, put } = createRunFixture();
-  const requestOf = ({ key = "k", digest = "d", credential = "c" } = {}) =>
+  const requestOf = ({ key = "k", digest = "d", credential = "c", rights = "r" } = {}) =>
     new RequestOnce(parts, {
       place: PLACE,
       key,
       digest,
       credential,
+      rights,
       answerKey: async () => SERVER_KEY,
     });
   let changes = 0;
@@ -145,6 +146,18 @@ it("an answer that is known before the change is stored with it", async () => {
   await change(first);
   const other = requestOf({ credential: "other" });
   expect(await other.find()).toMatchObject({ status: 201, body: "{}", location: "/run" });
+});
+
+it("an answer is not repeated to a caller who has other rights than the first time", async () => {
+  for (const isKnown of [true, false]) {
+    const { requestOf, change } = start();
+    const first = requestOf();
+    if (isKnown) first.answerWithChange(ANSWER);
+    await change(first);
+    await first.complete(ANSWER);
+    expect(await codeOf(requestOf({ rights: "fewer" }).find())).toBe("answer_unavailable");
+    expect(await requestOf().find()).toMatchObject(ANSWER);
+  }
 });
 
 it("an answer beyond 16 KiB is not kept, and a repeat says where to read", async () => {

@@ -31,6 +31,8 @@ interface RequestFacts {
   readonly digest: string;
   /** Digest of the credential that asks. */
   readonly credential: string;
+  /** Digest of what the caller may do where the request goes. */
+  readonly rights: string;
   /** With the idempotency key it encrypts answers; the same in all servers of a store. */
   readonly answerKey: () => Promise<Uint8Array>;
 }
@@ -164,12 +166,13 @@ export class RequestOnce implements Companion {
   }
 
   #record(progress: IdempotencyRecord_Progress): IdempotencyRecord {
-    const { digest, credential } = this.#facts;
+    const { digest, credential, rights } = this.#facts;
     return IdempotencyRecord.create({
       requestDigest: digest,
       createdAtMs: BigInt(Math.floor(this.#parts.clock.wallMs())),
       progress,
       credentialDigest: credential,
+      rightsDigest: rights,
       attempt: this.#attempt,
     });
   }
@@ -190,9 +193,16 @@ export class RequestOnce implements Companion {
   }
 
   async #answerOf(record: IdempotencyRecord): Promise<KeptAnswer> {
-    const { place, digest, credential } = this.#facts;
+    const { place, digest, credential, rights } = this.#facts;
     if (record.requestDigest !== digest) throw new ServerError("idempotency_mismatch");
     if (record.progress !== PROGRESS_UNSPECIFIED) throw this.#unanswered(record);
+    // The handler that judged them does not run again; records of older servers have none.
+    if (record.rightsDigest !== "" && record.rightsDigest !== rights) {
+      throw new ServerError(
+        "answer_unavailable",
+        "the request was executed and answered; its caller has other rights now, and that answer is not repeated: read what it made, as far as you may",
+      );
+    }
     const { status, location, etag, contentType } = record;
     const answer = { status, location, etag, contentType };
     const where = location === "" ? "read what it made" : `read ${location}`;

@@ -466,6 +466,8 @@ export interface IdempotencyRecord {
   credentialDigest: string;
   /** What no other request has. */
   attempt: string;
+  /** SHA-256 of what the caller might do, in hexadecimal: with other rights the body is not shown. Empty: of an older server. */
+  rightsDigest: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3407,6 +3409,7 @@ function createBaseIdempotencyRecord(): IdempotencyRecord {
     contentType: "",
     credentialDigest: "",
     attempt: "",
+    rightsDigest: "",
   };
 }
 
@@ -3450,6 +3453,9 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
     }
     if (message.attempt !== "") {
       writer.uint32(98).string(message.attempt);
+    }
+    if (message.rightsDigest !== "") {
+      writer.uint32(106).string(message.rightsDigest);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -3571,6 +3577,14 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
             message.attempt = reader.string(true);
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.rightsDigest = reader.string(true);
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag >>> 3 === 0) {
           throw new globalThis.Error("protobuf decode found an invalid tag");
@@ -3617,6 +3631,7 @@ export const IdempotencyRecord: MessageFns<IdempotencyRecord> = {
     message.contentType = object.contentType ?? "";
     message.credentialDigest = object.credentialDigest ?? "";
     message.attempt = object.attempt ?? "";
+    message.rightsDigest = object.rightsDigest ?? "";
     return message;
   },
 };
