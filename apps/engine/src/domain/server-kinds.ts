@@ -473,7 +473,8 @@ export const SERVER_KINDS = Object.freeze({
   idempotency: kindOf("IdempotencyRecord", IdempotencyRecord, {
     scope: "account",
     nameParts: ["actor", "sha256"],
-    maxBytes: 32 * KIB,
+    // The answer to a request for a run has what that request has, whose body has 1 MiB at most.
+    maxBytes: 1024 * KIB,
     retention: "24 h",
   }),
 });

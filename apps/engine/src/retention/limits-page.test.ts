@@ -22,7 +22,7 @@ const ROWS: readonly (readonly [row: string, says: string, file: string, code: s
   ],
   [
     "answers to requests",
-    "up to 16 KiB",
+    "encrypted ones up to 16 KiB",
     "api/idempotency/request-once.ts",
     "MAX_KEPT_BYTES = 16 * 1024",
   ],

@@ -160,7 +160,20 @@ it("an answer is not repeated to a caller who has other rights than the first ti
   }
 });
 
-it("an answer beyond 16 KiB is not kept, and a repeat says where to read", async () => {
+it("an answer that is known before the change is kept whole, however large", async () => {
+  const { requestOf, change } = start();
+  const body = JSON.stringify({ message: "x".repeat(4 * MAX_KEPT_BYTES) });
+  const first = requestOf();
+  first.answerWithChange({ status: 201, body, location: "/run" });
+  await change(first);
+  expect(await requestOf().find()).toMatchObject({ body });
+  // What is answered at last takes its place.
+  const last = `${body} `;
+  await first.complete({ status: 201, body: last, location: "/run" });
+  expect(await requestOf().find()).toMatchObject({ body: last });
+});
+
+it("an encrypted answer beyond 16 KiB is not kept, and a repeat says where to read", async () => {
   const { requestOf, change } = start();
   const first = requestOf();
   await change(first);

@@ -41,7 +41,7 @@ const KIND = SERVER_KINDS.idempotency;
 const { PROGRESS_UNSPECIFIED, PROGRESS_BEGUN, PROGRESS_CHANGED, PROGRESS_FAILED } =
   IdempotencyRecord_Progress;
 
-/** Bytes of a body that is kept. */
+/** Bytes of a body that is kept encrypted. */
 export const MAX_KEPT_BYTES = 16 * 1024;
 
 /** How long a request without an answer counts as one that is in progress: after that its server was killed. */
@@ -178,13 +178,13 @@ export class RequestOnce implements Companion {
   }
 
   async #sealed(answer: KeptAnswer): Promise<Partial<IdempotencyRecord>> {
-    const { body = "" } = answer;
+    const { body } = answer;
     const { place } = this.#facts;
-    const isSealed = body !== "" && isKept(answer);
-    return {
-      ...headOf(answer),
-      ...(isSealed && { sealedBody: sealAnswer(await this.#answerKey(), place, body) }),
-    };
+    if (body === undefined || Buffer.byteLength(body) > MAX_KEPT_BYTES) {
+      return { ...headOf(answer), withoutBody: true };
+    }
+    if (body === "") return headOf(answer);
+    return { ...headOf(answer), sealedBody: sealAnswer(await this.#answerKey(), place, body) };
   }
 
   async #answerKey(): Promise<Uint8Array> {
@@ -247,18 +247,15 @@ export class RequestOnce implements Companion {
   }
 }
 
-/** An answer as far as it may be stored as it is. */
+/** An answer that is stored as it is, and whole: the batch that makes what it shows has room for it. */
 function inTheClear(answer: KeptAnswer): Partial<IdempotencyRecord> {
-  const { body = "" } = answer;
-  return { ...headOf(answer), ...(isKept(answer) && { body }) };
+  const { body } = answer;
+  return body === undefined
+    ? { ...headOf(answer), withoutBody: true }
+    : { ...headOf(answer), body };
 }
 
 function headOf(answer: KeptAnswer): Partial<IdempotencyRecord> {
   const { status, location = "", etag = "", contentType = "" } = answer;
-  const withoutBody = !isKept(answer);
-  return { progress: PROGRESS_UNSPECIFIED, status, location, etag, contentType, withoutBody };
-}
-
-function isKept({ body }: KeptAnswer): boolean {
-  return body !== undefined && Buffer.byteLength(body) <= MAX_KEPT_BYTES;
+  return { progress: PROGRESS_UNSPECIFIED, status, location, etag, contentType };
 }
