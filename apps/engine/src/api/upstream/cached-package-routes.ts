@@ -68,7 +68,7 @@ export function cachedPackageRoutes(fastify: FastifyInstance, parts: ApiParts): 
         { 200: CachedPackages },
         { body: Eviction },
       ),
-      config: { access: "account-admin" },
+      config: { access: "account-admin", once: "begun-first" },
     },
     async (request) => {
       const { provider, version, maxBytes } = request.body;
