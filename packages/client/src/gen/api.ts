@@ -3334,7 +3334,6 @@ export interface Operations {
   readonly ReplayPolicies: {
     readonly input: {
       readonly policy_set: string;
-      readonly idempotencyKey?: string | undefined;
       readonly body?: PolicyReplay | undefined;
     };
     readonly output: PolicyReplayResult;
@@ -4078,7 +4077,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: OperationRow } =
   RemoveTeamMember: {"method":"DELETE","path":"/api/v1/teams/{team}/members/{user}","query":[],"headers":[]},
   RenderPlan: {"method":"GET","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/plan/rendered","query":["form","limit_bytes"],"headers":[],"text":true},
   RenderPlanSet: {"method":"GET","path":"/api/v1/projects/{project}/plan-sets/{plan_set}/rendered","query":["form"],"headers":[],"text":true},
-  ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":["idempotency-key"]},
+  ReplayPolicies: {"method":"POST","path":"/api/v1/policy-sets/{policy_set}/replay","query":[],"headers":[]},
   RestoreStateVersion: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/state-versions/{version}/restore","query":[],"headers":["idempotency-key"]},
   RetryRun: {"method":"POST","path":"/api/v1/projects/{project}/stacks/{stack}/runs/{run}/retry","query":[],"headers":["idempotency-key"]},
   RevokeToken: {"method":"DELETE","path":"/api/v1/tokens/{token}","query":[],"headers":[]},

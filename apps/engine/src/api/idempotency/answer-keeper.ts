@@ -20,8 +20,8 @@ declare module "fastify" {
     /**
      * How a POST has its effect once for each `Idempotency-Key`.
      *
-     *   with-change      the record is in the first batch of `audited` parts, and gets the answer afterwards. Without a batch there is no
-     *                    effect that a repeat would double
+     *   with-change      the record is in the first batch of `audited` parts, and gets the answer afterwards. Without a batch there is
+     *                    neither a record nor an effect that a repeat would double
      *   answered         the same, and the handler says the answer before the change: it has no secrets, and is never lost
      *   begun-first      the record is stored before the handler runs, as its effect is in no batch of these
      *
@@ -71,7 +71,7 @@ export class AnswerKeeper {
   addTo(fastify: FastifyInstance): void {
     fastify.addHook("onRoute", (route) => {
       const { operationId } = (route.schema ?? {}) as { readonly operationId?: string };
-      if (!takesKeys(String(route.method), operationId)) return;
+      if (!takesKeys(String(route.method), route.url, operationId)) return;
       const { response = {} } = (route.schema ?? {}) as { readonly response?: object };
       const refusals = operationId === undefined ? {} : refusalsBeside(response);
       route.schema = { ...route.schema, headers: Header, response: { ...response, ...refusals } };
@@ -117,9 +117,9 @@ export class AnswerKeeper {
   }
 
   async #begin(request: FastifyRequest): Promise<KeptAnswer | undefined> {
-    const { schema, config } = request.routeOptions;
+    const { schema, config, url = "" } = request.routeOptions;
     const { operationId } = (schema ?? {}) as { readonly operationId?: string };
-    if (!takesKeys(request.method, operationId)) return undefined;
+    if (!takesKeys(request.method, url, operationId)) return undefined;
     const key = keyOfRequest(request);
     const principal = key === undefined ? undefined : this.#options.principalOf(request);
     if (key === undefined || principal === undefined) return undefined;

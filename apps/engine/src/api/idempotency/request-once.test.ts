@@ -109,10 +109,18 @@ it("a request that failed after its change is not repeated, at once", async () =
   expect(await codeOf(requestOf().find())).toBe("answer_unavailable");
 });
 
-it("of two requests that changed nothing the second one has the answer of the first", async () => {
-  const { requestOf } = start();
+it("a request that changed nothing leaves no record", async () => {
+  const { requestOf, stored } = start();
+  expect(await requestOf().complete(ANSWER)).toBeUndefined();
+  expect(await stored()).toEqual([]);
+  expect(await requestOf().find()).toBeUndefined();
+});
+
+it("a request that changed nothing has the answer of another one with its key, which did", async () => {
+  const { requestOf, change } = start();
   const [first, second] = [requestOf(), requestOf()];
-  expect(await first.complete(ANSWER)).toBeUndefined();
+  await change(first);
+  await first.complete(ANSWER);
   expect(await second.complete({ ...ANSWER, body: "another" })).toMatchObject(ANSWER);
 });
 

@@ -50,7 +50,7 @@ export const ANSWER_WAIT_MS = 60_000;
 /**
  * One request with an idempotency key, which has its effect at most once.
  *
- *   new       nothing is stored; what another request with the key stores meanwhile, it finds
+ *   new       nothing is stored, and nothing will be without a change; what another request with the key stores meanwhile, it finds
  *   begun     a record was stored before the effect, which is outside of the store or of our batches
  *   changed   the batch of the change has the record: a crash leaves both or neither
  *   ended     the record has the answer, or says that there is none
@@ -129,21 +129,21 @@ export class RequestOnce implements Companion {
     if (this.isNew) this.#progress = this.#answer === undefined ? "changed" : "ended";
   }
 
-  /** Stores the answer to this request, if it is not stored yet; resolves with that of another one, which was faster where nothing was changed. */
+  /**
+   * Stores the answer to this request, if it is not stored yet. Where it changed nothing, none is kept: a repeat changes nothing either. Resolves
+   * then with the answer to another request with the key, which was faster.
+   */
   async complete(answer: KeptAnswer): Promise<KeptAnswer | undefined> {
+    if (this.isNew) return this.find();
     const isKnown = this.#progress === "ended";
     if (isKnown && answer.body === this.#answer?.body) return undefined;
     const kept = isKnown ? inTheClear(answer) : await this.#sealed(answer);
-    const other = await transact(this.#parts, async (tx) => {
-      const row = await tx.findOrNew(KIND, this.#facts.place, () =>
-        this.#record(PROGRESS_UNSPECIFIED),
-      );
-      if (row.message.attempt !== this.#attempt) return row.message;
-      tx.update(row, kept);
-      return undefined;
+    await transact(this.#parts, async (tx) => {
+      const row = await tx.find(KIND, this.#facts.place);
+      if (row?.message.attempt === this.#attempt) tx.update(row, kept);
     });
     this.#progress = "ended";
-    return other === undefined ? undefined : this.#answerOf(other);
+    return undefined;
   }
 
   /** The request failed: `isRefused` if it had no effect for sure, where nothing was changed by it. */
