@@ -38,7 +38,7 @@ function start() {
     storage.list("strong", SERVER_KINDS.idempotency.type, PLACE.tenancy, "");
   const count = async () =>
     (await storage.list("strong", SERVER_KINDS.projectDeletion.type, PLACE.tenancy, "")).length;
-  return { clock, requestOf, change, stored, count, put };
+  return { clock, requestOf, change, stored, count, put, storage };
 }
 
 const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
@@ -107,6 +107,21 @@ it("a request that failed after its change is not repeated, at once", async () =
   await change(first);
   await first.fail(true);
   expect(await codeOf(requestOf().find())).toBe("answer_unavailable");
+});
+
+it("a request whose batch was done while its outcome got lost fails with its own error, and so is known to be done", async () => {
+  for (const answer of [undefined, ANSWER]) {
+    const { requestOf, storage } = start();
+    const first = requestOf();
+    if (answer !== undefined) first.answerWithChange(answer);
+    await storage.batch(first.next());
+    // It takes its own record for that of no other request.
+    expect(await first.find()).toBeUndefined();
+    await first.fail(false);
+    const repeat = requestOf().find();
+    if (answer === undefined) expect(await codeOf(repeat)).toBe("answer_unavailable");
+    else expect(await repeat).toMatchObject(answer);
+  }
 });
 
 it("a request that changed nothing leaves no record", async () => {

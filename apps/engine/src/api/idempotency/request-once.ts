@@ -75,7 +75,10 @@ export class RequestOnce implements Companion {
     return this.#progress === "new";
   }
 
-  /** The answer to a former request with the key; undefined where there was none. `idempotency_mismatch`, `in_progress`, `answer_unavailable`. */
+  /**
+   * The answer to another request with the key; undefined where there was none. `idempotency_mismatch`, `in_progress`, `answer_unavailable`. A
+   * record of this request itself, whose batch was done while its outcome got lost, is noted: the request is new no longer.
+   */
   async find(): Promise<KeptAnswer | undefined> {
     const { storage, clock } = this.#parts;
     const found = await readStored(storage, "strong", idOf(KIND, this.#facts.place));
@@ -83,6 +86,10 @@ export class RequestOnce implements Companion {
     const record = decodeRecord(KIND, found);
     if (clock.wallMs() - Number(record.createdAtMs) > IDEMPOTENCY_KEPT_MS) {
       await storage.deleteCAS(found.id, found.version);
+      return undefined;
+    }
+    if (record.attempt === this.#attempt) {
+      this.#progress = record.progress === PROGRESS_UNSPECIFIED ? "ended" : "changed";
       return undefined;
     }
     return this.#answerOf(record);
@@ -134,7 +141,10 @@ export class RequestOnce implements Companion {
    * then with the answer to another request with the key, which was faster.
    */
   async complete(answer: KeptAnswer): Promise<KeptAnswer | undefined> {
-    if (this.isNew) return this.find();
+    if (this.isNew) {
+      const other = await this.find();
+      if (this.isNew) return other;
+    }
     const isKnown = this.#progress === "ended";
     if (isKnown && answer.body === this.#answer?.body) return undefined;
     const kept = isKnown ? inTheClear(answer) : await this.#sealed(answer);
