@@ -24,8 +24,10 @@ import fastify, {
   type FastifyRequest,
 } from "fastify";
 import type { Logger } from "pino";
+import { registryAudit } from "./access/registry-audit.ts";
 import { userOfStackIn } from "./access/user-of-stack.ts";
 import { AnswerKeeper, type IdempotencyKeys } from "./api/idempotency/answer-keeper.ts";
+import { noteRepeatIn } from "./api/idempotency/note-repeat.ts";
 import { hasUnreadBody, limitBodyTime } from "./body-timer.ts";
 import { SERVER_ERRORS, type ServerError } from "./domain/server-error.ts";
 import { answerError } from "./error-answer.ts";
@@ -136,6 +138,7 @@ export async function createServerApp(options: ServerAppOptions): Promise<Fastif
       ...keeping,
       principalOf,
       once: "begun-first",
+      noteRepeat: noteRepeatIn(registryAudit(registry, region)),
       refuse: answerRefusal,
     });
     keeper.addTo(fastify);

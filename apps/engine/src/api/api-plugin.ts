@@ -1,5 +1,6 @@
 import { isAccountAdmin, type Principal } from "@stackwright/registry";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { auditTargetOf } from "../access/audit-target.ts";
 import { ChangeEntry } from "../access/change-entry.ts";
 import { auditCaller } from "../access/registry-audit.ts";
 import { isServerError, ServerError } from "../domain/server-error.ts";
@@ -26,6 +27,7 @@ import { driftRoutes } from "./drift/drift-routes.ts";
 import { EventStreams } from "./event-streams.ts";
 import { hookRoutes } from "./hooks/hook-routes.ts";
 import { AnswerKeeper } from "./idempotency/answer-keeper.ts";
+import { noteRepeatIn } from "./idempotency/note-repeat.ts";
 import type { KeptAnswer } from "./idempotency/request-once.ts";
 import { moduleRoutes } from "./modules/module-routes.ts";
 import { notificationRoutes } from "./notifications/notification-routes.ts";
@@ -107,6 +109,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   const keeper = new AnswerKeeper({
     ...options,
     principalOf: (request) => (claims.has(request) ? undefined : principals.get(request)),
+    noteRepeat: noteRepeatIn(options.audit),
   });
   fastify.setErrorHandler(async (error, request, reply) => {
     let faster: KeptAnswer | undefined;
@@ -139,11 +142,9 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
   const factsOf = (request: FastifyRequest) => {
     const { schema, url = "" } = request.routeOptions;
     const action = operationOf(schema) ?? `${request.method} ${url}`;
-    const target = (request.raw.url ?? "").split("?", 1)[0]?.slice("/api/v1/".length, 256) ?? "";
-    return { action, target };
+    return { action, target: auditTargetOf(request) };
   };
-  keeper.addTo(fastify);
-  // Before the answer, so that who has it finds the entry: of what no batch has noted.
+  // Before the answer, so that who has it finds the entry: of what no batch has noted. And before the answer is kept, as a repeat adds no such entry.
   fastify.addHook("onSend", async (request, reply) => {
     const { audit } = options;
     const { statusCode: status } = reply;
@@ -153,6 +154,7 @@ export async function apiPlugin(fastify: FastifyInstance, options: ApiOptions): 
     if (outcome === "done" && entries.get(request)?.isWritten === true) return;
     await audit.note(request, principals.get(request), { ...factsOf(request), outcome });
   });
+  keeper.addTo(fastify);
   fastify.addHook("preValidation", async (request) => {
     if (request.routeOptions.config.upload === true) return;
     request.body =

@@ -41,6 +41,8 @@ interface AnswerKeeperOptions extends TransactionParts {
   readonly idempotencyKeys: IdempotencyKeys;
   /** Who asks; undefined for a caller whose requests take no key. */
   readonly principalOf: (request: FastifyRequest) => Principal | undefined;
+  /** Notes that an answer is repeated which may have a secret. */
+  readonly noteRepeat: (request: FastifyRequest, principal: Principal) => Promise<void>;
   /** What all routes are that do not say it. @default with-change */
   readonly once?: "begun-first";
   /** Answers with an error, where the errors of the API have another form. @default it is thrown */
@@ -80,6 +82,7 @@ export class AnswerKeeper {
       let answer: KeptAnswer | undefined;
       try {
         answer = await this.#begin(request);
+        if (answer !== undefined) await this.#noteSecret(request, answer);
       } catch (error) {
         const { refuse } = this.#options;
         if (refuse === undefined || !(error instanceof ServerError)) throw error;
@@ -105,7 +108,9 @@ export class AnswerKeeper {
   /** What another request with the key was answered that was faster, where this one changed nothing and was refused for it. */
   async findFaster(request: FastifyRequest): Promise<KeptAnswer | undefined> {
     const once = this.#open.get(request);
-    return once?.isNew === true ? once.find() : undefined;
+    const answer = once?.isNew === true ? await once.find() : undefined;
+    if (answer !== undefined) await this.#noteSecret(request, answer);
+    return answer;
   }
 
   repeat(request: FastifyRequest, reply: FastifyReply, answer: KeptAnswer): FastifyReply {
@@ -114,6 +119,12 @@ export class AnswerKeeper {
     setHead(reply, answer);
     reply.serializer((text) => text as string);
     return reply.send(answer.status === 204 ? undefined : answer.body);
+  }
+
+  /** To be called before the answer is sent, so that who has it finds the entry. */
+  async #noteSecret(request: FastifyRequest, { isSecret = false }: KeptAnswer): Promise<void> {
+    const principal = this.#options.principalOf(request);
+    if (isSecret && principal !== undefined) await this.#options.noteRepeat(request, principal);
   }
 
   async #begin(request: FastifyRequest): Promise<KeptAnswer | undefined> {
@@ -154,6 +165,7 @@ export class AnswerKeeper {
       }
       const faster = await once.complete(answerOf(reply, payload));
       if (faster === undefined) return payload;
+      await this.#noteSecret(request, faster);
       setHead(reply, faster);
       return faster.body;
     } catch (error) {

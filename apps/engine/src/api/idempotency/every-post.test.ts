@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { canary, findCanariesInFolder } from "@stackwright/core/testing";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type ApiOperation, allOperationsOf } from "../../testing/api-document.ts";
 import { filledPath } from "../../testing/filled-path.ts";
 import { P, S, startApi } from "../../testing/start-api.ts";
+import { RequestOnce } from "./request-once.ts";
 import { ROUTES_WITHOUT_KEYS } from "./routes-without-keys.ts";
 
 const HASH = "0".repeat(64);
@@ -213,6 +214,28 @@ it("a caller who has lost the role for a request has no repeat of its answer", a
   expect(repeat.text).not.toContain(String(made.json["token"]));
   await giveRole("admin");
   expect((await ask("k")).text).toBe(made.text);
+});
+
+it("a new token is in the audit trail before its answer is kept, and so is each repeat of that answer", async () => {
+  const { post, call, done } = await start();
+  await call("POST", "/api/v1/users", { body: { name: "bot", service: true } });
+  const complete = vi.spyOn(RequestOnce.prototype, "complete");
+  onTestFinished(() => complete.mockRestore());
+  let seen = 0;
+  complete.mockImplementationOnce(async function (this: RequestOnce, answer) {
+    seen = await done("CreateToken");
+    return this.complete(answer);
+  });
+  const made = await post("/api/v1/tokens", { role: "viewer", user: "bot" }, "k");
+  expect([made.status, seen]).toEqual([201, 1]);
+  expect(await done("RepeatAnswer")).toBe(0);
+  expect((await post("/api/v1/tokens", { role: "viewer", user: "bot" }, "k")).text).toBe(made.text);
+  expect([await done("CreateToken"), await done("RepeatAnswer")]).toEqual([1, 1]);
+  const path = "/api/v1/registry/tokens";
+  for (let repeat = 0; repeat < 2; repeat += 1) {
+    expect((await post(path, { roles: ["registry:reader"] }, "r")).status).toBe(201);
+  }
+  expect(await done("RepeatAnswer")).toBe(2);
 });
 
 it("the key of a refused request is free", async () => {

@@ -21,6 +21,8 @@ export interface KeptAnswer {
   readonly location?: string;
   readonly etag?: string;
   readonly contentType?: string;
+  /** It was stored encrypted, as it may have a secret. @default false */
+  readonly isSecret?: boolean;
 }
 
 /** Which request it is. */
@@ -231,7 +233,7 @@ export class RequestOnce implements Companion {
       );
     }
     const body = openAnswer(await this.#answerKey(), place, record.sealedBody);
-    if (body !== undefined) return { ...answer, body };
+    if (body !== undefined) return { ...answer, body, isSecret: true };
     throw new ServerError(
       "answer_unavailable",
       `${done}; that answer cannot be decrypted: ${where}`,
