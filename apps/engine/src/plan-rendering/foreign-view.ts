@@ -7,17 +7,17 @@ import { Compile } from "typebox/compile";
  * wrong with it. To be called where a long computation holds up no others.
  */
 export function parseForeignView(text: string): PlanView {
-  const view: unknown = JSON.parse(text);
+  const view = JSON.parse(text) as PlanView;
   const validator = Compile(VIEW_SCHEMA as TSchema);
   if (!validator.Check(view)) {
     const [first] = validator.Errors(view);
     throw new Error(`${first?.instancePath || "it"} ${first?.message ?? "is not of the form"}`);
   }
-  const { changes, groups } = view as unknown as PlanView;
+  const { changes, groups } = view;
   const shown = groups.flatMap(({ entries }) => entries.flatMap((entry) => entry.changes));
   // Otherwise a short view has a long text.
   if (new Set(shown).size !== shown.length || shown.some((at) => at >= changes.length)) {
     throw new Error("its groups do not show each change once");
   }
-  return view as unknown as PlanView;
+  return view;
 }

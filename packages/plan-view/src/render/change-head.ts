@@ -78,15 +78,15 @@ export function foldText(view: PlanView, { changes, varies }: GroupEntry): strin
   return visibleText(`${changes.length} alike, ${first} to ${last}${differing}`);
 }
 
-/** `1 to add, 0 to change, 2 to destroy`. Made of numbers alone, also where those of a view that was stored are none. */
+/** `1 to add, 0 to change, 2 to destroy` */
 export function countsText(summary: Omit<PlanCounts, "read">): string {
   const rare = (count: number, what: string): string[] =>
-    count > 0 ? [`${Number(count)} to ${what}`] : [];
+    count > 0 ? [`${count} to ${what}`] : [];
   return [
     ...rare(summary.import, "import"),
-    `${Number(summary.create) + Number(summary.replace)} to add`,
-    `${Number(summary.update)} to change`,
-    `${Number(summary.delete) + Number(summary.replace)} to destroy`,
+    `${summary.create + summary.replace} to add`,
+    `${summary.update} to change`,
+    `${summary.delete + summary.replace} to destroy`,
     ...rare(summary.move, "move"),
     ...rare(summary.forget, "forget"),
   ].join(", ");

@@ -61,7 +61,7 @@ export function renderHtml(view: PlanView, options: HtmlOptions = {}): string {
   ];
   return [
     '<div class="plan-view">',
-    `<h3>${escape(options.title ?? view.stack)}: ${countsText(view.summary)}</h3>`,
+    `<h3>${escape(`${options.title ?? view.stack}: ${countsText(view.summary)}`)}</h3>`,
     ...notes.map((text) => `<p class="note">${escape(text)}</p>`),
     ...(stage === undefined ? [] : [listHtml("stage", stage)]),
     ...(moves === undefined ? [] : [listHtml("moves", moves)]),
