@@ -24,17 +24,22 @@ interface NewApproval {
   readonly comment?: string;
   /** It was given by rule, and not by somebody who looked at this plan. @default false */
   readonly isAutomatic?: boolean;
+  /**
+   * When an automatic one was asked for. One that was given since then and no longer counts is not given again: else a rule that is looked at
+   * again and again would renew it without end. @default 0: never again
+   */
+  readonly requestedAtMs?: bigint;
 }
 
 /**
  * Approves the plan of a run. The approval that completes the rule makes the run `approved` and gives it a ticket. A
- * second approval by one actor counts once. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown;
+ * second approval by one actor counts once; one that no longer counts stays in the run, and is given again unless that is automatic. `conflict` for a run of a plan set, `self_approval` and `forbidden` by the rule of the project; `conflict` for an automatic one after an apply of which it is not known what it did; `plan_changed` if the run has another plan than the one that was shown;
  * `approval_expired` where the plan has waited for too long; `plan_stale` if the state was changed since the plan was made, so that it cannot be applied.
  */
 export async function approveRun(
   parts: TransactionParts,
   reference: RunReference,
-  { actor, planDigest, comment = "", isAutomatic = false }: NewApproval,
+  { actor, planDigest, comment = "", isAutomatic = false, requestedAtMs = 0n }: NewApproval,
 ): Promise<void> {
   await transact(parts, async (tx) => {
     const found = await readServerRun(tx, reference);
@@ -50,6 +55,10 @@ export async function approveRun(
     }
     const counting = countingApprovals(message, tx.nowMs);
     if (counting.some((one) => one.actor === actor)) return;
+    const wasGiven = message.approvals.some(
+      (one) => one.actor === actor && one.planDigest === planDigest && one.atMs >= requestedAtMs,
+    );
+    if (isAutomatic && wasGiven) return;
     if (message.excludeAuthor && message.actor === actor) throw new ServerError("self_approval");
     if (message.approvers.length > 0 && !message.approvers.includes(actor)) {
       throw new ServerError(
@@ -69,15 +78,18 @@ export async function approveRun(
       throw new ServerError("conflict", "the plan was deleted; request another run");
     tx.guardRow(plan);
     await requireFreshPlan(tx, reference, message);
-    const approvals = [...counting, { actor, planDigest, comment, atMs: BigInt(tx.nowMs) }];
+    const approval = { actor, planDigest, comment, atMs: BigInt(tx.nowMs) };
     const event = { type: "approval", actor, plan_digest: planDigest, comment };
     await appendEvents(tx, reference, [{ at: tx.nowMs, event }]);
-    if (approvals.length < message.requiredApprovals) {
+    if (counting.length + 1 < message.requiredApprovals) {
+      // With those that no longer count: it is seen that they were given.
+      const others = message.approvals.filter((one) => one.actor !== actor);
+      const approvals = [...others, approval];
       tx.update(run.row, { approvals, updatedAtMs: BigInt(tx.nowMs) });
       return;
     }
     const { row } = await move(tx, run, "approved", actor, {
-      approvals,
+      approvals: [...counting, approval],
       applyTraceParent: tx.traceParent,
     });
     const ticket = freeTicket(row.message, RunTicket_Step.STEP_APPLY, tx.nowMs);

@@ -59,6 +59,7 @@ async function start(settings: Partial<Project> = {}) {
     ticket,
     claim,
     stored,
+    planDigest,
     approve: async (actor = "bea") => approveRun(parts, run, { actor, planDigest }),
     sweep: async () => sweepQueues(parts),
     phase: async () => phaseOf(await stored()),
@@ -128,9 +129,45 @@ describe("a plan that waits for approval", () => {
     later(HOUR_MS);
     await approve("joe");
     expect(await phase()).toBe("awaiting_approval");
-    expect((await stored()).approvals.map(({ actor }) => actor)).toEqual(["joe"]);
+    expect((await stored()).approvals.map(({ actor }) => actor)).toEqual(["bea", "joe"]);
     await approve("bea");
     expect(await phase()).toBe("approved");
+    expect((await stored()).approvals.map(({ actor }) => actor)).toEqual(["joe", "bea"]);
+  });
+});
+
+describe("an automatic approval", () => {
+  it("that no longer counts is not renewed by another look, also after one of another user", async () => {
+    const { parts, run, approve, phase, later, stored, planDigest } = await start({
+      requiredApprovals: 2,
+      approvalValidMs: BigInt(HOUR_MS),
+    });
+    const look = async () =>
+      approveRun(parts, run, { actor: "vcs:infra", planDigest, isAutomatic: true });
+    const atMs = BigInt(parts.clock.wallMs());
+    await look();
+    later(HOUR_MS);
+    await look();
+    expect(await stored()).toMatchObject({ approvals: [{ actor: "vcs:infra", atMs }] });
+    await approve("joe");
+    await look();
+    expect(await phase()).toBe("awaiting_approval");
+  });
+
+  it("is given again where that was asked for since", async () => {
+    const { parts, run, later, planDigest, stored } = await start({
+      requiredApprovals: 2,
+      approvalValidMs: BigInt(HOUR_MS),
+    });
+    const rule = { actor: "vcs:infra", planDigest, isAutomatic: true };
+    await approveRun(parts, run, rule);
+    later(HOUR_MS);
+    const requestedAtMs = BigInt(parts.clock.wallMs());
+    for (let looks = 0; looks < 2; looks += 1) {
+      await approveRun(parts, run, { ...rule, requestedAtMs });
+      expect(await stored()).toMatchObject({ approvals: [{ atMs: requestedAtMs }] });
+      later(HOUR_MS);
+    }
   });
 });
 
