@@ -1,9 +1,11 @@
+import { isEnded } from "@stackwright/core";
 import {
   Run_Mode,
   type VcsCommand,
   type VcsPullRequest,
   VcsPullRequest_State,
 } from "@stackwright/proto/stackwright";
+import { countingApprovals } from "../domain/approval-time.ts";
 import { isServerError } from "../domain/server-error.ts";
 import { approveRun } from "../queue/decide.ts";
 import { transact } from "../queue/transaction.ts";
@@ -22,7 +24,8 @@ export async function carryOutCommands(
   facts: PullRequestFacts,
   commands: readonly VcsCommand[],
 ): Promise<void> {
-  const last = commands.findLast(({ verb }) => verb === "apply");
+  const asked = commands.filter(({ verb }) => verb === "apply");
+  const last = asked.at(-1);
   if (last === undefined) return;
   const refusal = await refusalOf(record, facts, last);
   if (refusal === undefined) return;
@@ -30,7 +33,7 @@ export async function carryOutCommands(
     await record.save((stored) => ({
       ...stored,
       note: refusal,
-      handled: handledOf(stored, [last]),
+      handled: handledOf(stored, asked),
     }));
     return;
   }
@@ -39,10 +42,12 @@ export async function carryOutCommands(
     applyRequested: true,
     applyRequestedBy:
       stored.state === VcsPullRequest_State.STATE_MERGED ? stored.applyRequestedBy : last.user,
+    // Runs follow from the time of the first comment, so a repeat finds them. Once they are there, a further one asks for their approval again.
     applyRequestedAtMs:
-      stored.applyRequestedAtMs === 0n
+      stored.applyRequestedAtMs === 0n || stored.applies.length > 0
         ? BigInt(Math.floor(record.parts.clock.wallMs()))
         : stored.applyRequestedAtMs,
+    handled: stored.applies.length > 0 ? handledOf(stored, asked) : stored.handled,
     note: `Apply requested by ${usersOf([last])}.`,
     traceParent: record.traceParent,
   }));
@@ -70,7 +75,11 @@ export async function carryOutCommands(
     // The plan is compared with the one that was shown first.
     autoApply: false,
   });
-  await record.save((stored) => ({ ...stored, applies: [...applies] }));
+  await record.save((stored) => ({
+    ...stored,
+    applies: [...applies],
+    handled: handledOf(stored, asked),
+  }));
 }
 
 /**
@@ -106,7 +115,7 @@ async function refusalOf(
       ? "Nothing was applied: the merge applies the plans."
       : "Nothing was applied: plans of merged commits are approved on the server.";
   }
-  const [plans] = await record.shown();
+  const [plans, applies] = await record.shown();
   const pull = await record.read();
   if (pull === undefined || pull.tree === "") return "Nothing was applied: the branches conflict.";
   if (facts.state === "closed") return "Nothing was applied: the pull request is closed.";
@@ -115,6 +124,11 @@ async function refusalOf(
   if (!isPlanned) return "Nothing was applied: not all plans are there.";
   if (!(await hasSeen(record, pull, command))) {
     return "Nothing was applied: the plans that are shown were not there when the comment was written. Read them, and write it again.";
+  }
+  if (applies.length > 0 && applies.every(({ phase }) => phase === undefined || isEnded(phase))) {
+    return facts.state === "merged"
+      ? "Nothing was applied: the runs of the apply have ended. `stackwright runs retry` requests one of them again."
+      : "Nothing was applied: the runs of the apply have ended. Write `stackwright plan` to plan again, and `stackwright apply` then.";
   }
   if (facts.state === "merged") return "";
   // Who may only read can approve as well, and does not count.
@@ -184,13 +198,31 @@ async function approveOne(
       actor: actorOf(connection),
       planDigest: run.planDigest,
       isAutomatic: true,
+      requestedAtMs: pull.applyRequestedAtMs,
       comment: `${record.name()}, ${pull.appliedByMerge ? "merged" : `requested by ${pull.applyRequestedBy}`}`,
     });
   } catch (error) {
     if (isServerError(error, "run_ended", "illegal_transition", "plan_changed")) return "";
-    if (!isServerError(error, "self_approval", "forbidden", "conflict", "approval_expired"))
-      throw error;
+    if (isServerError(error, "approval_expired")) {
+      const again =
+        pull.state === VcsPullRequest_State.STATE_MERGED
+          ? `stackwright runs retry ${run.number} --stack ${project}/${stack}`
+          : 'write "stackwright plan", and "stackwright apply" once the plans are there';
+      return `the time for the approval of the plan is over: ${again}`;
+    }
+    if (!isServerError(error, "self_approval", "forbidden", "conflict")) throw error;
     return `${error.message}: ${how}`;
   }
-  return run.requiredApprovals > 1 ? `further approvals are needed: ${how}` : "";
+  if (run.requiredApprovals === 1) return "";
+  const own = run.approvals.find((one) => one.actor === actorOf(connection));
+  const isOver =
+    own !== undefined &&
+    own.atMs >= pull.applyRequestedAtMs &&
+    !countingApprovals(run, record.parts.clock.wallMs()).includes(own);
+  const what = isOver ? "the approval of the pull request no longer counts, and " : "";
+  const again =
+    isOver && policyOf(record.open.connection.apply) === "on_comment"
+      ? '; "stackwright apply" approves it again'
+      : "";
+  return `${what}further approvals are needed: ${how}${again}`;
 }

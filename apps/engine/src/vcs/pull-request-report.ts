@@ -17,6 +17,9 @@ import type { OpenConnection, VcsParts } from "./vcs-parts.ts";
 const MAX_COMMENT_BYTES = 60_000;
 /** Plans that are shown in full; the table has all. */
 const MAX_SHOWN = 40;
+/** Bytes of what is said about applies, and about each. */
+const MAX_REASONS_BYTES = 12_000;
+const MAX_REASON_BYTES = 1_000;
 /** The smallest that a plan is cut to. */
 const SMALLEST_PLAN = 1_500;
 
@@ -40,6 +43,7 @@ export async function reportOf(
     "",
     ...tableOf(plans, applies),
     ...(pull.note === "" ? [] : [pull.note, ""]),
+    ...reasonsOf(open, applies),
   ];
   const end = endOf(open, pull);
   let left = MAX_COMMENT_BYTES - Buffer.byteLength(`${lines.join("\n")}\n${end}`) - 200;
@@ -125,10 +129,11 @@ function countsOf(summary: PlanSummary): string {
 async function sectionOf(
   parts: VcsParts,
   { reference: { project }, signal }: OpenConnection,
-  { stack, phase, run, summary, problem, policies }: ShownRun,
+  shown: ShownRun,
   limitBytes: number,
 ): Promise<string> {
-  const reason = problem === "" && phase === "failed" ? (run?.reason ?? "") : problem;
+  const { stack, phase, summary, policies } = shown;
+  const reason = reasonOf(shown);
   if (reason !== "") {
     return `### ${project}/${stack}\n\n${fenced(reason, limitBytes - 200)}`;
   }
@@ -145,6 +150,31 @@ async function sectionOf(
     signal.throwIfAborted();
     return `### ${project}/${stack}\n\n${fenced((error as Error).message, 1_000)}`;
   }
+}
+
+/** Why a run ended without an effect, or why it waits; empty where there is nothing to say. */
+function reasonOf({ phase, run, problem }: ShownRun): string {
+  const hasEnded = phase === "failed" || phase === "discarded";
+  // What was in the way before its end is of no interest then.
+  return hasEnded && run !== undefined && run.reason !== "" ? run.reason : problem;
+}
+
+/** Why applies wait, or ended without an effect. */
+function reasonsOf(
+  { reference: { project } }: OpenConnection,
+  applies: readonly ShownRun[],
+): readonly string[] {
+  const lines: string[] = [];
+  let left = MAX_REASONS_BYTES;
+  for (const apply of applies) {
+    const reason = reasonOf(apply);
+    if (reason === "") continue;
+    const section = `### Apply of ${project}/${apply.stack}\n\n${fenced(reason, MAX_REASON_BYTES)}`;
+    left -= Buffer.byteLength(section);
+    if (left < 0) break;
+    lines.push(section, "");
+  }
+  return lines;
 }
 
 /** A text of others as code: nothing in it is Markdown, a mention or the end of the fence. */
