@@ -427,6 +427,7 @@ export function openRunServer(options: RunServerOptions): RunServer {
         renewer,
         limits: stepLimitsOf(options.limits),
         planWaitMs: options.planWaitHours && options.planWaitHours * HOUR_MS,
+        skewMs: options.facts.skewMs,
         observer: options.metrics,
         release: options.release,
         spans: options.spans,

@@ -3,7 +3,7 @@ import type { Logger } from "@stackwright/base/logger";
 
 /** What a server may differ by without a warning, in milliseconds. */
 export const SKEW_WARNING_MS = 2_000;
-/** What signed requests and tokens of runs do not bear any more. */
+/** What signed requests and tokens of runs do not bear any more, and with what a server ends no run whose time is over. */
 export const SKEW_ERROR_MS = 60_000;
 const AGE_MS = 60_000;
 const TIMEOUT_MS = 5_000;
@@ -17,12 +17,15 @@ interface StoreClockOptions {
 
 /**
  * Compares the clock of this server with that of its store, which all servers share. Nothing is refused for a difference: leases go by
- * renewals and monotonic clocks. Times that users see, ends of tokens and locks, and schedules go by the clock of the server.
+ * renewals and monotonic clocks. Times that users see, ends of tokens and locks, and schedules go by the clock of the server. Only what a server
+ * with a wrong clock would end for all, runs that waited for too long, it leaves to others.
  */
 export class StoreClock {
   readonly #options: StoreClockOptions;
   #skewMs: number | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
+  /** How far the wall clock was ahead of the monotonic one then: a jump of it since is a difference, too. */
+  #aheadMs: number | undefined;
   #reading: Promise<void> | undefined;
 
   constructor(options: StoreClockOptions) {
@@ -31,13 +34,13 @@ export class StoreClock {
 
   /**
    * By how much this server is ahead of the store, at the least: what the call took is no difference. Undefined where both have one
-   * clock, or before the store answered. Read once a minute at most.
+   * clock, or before the store answered. Read once a minute at most, and after a jump of the clock of the server.
    */
   async skewMs(): Promise<number | undefined> {
     const { clock, storeMs } = this.#options;
     if (storeMs === undefined) return undefined;
-    if (clock.monotonicMs() - this.#readAtMs >= AGE_MS) {
-      // While the store is away, the last value stays.
+    if (clock.monotonicMs() - this.#readAtMs >= AGE_MS || this.#jumpMs() !== 0) {
+      // While the store is away, the last value stays, with what the clock jumped since.
       this.#reading ??= this.#read(storeMs)
         .catch(() => undefined)
         .finally(() => {
@@ -45,7 +48,15 @@ export class StoreClock {
         });
       await this.#reading;
     }
-    return this.#skewMs;
+    return this.#skewMs === undefined ? undefined : this.#skewMs + this.#jumpMs();
+  }
+
+  /** By how much the wall clock jumped since the store was read; 0 for what is no jump. */
+  #jumpMs(): number {
+    const { clock } = this.#options;
+    if (this.#aheadMs === undefined) return 0;
+    const jumpMs = clock.wallMs() - clock.monotonicMs() - this.#aheadMs;
+    return Math.abs(jumpMs) < SKEW_WARNING_MS ? 0 : jumpMs;
   }
 
   async #read(storeMs: (signal: AbortSignal) => Promise<number>): Promise<void> {
@@ -55,9 +66,11 @@ export class StoreClock {
     using _late = clock.after(TIMEOUT_MS, () => late.abort());
     const there = await storeMs(late.signal);
     const after = clock.monotonicMs();
+    const wallMs = clock.wallMs();
     this.#readAtMs = after;
+    this.#aheadMs = wallMs - after;
     const halfMs = (after - before) / 2;
-    const skewMs = clock.wallMs() - halfMs - there;
+    const skewMs = wallMs - halfMs - there;
     this.#skewMs = Math.sign(skewMs) * Math.max(0, Math.abs(skewMs) - halfMs);
     if (Math.abs(this.#skewMs) < SKEW_WARNING_MS) return;
     logger.warn(

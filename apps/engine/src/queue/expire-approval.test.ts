@@ -1,9 +1,10 @@
 import { Project, Run_Mode } from "@stackwright/proto/stackwright";
 import { describe, expect, it } from "vitest";
+import { SKEW_ERROR_MS } from "../clock/store-clock.ts";
 import { APPROVAL_GRACE_MS, DEFAULT_APPROVAL_MS } from "../domain/approval-time.ts";
 import { projectPlace } from "../domain/project-settings.ts";
 import { decodeRecord } from "../domain/record-kind.ts";
-import { RUN_KIND, runPlace, ticketPlace } from "../domain/run-places.ts";
+import { RUN_KIND, type RunReference, runPlace, ticketPlace } from "../domain/run-places.ts";
 import { SERVER_KINDS } from "../domain/server-kinds.ts";
 import { createRunFixture } from "../testing/run-fixture.ts";
 import { beginApply } from "./apply-steps.ts";
@@ -13,7 +14,7 @@ import { beginPlanning, recordPlan } from "./plan-steps.ts";
 import { releaseClaim } from "./release.ts";
 import { phaseOf } from "./run-row.ts";
 import { readQueue } from "./stack-queue.ts";
-import { sweepQueues } from "./sweep.ts";
+import { listTickets, sweepQueues } from "./sweep.ts";
 import { idOf, transact } from "./transaction.ts";
 
 const SUMMARY = {
@@ -63,6 +64,8 @@ async function start(settings: Partial<Project> = {}) {
     approve: async (actor = "bea") => approveRun(parts, run, { actor, planDigest }),
     sweep: async () => sweepQueues(parts),
     phase: async () => phaseOf(await stored()),
+    queued: async (one: RunReference) =>
+      (await listTickets(parts)).some(({ ticket: { run: id } }) => id === one.run),
     // Without the renewals of the lease in between, of which a week has many.
     later: (ms: number) => clock.skip(ms),
     current: async () =>
@@ -135,6 +138,21 @@ describe("a plan that waits for approval", () => {
     expect((await stored()).approvals.map(({ actor }) => actor)).toEqual(["joe", "bea"]);
   });
 });
+
+it.each([SKEW_ERROR_MS, -SKEW_ERROR_MS])(
+  "a server whose clock is %i ms ahead ends no run that waits",
+  async (skewMs) => {
+    const { parts, sweep, phase, later, run, enqueue, queued } = await start();
+    const preview = await enqueue(run.stack, "one", Run_Mode.MODE_PLAN_ONLY, false);
+    later(2 * DEFAULT_APPROVAL_MS);
+    expect(await sweepQueues({ ...parts, skewMs: async () => skewMs })).toBe(0);
+    expect([await phase(), await queued(preview)]).toEqual(["awaiting_approval", true]);
+    const sound = { ...parts, skewMs: async () => skewMs - Math.sign(skewMs) };
+    expect(await sweepQueues(sound)).toBe(2);
+    expect([await phase(), await queued(preview)]).toEqual(["discarded", false]);
+    expect(await sweep()).toBe(0);
+  },
+);
 
 describe("an automatic approval", () => {
   it("that no longer counts is not renewed by another look, also after one of another user", async () => {

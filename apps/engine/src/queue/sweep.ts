@@ -2,6 +2,7 @@ import type { Logger } from "@stackwright/base/logger";
 import { isEnded } from "@stackwright/core";
 import { RunTicket_Step } from "@stackwright/proto/stackwright";
 import { type CallOptions, isStorageError, WILDCARD } from "@stackwright/storage";
+import { SKEW_ERROR_MS } from "../clock/store-clock.ts";
 import {
   DEFAULT_POOL,
   memberPlace,
@@ -59,19 +60,22 @@ async function ticketsOf(
 interface QueueSweepParts extends SweepParts {
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
   readonly planWaitMs?: number | undefined;
+  /** By how much the clock of this server is ahead of that of the store; undefined where it is not known. @default not known */
+  readonly skewMs?: (() => Promise<number | undefined>) | undefined;
 }
 
 /**
  * Repairs what no writer leaves and a foreign one may: tickets of ended runs, queues whose current run has ended or has no
- * ticket where it needs one. Ends runs that only plan and have waited too long for a worker, and those whose time for an approval is over. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
+ * ticket where it needs one. Ends runs that only plan and have waited too long for a worker, and those whose time for an approval is over, unless the clock of this server is wrong: the others do it. Reads tickets and queues, never lists of runs. Resolves with the number of repairs.
  */
 export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions): Promise<number> {
   const { planWaitMs = DEFAULT_PLAN_WAIT_MS } = parts;
+  const isClockRight = Math.abs((await parts.skewMs?.()) ?? 0) < SKEW_ERROR_MS;
   let repairs = 0;
   for (const { id, ticket } of await listTickets(parts, options)) {
     const reference = runOfTicket(id.tenancy, ticket);
     repairs += await repair(parts, reference, removeStrayTicket);
-    if (!hasWaitedTooLong(ticket, parts.clock.wallMs(), planWaitMs)) continue;
+    if (!isClockRight || !hasWaitedTooLong(ticket, parts.clock.wallMs(), planWaitMs)) continue;
     repairs += await repair(parts, reference, async (tx) =>
       endWaitingPlan(tx, reference, { actor: SWEEP_ACTOR, planWaitMs }),
     );
@@ -84,7 +88,9 @@ export async function sweepQueues(parts: QueueSweepParts, options?: CallOptions)
   for (const { id } of queues) {
     const { tenancy, name } = id;
     const stack = { account: tenancy.partition, project: tenancy.namespace, stack: name };
-    repairs += await repair(parts, { stack, run: "" }, repairCurrent);
+    repairs += await repair(parts, { stack, run: "" }, async (tx) =>
+      repairCurrent(tx, stack, isClockRight),
+    );
   }
   return repairs;
 }
@@ -118,7 +124,8 @@ const SWEEP_ACTOR = "server";
 /** What the current run of a queue needs a worker for, by its phase. */
 async function repairCurrent(
   tx: Transaction,
-  { stack }: Pick<RunReference, "stack">,
+  stack: RunReference["stack"],
+  mayExpire: boolean,
 ): Promise<number> {
   const queue = await readQueue(tx, stack);
   const { current: id } = queue.message;
@@ -130,8 +137,9 @@ async function repairCurrent(
     await leaveQueue(tx, reference);
     return 1;
   }
-  if (run !== undefined && (await expireApproval(tx, { reference, row: run, phase }, SWEEP_ACTOR)))
-    return 1;
+  if (mayExpire && run !== undefined) {
+    if (await expireApproval(tx, { reference, row: run, phase }, SWEEP_ACTOR)) return 1;
+  }
   const step = STEP_OF[phase];
   if (run === undefined || step === undefined) return 0;
   if ((await tx.find(SERVER_KINDS.ticket, ticketPlace(reference))) !== undefined) return 0;

@@ -50,6 +50,8 @@ export interface TenureParts extends ExecuteClaimParts, StoredClaimParts {
   readonly sweepMs?: number;
   /** How long a run that only plans may wait for a worker, in milliseconds. @default 24 hours */
   readonly planWaitMs?: number | undefined;
+  /** By how much the clock of the server is ahead of that of the store. One that is wrong ends no runs that waited. @default not known */
+  readonly skewMs?: (() => Promise<number | undefined>) | undefined;
 }
 
 /** How long a step that is left to other servers is not looked at again. */
